@@ -1,0 +1,78 @@
+"""What the engine asks of a backend: a Chat Completions server, real or scripted."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(slots=True)
+class Reply:
+    """A backend's HTTP answer whose body is still coming.
+
+    `headers` has lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;
+    it raises `BackendError` where the connection breaks. `close()` is idempotent, ends the exchange at once and frees it; whoever got the reply calls it.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: AsyncIterator[bytes]
+
+    @property
+    def content_type(self) -> str:
+        """The media type without parameters, lower case; empty where the backend sent none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
+        """Return the whole body. Raises `BackendError` where it is larger than `limit` bytes."""
+        from antiphon.errors import BackendError
+
+        parts, size = [], 0
+        async for part in self.body:
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise BackendError(f"The backend's answer is larger than {limit} bytes.")
+        return b"".join(parts)
+
+    async def close(self) -> None:
+        """End the exchange, whether or not the body was read to its end."""
+        close = getattr(self.body, "aclose", None)
+        if close is not None:
+            await close()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What `GET /models` said: the model objects as they came, and the `server` header ("" where absent)."""
+
+    models: list[dict[str, Any]] = field(default_factory=list)
+    server: str = ""
+
+
+class Backend(Protocol):
+    """A Chat Completions server.
+
+    A backend makes no retries and changes no byte: policy is the engine's, shape is `chat`'s.
+    """
+
+    name: str
+    """Unique among the server's backends; appears in logs and in `antiphon models`, never in a client's reply."""
+
+    url: str
+    """The base URL, ending in `/v1` or the like; empty for a backend inside this process."""
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        """POST a JSON body to `path` (such as `/chat/completions`) and return once the status is known.
+
+        Raises `BackendError` (status 503, code `server_error`) where no connection can be had.
+        A 4xx or 5xx of the backend is a `Reply` like any other.
+        """
+        ...
+
+    async def list_models(self) -> Listing:
+        """GET `/models`. Raises `BackendError` where the backend cannot be reached or does not answer a list."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...

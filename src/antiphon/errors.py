@@ -1,0 +1,73 @@
+"""Every error that Antiphon reports, by whose fault it is.
+
+    AntiphonError
+    ├── ClientError          the request is wrong: 4xx, with `param`
+    ├── BackendError         the model's server is: 502 or 503, in a stream `error` and `response.failed`
+    ├── StoreError           the store is: 503, worth a retry
+    └── ConfigError          the operator's settings are: the command ends with code 2
+
+On the wire each is one envelope, `{"error": {"message", "type", "param", "code"}}`, all four keys always there
+(specification section 13). `status`, `type` and `code` are HTTP status, error type and error code.
+"""
+
+from typing import Any
+
+
+class AntiphonError(Exception):
+    """Something went wrong, and `str(error)` says what in words that a client may read."""
+
+    status = 500
+    type = "server_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        type: str | None = None,
+        code: str | None = None,
+        param: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status or self.status
+        self.type = type or self.type
+        self.code = code
+        self.param = param
+        self.headers = headers or {}
+
+    def body(self) -> dict[str, Any]:
+        """The envelope's inner object: `message`, `type`, `param`, `code`."""
+        return {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
+
+
+class ClientError(AntiphonError):
+    """The client's request cannot be served as it is."""
+
+    status = 400
+    type = "invalid_request_error"
+
+
+class BackendError(AntiphonError):
+    """The model's server failed, refused, or answered something that is not Chat Completions."""
+
+    status = 502
+    type = "server_error"
+
+    def __init__(self, message: str, *, code: str = "server_error", **fields: Any) -> None:
+        super().__init__(message, code=code, **fields)
+
+
+class StoreError(AntiphonError):
+    """The store could not keep or find something for a reason of its own."""
+
+    status = 503
+    type = "server_error"
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message, code="server_error", headers={"retry-after": "1"}, **fields)
+
+
+class ConfigError(AntiphonError):
+    """A setting is wrong; the message names it and says what would be right."""
