@@ -1,1 +1,3 @@
+"""The complete, stateful OpenAI Responses API over any Chat Completions backend."""
+
 __version__ = "0.1.0"

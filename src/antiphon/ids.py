@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable
 
-
 NewId = Callable[[str], str]
 """Takes a prefix such as `msg`, returns an id such as `msg_1f…`."""
 

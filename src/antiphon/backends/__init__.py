@@ -1,0 +1,1 @@
+"""Chat Completions servers, real and scripted, behind one interface."""

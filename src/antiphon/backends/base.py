@@ -4,13 +4,16 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from antiphon.errors import BackendError
+
 
 @dataclass(slots=True)
 class Reply:
     """A backend's HTTP answer whose body is still coming.
 
     `headers` has lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;
-    it raises `BackendError` where the connection breaks. `close()` is idempotent, ends the exchange at once and frees it; whoever got the reply calls it.
+    it raises `BackendError` where the connection breaks. `close()` is idempotent and ends the exchange at once;
+    whoever got the reply calls it.
     """
 
     status: int
@@ -24,8 +27,6 @@ class Reply:
 
     async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
         """Return the whole body. Raises `BackendError` where it is larger than `limit` bytes."""
-        from antiphon.errors import BackendError
-
         parts, size = [], 0
         async for part in self.body:
             parts.append(part)

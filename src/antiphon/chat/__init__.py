@@ -1,0 +1,1 @@
+"""A Responses request becomes a Chat Completions request. No I/O."""

@@ -1,0 +1,1 @@
+"""Where responses and their items are kept."""

@@ -1,0 +1,201 @@
+"""Stream events (specification section 4): those that this server emits.
+
+`sequence_number` is 0 for a response's first event and rises by one; `ResponseWriter` alone sets it.
+`obfuscation` pads a delta to a multiple of 16 characters, so that an event's size tells little of its text.
+"""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from antiphon.protocol.response import Response
+
+
+class Event(Struct, kw_only=True, tag_field="type"):
+    """Any event of a response's stream."""
+
+    sequence_number: int
+
+    @property
+    def type(self) -> str:
+        """The event's name, such as `response.output_text.delta`."""
+        return str(self.__struct_config__.tag)
+
+
+class Created(Event, kw_only=True, tag="response.created"):
+    """The response exists; its `output` is empty and its `usage` null."""
+
+    response: Response
+
+
+class InProgress(Event, kw_only=True, tag="response.in_progress"):
+    """Work on the response began."""
+
+    response: Response
+
+
+class Completed(Event, kw_only=True, tag="response.completed"):
+    """Terminal: the whole response."""
+
+    response: Response
+
+
+class Incomplete(Event, kw_only=True, tag="response.incomplete"):
+    """Terminal: the response stopped short, `incomplete_details` says why."""
+
+    response: Response
+
+
+class Failed(Event, kw_only=True, tag="response.failed"):
+    """Terminal: `response.error` says why."""
+
+    response: Response
+
+
+class ErrorEvent(Event, kw_only=True, tag="error"):
+    """Something failed in mid-stream; `response.failed` follows.
+
+    Nested as OpenAI sends it, with the documented flat fields beside (specification section 20).
+    """
+
+    error: dict[str, Any]
+    code: str | None
+    message: str
+    param: str | None
+
+
+class Keepalive(Event, kw_only=True, tag="keepalive"):
+    """The stream lives though its backend is silent."""
+
+
+class ItemEvent(Event, kw_only=True):
+    """An event in the life of one output item."""
+
+    output_index: int
+
+
+class OutputItemAdded(ItemEvent, kw_only=True, tag="response.output_item.added"):
+    """An item opened."""
+
+    item: Any
+
+
+class OutputItemDone(ItemEvent, kw_only=True, tag="response.output_item.done"):
+    """An item closed; it will not change again."""
+
+    item: Any
+
+
+class PartEvent(ItemEvent, kw_only=True):
+    """An event in the life of one content part."""
+
+    item_id: str
+    content_index: int
+
+
+class ContentPartAdded(PartEvent, kw_only=True, tag="response.content_part.added"):
+    """A part opened, empty."""
+
+    part: Any
+
+
+class ContentPartDone(PartEvent, kw_only=True, tag="response.content_part.done"):
+    """A part closed, whole."""
+
+    part: Any
+
+
+class OutputTextDelta(PartEvent, kw_only=True, tag="response.output_text.delta"):
+    """Text came, with the log probabilities of its tokens where they were asked for."""
+
+    delta: str
+    logprobs: list[dict[str, Any]] = field(default_factory=list)
+    obfuscation: str | UnsetType = UNSET
+
+
+class OutputTextDone(PartEvent, kw_only=True, tag="response.output_text.done"):
+    """The part's whole text."""
+
+    text: str
+    logprobs: list[dict[str, Any]] = field(default_factory=list)
+
+
+class AnnotationAdded(PartEvent, kw_only=True, tag="response.output_text.annotation.added"):
+    """The text got an annotation, such as a citation."""
+
+    annotation_index: int
+    annotation: dict[str, Any]
+
+
+class RefusalDelta(PartEvent, kw_only=True, tag="response.refusal.delta"):
+    """Words of a refusal came."""
+
+    delta: str
+
+
+class RefusalDone(PartEvent, kw_only=True, tag="response.refusal.done"):
+    """The whole refusal."""
+
+    refusal: str
+
+
+class ReasoningTextDelta(PartEvent, kw_only=True, tag="response.reasoning_text.delta"):
+    """Raw reasoning came."""
+
+    delta: str
+
+
+class ReasoningTextDone(PartEvent, kw_only=True, tag="response.reasoning_text.done"):
+    """The part's whole reasoning."""
+
+    text: str
+
+
+class SummaryEvent(ItemEvent, kw_only=True):
+    """An event in the life of one part of a reasoning summary."""
+
+    item_id: str
+    summary_index: int
+
+
+class SummaryPartAdded(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.added"):
+    """A summary part opened, empty."""
+
+    part: Any
+
+
+class SummaryPartDone(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.done"):
+    """A summary part closed, whole."""
+
+    part: Any
+
+
+class SummaryTextDelta(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.delta"):
+    """Words of a summary came."""
+
+    delta: str
+    obfuscation: str | UnsetType = UNSET
+
+
+class SummaryTextDone(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.done"):
+    """The summary part's whole text."""
+
+    text: str
+
+
+class ArgumentsDelta(ItemEvent, kw_only=True, tag="response.function_call_arguments.delta"):
+    """A piece of a call's arguments came."""
+
+    item_id: str
+    delta: str
+    obfuscation: str | UnsetType = UNSET
+
+
+class ArgumentsDone(ItemEvent, kw_only=True, tag="response.function_call_arguments.done"):
+    """The call's whole arguments."""
+
+    item_id: str
+    arguments: str
+
+
+TERMINAL = (Completed, Incomplete, Failed)

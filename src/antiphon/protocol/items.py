@@ -1,0 +1,157 @@
+"""Items and their content parts: what a response takes in and gives out (specification section 5).
+
+One type serves both directions, because what goes out as output must be accepted back as input. A field that is
+`UNSET` is absent on the wire. `null` is accepted wherever an SDK dumps an absent field as null.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+Status = Literal["in_progress", "completed", "incomplete"]
+Role = Literal["user", "assistant", "system", "developer"]
+Phase = Literal["commentary", "final_answer"]
+
+Text = Annotated[str, Meta(max_length=10_485_760)]
+"""A text of at most 10,485,760 characters (specification section 2)."""
+
+CallId = Annotated[str, Meta(min_length=1, max_length=64)]
+"""Ties a call to its output."""
+
+NotServed = UnsetType | None
+"""A field of the API that this server does not serve: null is accepted, a value is refused by name."""
+
+
+class Part(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """One part of a message's, a tool output's or a reasoning item's content."""
+
+
+class InputText(Part, kw_only=True, tag="input_text"):
+    """Text to the model."""
+
+    text: Text
+    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
+
+
+class InputImage(Part, kw_only=True, tag="input_image"):
+    """An image to the model: a URL or a `data:` URL."""
+
+    image_url: str | UnsetType | None = UNSET
+    file_id: str | UnsetType | None = UNSET
+    detail: Literal["low", "high", "auto", "original"] | UnsetType | None = UNSET
+    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
+
+
+class InputFile(Part, kw_only=True, tag="input_file"):
+    """A file to the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
+
+    file_data: str | UnsetType | None = UNSET
+    filename: Annotated[str, Meta(max_length=1024)] | UnsetType | None = UNSET
+    file_url: str | UnsetType | None = UNSET
+    file_id: str | UnsetType | None = UNSET
+    detail: Literal["low", "high", "auto"] | UnsetType | None = UNSET
+    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
+
+
+class OutputText(Part, kw_only=True, tag="output_text"):
+    """Text from the model, with its annotations and token log probabilities.
+
+    `parsed` is what the SDK's parse helpers add to a dump; it is read and dropped.
+    """
+
+    text: Text
+    annotations: list[dict[str, Any]] | None = field(default_factory=list)
+    logprobs: list[dict[str, Any]] | None = field(default_factory=list)
+    parsed: Any = UNSET
+
+
+class Refusal(Part, kw_only=True, tag="refusal"):
+    """The model's words where it declined to answer."""
+
+    refusal: Text
+
+
+class SummaryText(Part, kw_only=True, tag="summary_text"):
+    """A part of a reasoning item's summary."""
+
+    text: Text
+
+
+class ReasoningText(Part, kw_only=True, tag="reasoning_text"):
+    """Reasoning as the model wrote it."""
+
+    text: Text
+
+
+InputPart = InputText | InputImage | InputFile
+OutputPart = OutputText | Refusal
+ContentPart = InputText | InputImage | InputFile | OutputText | Refusal
+
+
+class Item(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """What a response's input and output are lists of.
+
+    `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and dropped.
+    """
+
+    id: str | UnsetType | None = UNSET
+    internal_chat_message_metadata_passthrough: Any = UNSET
+
+
+class Message(Item, kw_only=True, tag="message"):
+    """A message of any role. The API writes an assistant's with parts; a plain string is accepted from clients."""
+
+    status: Status | UnsetType | None = UNSET
+    role: Role
+    content: Text | list[ContentPart]
+    phase: Phase | UnsetType | None = UNSET
+
+
+class FunctionCall(Item, kw_only=True, tag="function_call"):
+    """The model asks for a function of the client's. `arguments` is JSON as the model wrote it, valid or not."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    name: Annotated[str, Meta(min_length=1, max_length=128)]
+    arguments: Text
+    namespace: NotServed = UNSET
+    caller: NotServed = UNSET
+    async_: bool | UnsetType | None = field(default=UNSET, name="async")
+    parsed_arguments: Any = UNSET
+
+
+class FunctionCallOutput(Item, kw_only=True, tag="function_call_output"):
+    """The client's answer to a `FunctionCall`."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    output: Text | list[InputPart]
+    name: str | UnsetType | None = UNSET
+    namespace: NotServed = UNSET
+    caller: NotServed = UNSET
+    created_by: str | UnsetType | None = UNSET
+
+
+class Reasoning(Item, kw_only=True, tag="reasoning"):
+    """What the model thought. `encrypted_content` is opaque: what the backend wants back, signatures included."""
+
+    status: Status | UnsetType | None = UNSET
+    summary: list[SummaryText]
+    content: list[ReasoningText] | UnsetType | None = UNSET
+    encrypted_content: str | UnsetType | None = UNSET
+
+
+class ItemReference(Item, kw_only=True, tag="item_reference"):
+    """Stands for the stored item of that id."""
+
+
+InputItem = Message | FunctionCall | FunctionCallOutput | Reasoning | ItemReference
+OutputItem = Message | FunctionCall | Reasoning
+
+ID_PREFIXES: dict[type[Item], str] = {
+    Message: "msg",
+    FunctionCall: "fc",
+    FunctionCallOutput: "fco",
+    Reasoning: "rs",
+}
+"""The prefix of a new item's id (specification section 3)."""

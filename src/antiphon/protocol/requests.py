@@ -1,0 +1,110 @@
+"""What clients send: the body of `POST /responses` (specification section 2).
+
+The fields stand in the order in which the API checks them (specification section 13, validation order), and
+`validate.py` walks them in this order. `null` means "as if absent" wherever it is accepted.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from antiphon.protocol.items import InputItem, NotServed, Text
+from antiphon.protocol.tools import FunctionTool, ToolChoice
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+Include = Literal[
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+    "reasoning.encrypted_content",
+    "message.output_text.logprobs",
+]
+ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
+Metadata = Annotated[
+    dict[Annotated[str, Meta(max_length=64)], Annotated[str, Meta(max_length=512)]], Meta(max_length=16)
+]
+
+
+class TextFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="text"):
+    """Free text."""
+
+
+class JsonObjectFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_object"):
+    """Any JSON object."""
+
+
+class JsonSchemaFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_schema"):
+    """JSON that fits `schema`."""
+
+    name: Annotated[str, Meta(pattern="^[a-zA-Z0-9_-]+$", max_length=64)]
+    schema: dict[str, Any]
+    strict: bool | None = None
+    description: str | None = None
+
+
+class TextConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """How the answer is to look."""
+
+    format: TextFormat | JsonObjectFormat | JsonSchemaFormat | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
+
+
+class ReasoningConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """How much to think, and what of it to show. `summary` turns raw reasoning text into summary parts."""
+
+    effort: Effort | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+    context: Literal["auto", "current_turn", "all_turns"] | None = None
+    mode: Literal["standard"] | None = None
+
+
+class StreamOptions(Struct, kw_only=True, forbid_unknown_fields=True):
+    """`include_obfuscation` pads each delta event, so that its size tells nothing of its text."""
+
+    include_obfuscation: bool | None = None
+
+
+class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /responses`."""
+
+    model: str
+    input: Text | Annotated[list[InputItem], Meta(max_length=100_000)] | UnsetType = UNSET
+    moderation: NotServed = UNSET
+    include: Annotated[list[Include], Meta(max_length=64)] | None = None
+    tools: Annotated[list[FunctionTool], Meta(max_length=128)] | None = None
+    tool_choice: ToolChoice | None = None
+    metadata: Metadata | None = None
+    text: TextConfig | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    presence_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    frequency_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    parallel_tool_calls: bool | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    background: bool | None = None
+    max_output_tokens: Annotated[int, Meta(ge=16, le=2**31 - 1)] | None = None
+    max_tool_calls: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    reasoning: ReasoningConfig | None = None
+    user: Annotated[str, Meta(max_length=512)] | None = None
+    safety_identifier: Annotated[str, Meta(max_length=128)] | None = None
+    prompt_cache_key: Annotated[str, Meta(max_length=64)] | None = None
+    prompt_cache_options: dict[str, Any] | None = None
+    prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    instructions: Text | None = None
+    store: bool | None = None
+    service_tier: ServiceTier | None = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
+    context_management: NotServed = UNSET
+    previous_response_id: Annotated[str, Meta(pattern="^[a-zA-Z0-9_-]+$")] | None = None
+    conversation: NotServed = UNSET
+    prompt: NotServed = UNSET
+    image: NotServed = UNSET
+    access_programs: NotServed = UNSET
+    client_metadata: dict[str, Any] | None = None
+    antiphon: Annotated[dict[str, Any], Meta(max_length=0)] | None = field(default=None)
+    """Reserved for extensions of ours; none exists yet, so it must be empty."""

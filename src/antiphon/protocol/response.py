@@ -1,0 +1,95 @@
+"""The response object (specification section 3)."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from antiphon.protocol.items import InputItem
+
+Status = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
+
+
+class InputTokensDetails(Struct, kw_only=True):
+    """Of the input tokens, how many the backend read from and wrote to its cache."""
+
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class OutputTokensDetails(Struct, kw_only=True):
+    """Of the output tokens, how many were reasoning."""
+
+    reasoning_tokens: int = 0
+
+
+class Usage(Struct, kw_only=True):
+    """Tokens, as the backend counted them."""
+
+    input_tokens: int = 0
+    input_tokens_details: InputTokensDetails = field(default_factory=InputTokensDetails)
+    output_tokens: int = 0
+    output_tokens_details: OutputTokensDetails = field(default_factory=OutputTokensDetails)
+    total_tokens: int = 0
+
+
+class ResponseError(Struct, kw_only=True):
+    """Why a response failed."""
+
+    code: str
+    message: str
+    param: str | UnsetType | None = UNSET
+    type: str | UnsetType = UNSET
+
+
+class IncompleteDetails(Struct, kw_only=True):
+    """Why a response ended early."""
+
+    reason: Literal["max_output_tokens", "content_filter"]
+
+
+class Response(Struct, kw_only=True):
+    """A response. Every key is always on the wire, null when unset; times are whole seconds since the epoch.
+
+    `output_text`, the text of all messages, is added to plain JSON replies only: clients of other servers read it.
+    """
+
+    id: str
+    object: Literal["response"] = "response"
+    created_at: int
+    status: Status = "in_progress"
+    background: bool = False
+    completed_at: int | None = None
+    error: ResponseError | None = None
+    incomplete_details: IncompleteDetails | None = None
+    instructions: str | list[InputItem] | None = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    model: str
+    output: list[Any] = field(default_factory=list)
+    parallel_tool_calls: bool = True
+    previous_response_id: str | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: dict[str, Any] | None = None
+    prompt_cache_retention: str | None = None
+    reasoning: dict[str, Any] | None = None
+    safety_identifier: str | None = None
+    service_tier: str = "default"
+    store: bool = True
+    temperature: float = 1.0
+    text: dict[str, Any] = field(default_factory=dict)
+    tool_choice: Any = "auto"
+    tools: list[Any] = field(default_factory=list)
+    top_logprobs: int = 0
+    top_p: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    truncation: str = "disabled"
+    usage: Usage | None = None
+    user: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    conversation: None = None
+    prompt: None = None
+    moderation: None = None
+    image: None = None
+    access_programs: None = None
+    output_text: str | UnsetType = UNSET
