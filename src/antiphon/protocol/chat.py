@@ -2,6 +2,8 @@
 
 Any field may be absent, null, empty or of a sister type (lessons L13): what varies is typed `Any` and judged
 where it is used; only the nesting is fixed here. A chunk nested otherwise does not decode into these types.
+
+Nothing here can be part of a reference cycle, so the collector need not look (`gc=False`).
 """
 
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 
-class Delta(Struct):
+class Delta(Struct, gc=False):
     """What one chunk adds to the message; a plain answer's `message` has the same fields."""
 
     content: Any = None
@@ -21,9 +23,10 @@ class Delta(Struct):
     reasoning_details: Any = None
     thinking_blocks: Any = None
     annotations: Any = None
+    extra_content: Any = None
 
 
-class Choice(Struct):
+class Choice(Struct, gc=False):
     """One candidate; only the one of index 0 is read."""
 
     delta: Delta | None = None
@@ -33,7 +36,7 @@ class Choice(Struct):
     logprobs: Any = None
 
 
-class ChatChunk(Struct):
+class ChatChunk(Struct, gc=False):
     """One chunk of a streamed answer, or a plain answer."""
 
     choices: list[Choice] | None = None

@@ -11,10 +11,10 @@ from msgspec import UNSET, Struct, UnsetType, field
 from antiphon.protocol.response import Response
 
 
-class Event(Struct, kw_only=True, tag_field="type"):
+class Event(Struct, kw_only=True, tag_field="type", gc=False):
     """Any event of a response's stream."""
 
-    sequence_number: int
+    sequence_number: int = 0
 
     @property
     def type(self) -> str:

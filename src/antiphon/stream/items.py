@@ -1,0 +1,216 @@
+"""Output items while they stream: open on their first delta, grow, close once.
+
+An item that is open is an object here; what goes into events and into the response are separate, finished values,
+so nothing that was sent can change. Deltas are kept in lists and joined once.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.protocol import events
+from antiphon.protocol.items import (
+    FunctionCall,
+    Item,
+    Message,
+    OutputText,
+    Part,
+    Reasoning,
+    ReasoningText,
+    Refusal,
+    Status,
+    SummaryText,
+)
+from antiphon.stream.reasoning import ReasoningState
+from antiphon.stream.writer import ResponseWriter
+
+PADDING = "kV3xQm8ZtR1wLp5N"
+
+
+def padding(delta: str) -> str:
+    """Return what fills a delta up to a multiple of 16 characters (specification section 4, `obfuscation`)."""
+    return PADDING[len(delta) & 15 :]
+
+
+class StreamingMessage:
+    """The assistant's message: text and refusals, a part for each stretch of a kind."""
+
+    def __init__(self, writer: ResponseWriter) -> None:
+        self._writer = writer
+        self._obfuscate = writer.view.obfuscation
+        self.id = writer.new_id("msg")
+        self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
+        self._content: list[Any] = []
+        self._kind: type[Part] | None = None
+        self._text: list[str] = []
+        self._logprobs: list[dict[str, Any]] = []
+        self._annotations: list[dict[str, Any]] = []
+
+    def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
+        """Append text with the log probabilities of its tokens."""
+        if self._kind is not OutputText:
+            self._open_part(OutputText, OutputText(text=""))
+        self._text.append(delta)
+        event = events.OutputTextDelta(
+            output_index=self._output_index, item_id=self.id, content_index=len(self._content), delta=delta
+        )
+        if logprobs:
+            event.logprobs = logprobs
+            self._logprobs += logprobs
+        if self._obfuscate:
+            event.obfuscation = padding(delta)
+        self._writer.emit(event)
+
+    def add_refusal(self, delta: str) -> None:
+        """Append words of a refusal."""
+        if self._kind is not Refusal:
+            self._open_part(Refusal, Refusal(refusal=""))
+        self._text.append(delta)
+        self._writer.emit(events.RefusalDelta(**self._place(), delta=delta))
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """Annotate the text so far; a citation without text to stand on opens an empty text part."""
+        if self._kind is not OutputText:
+            self._open_part(OutputText, OutputText(text=""))
+        index = len(self._annotations)
+        self._annotations.append(annotation)
+        self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
+
+    def close(self, status: Status) -> None:
+        """End the message."""
+        self._close_part()
+        item = Message(id=self.id, status=status, role="assistant", content=self._content)
+        self._writer.close_item(self._output_index, item)
+
+    def _open_part(self, kind: type[Part], part: Part) -> None:
+        self._close_part()
+        self._kind = kind
+        self._text, self._logprobs, self._annotations = [], [], []
+        self._writer.emit(events.ContentPartAdded(**self._place(), part=part))
+
+    def _close_part(self) -> None:
+        if self._kind is None:
+            return
+        text = "".join(self._text)
+        part: Part
+        if self._kind is OutputText:
+            part = OutputText(text=text, annotations=self._annotations, logprobs=self._logprobs)
+            self._writer.emit(events.OutputTextDone(**self._place(), text=text, logprobs=self._logprobs))
+        else:
+            part = Refusal(refusal=text)
+            self._writer.emit(events.RefusalDone(**self._place(), refusal=text))
+        self._writer.emit(events.ContentPartDone(**self._place(), part=part))
+        self._content.append(part)
+        self._kind = None
+
+    def _place(self) -> dict[str, Any]:
+        return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}
+
+
+class StreamingReasoning:
+    """What the model thinks: one part of raw text, or of summary where the client asked for summaries."""
+
+    def __init__(self, writer: ResponseWriter) -> None:
+        self._writer = writer
+        self._summary = writer.view.summary
+        self.id = writer.new_id("rs")
+        self._text: list[str] = []
+        item = Reasoning(id=self.id, status="in_progress", summary=[], content=[])
+        self._output_index = writer.open_item(item)
+
+    def add(self, delta: str) -> None:
+        """Append reasoning."""
+        if not self._text:
+            self._open_part()
+        self._text.append(delta)
+        event: events.Event
+        if self._summary:
+            event = events.SummaryTextDelta(**self._place(), delta=delta)
+            if self._writer.view.obfuscation:
+                event.obfuscation = padding(delta)
+        else:
+            event = events.ReasoningTextDelta(**self._place(), delta=delta)
+        self._writer.emit(event)
+
+    def close(self, status: Status, state: ReasoningState) -> None:
+        """End the reasoning. What the backend wants to see of it again becomes its `encrypted_content`."""
+        text = "".join(self._text)
+        item = Reasoning(id=self.id, status=status, summary=[], content=[])
+        if text and self._summary:
+            item.summary = [SummaryText(text=text)]
+            self._writer.emit(events.SummaryTextDone(**self._place(), text=text))
+            self._writer.emit(events.SummaryPartDone(**self._place(), part=item.summary[0]))
+        elif text:
+            item.content = [ReasoningText(text=text)]
+            self._writer.emit(events.ReasoningTextDone(**self._place(), text=text))
+            self._writer.emit(events.ContentPartDone(**self._place(), part=ReasoningText(text=text)))
+        self._seal(item, text, state)
+        self._writer.close_item(self._output_index, item)
+
+    def _seal(self, item: Reasoning, text: str, state: ReasoningState) -> None:
+        view = self._writer.view
+        if not (state.details or view.encrypted or view.summary):
+            return
+        self._writer.sealed[self.id] = blob = self._writer.seal(state.sealable(text))
+        if view.encrypted:
+            item.encrypted_content = blob
+
+    def _open_part(self) -> None:
+        if self._summary:
+            self._writer.emit(events.SummaryPartAdded(**self._place(), part=SummaryText(text="")))
+        else:
+            self._writer.emit(events.ContentPartAdded(**self._place(), part=ReasoningText(text="")))
+
+    def _place(self) -> dict[str, Any]:
+        index = "summary_index" if self._summary else "content_index"
+        return {"output_index": self._output_index, "item_id": self.id, index: 0}
+
+
+@dataclass(slots=True)
+class CallDelta:
+    """What one chunk says of a call; each field is empty where the chunk is silent."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class StreamingCall:
+    """A function call, whose name is known from the start."""
+
+    def __init__(self, writer: ResponseWriter, call_id: str, name: str) -> None:
+        self._writer = writer
+        self._obfuscate = writer.view.obfuscation
+        self.id = writer.new_id("fc")
+        self.call_id = call_id
+        self.name = name
+        self._arguments: list[str] = []
+        self._length = 0
+        self._output_index = writer.open_item(self._item("in_progress", ""))
+
+    @property
+    def arguments(self) -> str:
+        """The arguments so far."""
+        return "".join(self._arguments)
+
+    def add(self, delta: str) -> None:
+        """Append to the arguments. A backend that says them all again at the end is not believed twice."""
+        if delta.startswith("{") and len(delta) == self._length and delta == self.arguments:
+            return
+        self._arguments.append(delta)
+        self._length += len(delta)
+        event = events.ArgumentsDelta(output_index=self._output_index, item_id=self.id, delta=delta)
+        if self._obfuscate:
+            event.obfuscation = padding(delta)
+        self._writer.emit(event)
+
+    def close(self, status: Status) -> None:
+        """End the call. A completed call without arguments gets the empty object: clients parse them as JSON."""
+        if status == "completed" and not self.arguments.strip():
+            self.add("{}")
+        arguments = self.arguments
+        event = events.ArgumentsDone(output_index=self._output_index, item_id=self.id, arguments=arguments)
+        self._writer.emit(event)
+        self._writer.close_item(self._output_index, self._item(status, arguments))
+
+    def _item(self, status: Status, arguments: str) -> Item:
+        return FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.name, arguments=arguments)

@@ -1,0 +1,119 @@
+"""Reasoning inside the text: `<think>` at its beginning, split over chunks, never closed, or opened by the template.
+
+A chat template may open the block itself, so that the model's text starts inside it and only `</think>` is seen.
+Told of that (`preopened`), the splitter starts inside; otherwise a closing tag alone at the start of a line says that
+what went before was reasoning, which `found_preopened` remembers for the next call to the same model.
+"""
+
+TAGS = {"<think>": "</think>", "[THINK]": "[/THINK]"}
+"""`[THINK]` is Mistral's, where its server does not parse it."""
+
+BARE_CLOSE = "</think>"
+
+Piece = tuple[bool, str]
+"""Whether it is reasoning, and the text."""
+
+
+class ThinkSplitter:
+    """Splits text as it comes into reasoning and answer. Whitespace just inside and after the tags goes with them."""
+
+    def __init__(self, preopened: bool = False) -> None:
+        self.found_preopened = False
+        self._look = self._in_reasoning if preopened else self._at_start
+        self._is_answer = False
+        self._is_over = False
+        self._close = BARE_CLOSE
+        self._held = ""
+        self._last = "\n"
+        self._said = False
+        self._strip = preopened
+
+    def is_plain(self, text: str) -> bool:
+        """Whether this text is answer beyond doubt, and need not be fed."""
+        if not self._is_answer or self._strip or self._held or ("<" in text and not self._is_over):
+            return False
+        self._last, self._said = text, True
+        return True
+
+    def feed(self, text: str) -> list[Piece]:
+        """Take text; return what is certain by now."""
+        pieces: list[Piece] = []
+        text, self._held = self._held + text, ""
+        while text:
+            if self._strip:
+                text = text.lstrip()
+                self._strip = not text
+            else:
+                text = self._look(text, pieces)
+        return pieces
+
+    def flush(self) -> list[Piece]:
+        """Return what was held back: something else follows, or nothing."""
+        held, self._held = self._held, ""
+        return [(self._look == self._in_reasoning, held)] if held else []
+
+    def stop(self) -> None:
+        """Look no further: the backend has a field of its own for reasoning."""
+        if self._look != self._in_reasoning:
+            self._enter_rest()
+
+    # Where in the text we are. Each takes what is there, adds what is certain, and returns what is left to look at.
+
+    def _at_start(self, text: str, pieces: list[Piece]) -> str:
+        stripped = text.lstrip()
+        for tag, close in TAGS.items():
+            if stripped.startswith(tag):
+                self._look, self._close, self._strip = self._in_reasoning, close, True
+                return stripped[len(tag) :]
+            if tag.startswith(stripped):
+                self._held = text
+                return ""
+        self._look, self._is_answer = self._in_answer, True
+        return text
+
+    def _in_reasoning(self, text: str, pieces: list[Piece]) -> str:
+        inside, close, rest = text.partition(self._close)
+        if close:
+            self._enter_rest()
+            self._strip = True
+        else:
+            inside, self._held = _hold_back(text, self._close)
+        if inside:
+            pieces.append((True, inside))
+        return rest
+
+    def _in_answer(self, text: str, pieces: list[Piece]) -> str:
+        before, close, rest = text.partition(BARE_CLOSE)
+        if close and self._is_line_start(before):
+            self._enter_rest()
+            self._strip = self.found_preopened = True
+            # What was said before is out and stays text; the empty piece of reasoning parts it from the answer.
+            pieces += [(False, before), (True, "")] if self._said else [(True, before)]
+            return rest
+        if close:
+            self._enter_rest()
+            before, rest = text, ""
+        else:
+            before, self._held = _hold_back(text, BARE_CLOSE)
+        if before:
+            self._last, self._said = before, True
+            pieces.append((False, before))
+        return rest
+
+    def _in_rest(self, text: str, pieces: list[Piece]) -> str:
+        pieces.append((False, text))
+        return ""
+
+    def _enter_rest(self) -> None:
+        self._look, self._is_answer, self._is_over = self._in_rest, True, True
+
+    def _is_line_start(self, before: str) -> bool:
+        return (self._last + before).rstrip(" \t").endswith("\n")
+
+
+def _hold_back(text: str, tag: str) -> tuple[str, str]:
+    """Split off the end of `text` that may be the beginning of `tag`."""
+    for size in range(min(len(tag) - 1, len(text)), 0, -1):
+        if tag.startswith(text[-size:]):
+            return text[:-size], text[-size:]
+    return text, ""

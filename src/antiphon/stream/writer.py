@@ -1,0 +1,120 @@
+"""The one place that numbers things.
+
+A `ResponseWriter` lives as long as one response, however many backend calls that response takes. Sequence numbers,
+output indexes and the final `output` are made here and nowhere else, so they cannot disagree:
+`fold(events) == terminal response == stored response == GET == plain reply`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.errors import AntiphonError
+from antiphon.ids import Clock, NewId
+from antiphon.protocol import events
+from antiphon.protocol.items import Item
+from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage
+
+Seal = Callable[[dict[str, Any]], str]
+"""Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of a response its client asked to see (specification sections 2 and 10.5)."""
+
+    summary: bool = False
+    """Raw reasoning goes out as summary parts."""
+    encrypted: bool = False
+    """Reasoning items carry their `encrypted_content`."""
+    logprobs: bool = True
+    obfuscation: bool = False
+    """Deltas are padded, so that their size tells little of their text."""
+
+
+@dataclass(slots=True)
+class ResponseWriter:
+    """Writes one response's events.
+
+    Call `start`, then open and close items through `stream.items`, then one of `complete`, `stop_short`, `fail`
+    and `cancel`. `take` drains the events made since the last call; `response` is the response as it stands.
+    """
+
+    response: Response
+    new_id: NewId
+    now: Clock
+    seal: Seal
+    view: View = field(default_factory=View)
+    sealed: dict[str, str] = field(default_factory=dict)
+    """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
+    _output: list[Item | None] = field(default_factory=list)
+    _sequence_number: int = 0
+    _pending: list[events.Event] = field(default_factory=list)
+
+    def emit(self, event: events.Event) -> None:
+        """Number an event and queue it."""
+        event.sequence_number = self._sequence_number
+        self._sequence_number += 1
+        self._pending.append(event)
+
+    def take(self) -> list[events.Event]:
+        """Return the events emitted since the last call."""
+        pending, self._pending = self._pending, []
+        return pending
+
+    # The life of an item.
+
+    def open_item(self, item: Item) -> int:
+        """Announce an item and return its output index."""
+        output_index = len(self._output)
+        self._output.append(None)
+        self.emit(events.OutputItemAdded(output_index=output_index, item=item))
+        return output_index
+
+    def close_item(self, output_index: int, item: Item) -> None:
+        """Close an item in its final form, which is the one in the response's `output`."""
+        self._output[output_index] = item
+        self.emit(events.OutputItemDone(output_index=output_index, item=item))
+
+    @property
+    def output(self) -> list[Item]:
+        """The items closed so far, in the order of their opening."""
+        return [item for item in self._output if item is not None]
+
+    # The life of the response.
+
+    def start(self) -> None:
+        """Emit `response.created` and `response.in_progress`."""
+        self.emit(events.Created(response=self.response))
+        self.emit(events.InProgress(response=self.response))
+
+    def keepalive(self) -> None:
+        """Emit a `keepalive`: the backend is silent, the stream is not dead."""
+        self.emit(events.Keepalive())
+
+    def complete(self, usage: Usage | None) -> None:
+        """End well. Without a count from the backend the usage is zero: clients break on null."""
+        self._finish("completed", usage or Usage(), completed_at=int(self.now()))
+        self.emit(events.Completed(response=self.response))
+
+    def stop_short(self, reason: Any, usage: Usage | None) -> None:
+        """End early, for a reason of `IncompleteDetails`."""
+        self._finish("incomplete", usage or Usage(), incomplete_details=IncompleteDetails(reason=reason))
+        self.emit(events.Incomplete(response=self.response))
+
+    def fail(self, error: AntiphonError, usage: Usage | None = None) -> None:
+        """End in an error: the `error` event, nested with the flat fields beside, then `response.failed`."""
+        body = error.body()
+        code = error.code or "server_error"
+        self.emit(events.ErrorEvent(error={**body, "code": code}, code=code, message=error.message, param=error.param))
+        self._finish("failed", usage, error=ResponseError(code=code, message=error.message))
+        self.emit(events.Failed(response=self.response))
+
+    def cancel(self, usage: Usage | None = None) -> None:
+        """End because nobody listens any more; no event tells it."""
+        self._finish("cancelled", usage)
+
+    def _finish(self, status: Any, usage: Usage | None, **fields: Any) -> None:
+        self.response = replace(self.response, status=status, output=self.output, usage=usage, **fields)
