@@ -9,11 +9,14 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 Status = Literal["in_progress", "completed", "incomplete"]
-Role = Literal["user", "assistant", "system", "developer"]
+Role = Literal["assistant", "system", "developer", "user"]
 Phase = Literal["commentary", "final_answer"]
 
 Text = Annotated[str, Meta(max_length=10_485_760)]
 """A text of at most 10,485,760 characters (specification section 2)."""
+
+ItemId = Annotated[str, Meta(max_length=512)]
+"""An item's id, the server's or one that a client made up with the right prefix."""
 
 CallId = Annotated[str, Meta(min_length=1, max_length=64)]
 """Ties a call to its output."""
@@ -94,7 +97,7 @@ class Item(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and dropped.
     """
 
-    id: str | UnsetType | None = UNSET
+    id: ItemId | UnsetType | None = UNSET
     internal_chat_message_metadata_passthrough: Any = UNSET
 
 
@@ -144,6 +147,8 @@ class Reasoning(Item, kw_only=True, tag="reasoning"):
 class ItemReference(Item, kw_only=True, tag="item_reference"):
     """Stands for the stored item of that id."""
 
+    id: ItemId
+
 
 InputItem = Message | FunctionCall | FunctionCallOutput | Reasoning | ItemReference
 OutputItem = Message | FunctionCall | Reasoning
@@ -155,3 +160,39 @@ ID_PREFIXES: dict[type[Item], str] = {
     Reasoning: "rs",
 }
 """The prefix of a new item's id (specification section 3)."""
+
+KNOWN_ITEMS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (
+        "file_search_call",
+        "computer_call",
+        "computer_call_output",
+        "web_search_call",
+        "tool_search_call",
+        "tool_search_output",
+        "additional_tools",
+        "configuration_update",
+        "compaction",
+        "compaction_trigger",
+        "image_generation_call",
+        "code_interpreter_call",
+        "local_shell_call",
+        "local_shell_call_output",
+        "shell_call",
+        "shell_call_output",
+        "apply_patch_call",
+        "apply_patch_call_output",
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "mcp_call",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "program",
+        "program_output",
+        "agent_message",
+        "multi_agent_call",
+        "multi_agent_call_output",
+    ),
+    (),
+)
+"""The API's other input items (specification section 5.2), which this server does not serve: refused by name."""

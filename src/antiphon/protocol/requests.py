@@ -2,11 +2,14 @@
 
 The fields stand in the order in which the API checks them (specification section 13, validation order), and
 `validate.py` walks them in this order. `null` means "as if absent" wherever it is accepted.
+
+A `title` says in an error message what the API expects there. A pattern ends in `$(?!\\n)` because Python's `$` alone
+lets a trailing newline through; in the other regular expressions in use it means the same.
 """
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from antiphon.protocol.items import InputItem, NotServed, Text
 from antiphon.protocol.tools import FunctionTool, ToolChoice
@@ -21,6 +24,22 @@ Include = Literal[
     "code_interpreter_call.outputs",
     "reasoning.encrypted_content",
     "message.output_text.logprobs",
+]
+ModelName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^\x00-\x1f\x7f]{0,512}$(?!\n)",
+        title="a name of at most 512 characters, none of them a control character",
+    ),
+]
+ResponseId = Annotated[
+    str,
+    Meta(
+        max_length=512,
+        pattern=r"^[a-zA-Z0-9_-]+$(?!\n)",
+        title="an ID that contains letters, numbers, underscores, or dashes, "
+        "but this value contained additional characters",
+    ),
 ]
 ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
 Metadata = Annotated[
@@ -39,7 +58,7 @@ class JsonObjectFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_fie
 class JsonSchemaFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_schema"):
     """JSON that fits `schema`."""
 
-    name: Annotated[str, Meta(pattern="^[a-zA-Z0-9_-]+$", max_length=64)]
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9_-]+$(?!\n)")]
     schema: dict[str, Any]
     strict: bool | None = None
     description: str | None = None
@@ -58,7 +77,7 @@ class ReasoningConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     context: Literal["auto", "current_turn", "all_turns"] | None = None
-    mode: Literal["standard"] | None = None
+    mode: Literal["standard", "pro"] | None = None
 
 
 class StreamOptions(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -67,11 +86,15 @@ class StreamOptions(Struct, kw_only=True, forbid_unknown_fields=True):
     include_obfuscation: bool | None = None
 
 
+class Extensions(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Reserved for parameters of ours; there is none yet, so it must be empty."""
+
+
 class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     """The body of `POST /responses`."""
 
-    model: str
-    input: Text | Annotated[list[InputItem], Meta(max_length=100_000)] | UnsetType = UNSET
+    model: ModelName
+    input: Text | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")] | UnsetType = UNSET
     moderation: NotServed = UNSET
     include: Annotated[list[Include], Meta(max_length=64)] | None = None
     tools: Annotated[list[FunctionTool], Meta(max_length=128)] | None = None
@@ -100,11 +123,10 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     service_tier: ServiceTier | None = None
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     context_management: NotServed = UNSET
-    previous_response_id: Annotated[str, Meta(pattern="^[a-zA-Z0-9_-]+$")] | None = None
+    previous_response_id: ResponseId | None = None
     conversation: NotServed = UNSET
     prompt: NotServed = UNSET
     image: NotServed = UNSET
     access_programs: NotServed = UNSET
     client_metadata: dict[str, Any] | None = None
-    antiphon: Annotated[dict[str, Any], Meta(max_length=0)] | None = field(default=None)
-    """Reserved for extensions of ours; none exists yet, so it must be empty."""
+    antiphon: Extensions | None = None

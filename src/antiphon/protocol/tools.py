@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-ToolName = Annotated[str, Meta(pattern="^[a-zA-Z0-9_-]+$", max_length=128)]
+ToolName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[a-zA-Z0-9_-]+$(?!\n)")]
 Mode = Literal["none", "auto", "required"]
 
 
@@ -57,3 +57,6 @@ KNOWN_TOOLS: dict[str, tuple[str, ...]] = {
     "apply_patch": (),
 }
 """Every tool type of the API with the parameters that it requires."""
+
+KNOWN_CHOICES: dict[str, tuple[str, ...]] = dict.fromkeys((*KNOWN_TOOLS, "computer_use"), ())
+"""Every type of tool choice of the API, and of a tool named in `allowed_tools`."""

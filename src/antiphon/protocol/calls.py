@@ -1,0 +1,37 @@
+"""Function calls and their outputs: each belongs to the other (specification section 13)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from antiphon.errors import ClientError
+from antiphon.protocol.items import FunctionCall, FunctionCallOutput
+
+
+def check_calls(items: Iterable[Any]) -> None:
+    """Raise `ClientError` (400, param `input`) unless calls and outputs pair off in what the model is to see.
+
+    `items` is the whole list, history and new input together, in order: no `call_id` names two calls or two outputs,
+    every output stands after its call, and every call has its output.
+    """
+    calls: dict[str, None] = {}  # in order, so that the first call left open is the one named
+    outputs: dict[str, None] = {}
+    for item in items:
+        if isinstance(item, FunctionCall):
+            _add_once(calls, item.call_id, "function call")
+        elif isinstance(item, FunctionCallOutput):
+            _add_once(outputs, item.call_id, "function call output")
+            if item.call_id not in calls:
+                raise _wrong(f"No tool call found for function call output with call_id {item.call_id}.")
+    for call_id in calls:
+        if call_id not in outputs:
+            raise _wrong(f"No tool output found for function call {call_id}.")
+
+
+def _add_once(seen: dict[str, None], call_id: str, what: str) -> None:
+    if call_id in seen:
+        raise _wrong(f"Duplicate {what} found with call_id {call_id}.", "invalid_value")
+    seen[call_id] = None
+
+
+def _wrong(message: str, code: str | None = None) -> ClientError:
+    return ClientError(message, code=code, param="input")

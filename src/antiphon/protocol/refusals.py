@@ -1,0 +1,162 @@
+"""The words in which a request is refused, with their codes (specification section 13).
+
+Every function returns the `ClientError` to raise. `path` names the place in the request, such as
+`input[0].content[1].text`, and becomes the error's `param`.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from antiphon.errors import ClientError
+
+JSON_TYPES: dict[type, str] = {
+    str: "string",
+    int: "integer",
+    float: "decimal number",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
+"""What a value is called in messages, by its Python type."""
+
+_SHOWN = 100
+_ITEM_SELECTOR = re.compile(r"^(input\[\d+\])\.(?:type|role)$")
+
+
+def json_type(value: Any) -> str:
+    """Return what the API calls the type of this value."""
+    return JSON_TYPES[type(value)]
+
+
+def shown(value: Any) -> str:
+    """Return the value as a message shows it: no longer than a line, whatever the client sent."""
+    text = str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def below(path: str, name: str) -> str:
+    """Return the path of `name` inside `path`; the empty path is the body itself."""
+    return f"{path}.{shown(name)}" if path else shown(name)
+
+
+def listed(values: Iterable[str]) -> str:
+    """Return the values quoted and enumerated: `'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`."""
+    quoted = [f"'{value}'" for value in values]
+    if len(quoted) < 3:
+        return " and ".join(quoted)
+    return f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
+
+
+def invalid(path: str, words: str, code: str | None = "invalid_value") -> ClientError:
+    """Something is wrong that has no form of its own: `words` say what, after the name of the place."""
+    return ClientError(f"Invalid '{path}': {words}", code=code, param=path)
+
+
+def malformed(reason: str) -> ClientError:
+    """The body is not JSON."""
+    return ClientError(f"We could not parse the JSON body of your request: {reason}.")
+
+
+def invalid_type(path: str, expected: Iterable[str], value: Any) -> ClientError:
+    """The value is of the wrong JSON type. For a scalar, null is called an object, as OpenAI does."""
+    nouns = list(expected)
+    got = json_type(value)
+    if value is None and not any(noun.startswith(("array", "object")) for noun in nouns):
+        got = "object"
+    wanted = _with_article(nouns[0]) if len(nouns) == 1 else f"one of {_with_article(' or '.join(nouns))}"
+    place = f" for '{path}'" if path else ""
+    article = got if got == "null" else _with_article(got)
+    return ClientError(
+        f"Invalid type{place}: expected {wanted}, but got {article} instead.",
+        code="invalid_type" if path else None,
+        param=path or None,
+    )
+
+
+def missing(path: str) -> ClientError:
+    """A required parameter is absent."""
+    return ClientError(f"Missing required parameter: '{path}'.", code="missing_required_parameter", param=path)
+
+
+def unknown(path: str, meant: str | None = None) -> ClientError:
+    """The parameter does not exist; `meant` is the one that it resembles."""
+    hint = f" Did you mean '{meant}'?" if meant else ""
+    return ClientError(f"Unknown parameter: '{path}'.{hint}", code="unknown_parameter", param=path)
+
+
+def invalid_value(path: str, value: str, supported: Iterable[str]) -> ClientError:
+    """The value is none of the supported ones. Of an item's type and role OpenAI names the item as the place."""
+    return ClientError(
+        f"Invalid value: '{shown(value)}'. Supported values are: {listed(supported)}.",
+        code="invalid_value",
+        param=_ITEM_SELECTOR.sub(r"\1", path),
+    )
+
+
+def not_served(path: str) -> ClientError:
+    """The API has this parameter, this server does not."""
+    return ClientError(
+        f"Unsupported parameter: '{path}' is not supported by this server.", code="unsupported_parameter", param=path
+    )
+
+
+def value_not_served(path: str, value: Any, supported: Iterable[str]) -> ClientError:
+    """The API has this value, this server does not."""
+    return ClientError(
+        f"Unsupported value: '{shown(value)}' is not supported by this server. "
+        f"Supported values are: {listed(supported)}.",
+        code="unsupported_value",
+        param=_ITEM_SELECTOR.sub(r"\1", path),
+    )
+
+
+def number_out_of_range(path: str, kind: str, side: str, bound: float, value: float) -> ClientError:
+    """The number lies beyond its bound; `kind` is "integer" or "decimal", `side` is "below" or "above"."""
+    extreme, sign = ("minimum", ">=") if side == "below" else ("maximum", "<=")
+    words = f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, but got {shown(value)} instead."
+    return invalid(path, words, f"{kind}_{side}_{extreme[:3]}_value")
+
+
+def too_long(path: str, kind: str, bound: int, length: int) -> ClientError:
+    """A string or an array has too many members."""
+    noun = _with_article(kind)
+    words = (
+        f"{kind} too long. Expected {noun} with maximum length {bound}, but got {noun} with length {length} instead."
+    )
+    return invalid(path, words, f"{kind}_above_max_length")
+
+
+def empty(path: str, kind: str) -> ClientError:
+    """A string or an array has no members."""
+    noun = _with_article(kind)
+    words = f"empty {kind}. Expected {noun} with minimum length 1, but got an empty {kind} instead."
+    return invalid(path, words, f"empty_{kind}")
+
+
+def too_many_properties(path: str, bound: int, count: int) -> ClientError:
+    """An object has too many keys."""
+    words = (
+        f"too many properties. Expected an object with at most {bound} properties, "
+        f"but got an object with {count} properties instead."
+    )
+    return invalid(path, words, "object_above_max_properties")
+
+
+def no_match(path: str, value: str, pattern: str, title: str | None) -> ClientError:
+    """A string does not match; `title` says in words what would, where the pattern is no help."""
+    if title:
+        return ClientError(f"Invalid '{path}': '{shown(value)}'. Expected {title}.", code="invalid_value", param=path)
+    pattern = pattern.removesuffix(r"(?!\n)")
+    return invalid(path, f"string does not match pattern. Expected a string that matches the pattern '{pattern}'.")
+
+
+def too_deep(path: str | None, limit: int) -> ClientError:
+    """The JSON is nested too deeply; `path` is None where it is not one parameter's fault."""
+    place = f"'{path}'" if path else "JSON body"
+    return ClientError(f"Invalid {place}: nested too deeply. Expected at most {limit} levels.", param=path)
+
+
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
