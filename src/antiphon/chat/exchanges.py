@@ -1,0 +1,96 @@
+"""Items grouped as Chat Completions thinks of them: an answer is its reasoning, text and calls, with their outputs.
+
+The Responses API is a flat list of items; Chat wants one assistant message for parallel calls, and right behind it
+one tool message a call. So outputs move up behind the answer that called; all else keeps its order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from antiphon.protocol.items import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
+
+
+@dataclass(slots=True)
+class Answer:
+    """One assistant message in the making, and the outputs of its calls as (index in the items, output)."""
+
+    turn: int
+    reasoning: list[Reasoning] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    calls: list[FunctionCall] = field(default_factory=list)
+    outputs: list[tuple[int, FunctionCallOutput]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Said:
+    """A message of the user's or the system's, with its index in the items."""
+
+    index: int
+    message: Message
+
+
+@dataclass(slots=True)
+class Exchanges:
+    """The conversation; `turn` counts the user's messages so far, and `tool_turns` are those with calls."""
+
+    groups: list[Answer | Said] = field(default_factory=list)
+    tool_turns: set[int] = field(default_factory=set)
+    turn: int = 0
+
+
+def group(items: Sequence[InputItem]) -> Exchanges:
+    """Group `items`. An output whose call is missing makes an answer of its own, without a call."""
+    exchanges = Exchanges()
+    outputs = _by_call(items)
+    answer: Answer | None = None
+    for index, item in enumerate(items):
+        if isinstance(item, (Reasoning, FunctionCall)) or (isinstance(item, Message) and item.role == "assistant"):
+            answer = _answer_for(item, answer, exchanges)
+            _extend(answer, item, outputs)
+        else:
+            answer = None
+            _end_answer(index, item, exchanges, outputs)
+    exchanges.tool_turns = {each.turn for each in exchanges.groups if isinstance(each, Answer) and each.calls}
+    return exchanges
+
+
+def _by_call(items: Sequence[InputItem]) -> dict[str, list[tuple[int, FunctionCallOutput]]]:
+    outputs: dict[str, list[tuple[int, FunctionCallOutput]]] = {}
+    for index, item in enumerate(items):
+        if isinstance(item, FunctionCallOutput):
+            outputs.setdefault(item.call_id, []).append((index, item))
+    return outputs
+
+
+def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) -> Answer:
+    """Return the answer that `item` belongs to.
+
+    Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and
+    their outputs.
+    """
+    begins = answer is None or (answer.messages and not answer.calls and not isinstance(item, FunctionCall))
+    if answer is None or begins:
+        answer = Answer(exchanges.turn)
+        exchanges.groups.append(answer)
+    return answer
+
+
+def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, FunctionCallOutput]]]) -> None:
+    match item:
+        case Reasoning():
+            answer.reasoning.append(item)
+        case Message():
+            answer.messages.append(item)
+        case FunctionCall():
+            answer.calls.append(item)
+            answer.outputs += outputs.pop(item.call_id, [])
+
+
+def _end_answer(
+    index: int, item: InputItem, exchanges: Exchanges, outputs: dict[str, list[tuple[int, FunctionCallOutput]]]
+) -> None:
+    if isinstance(item, Message):
+        exchanges.turn += item.role == "user"
+        exchanges.groups.append(Said(index, item))
+    elif isinstance(item, FunctionCallOutput) and item.call_id in outputs:
+        exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(item.call_id)))

@@ -1,0 +1,58 @@
+"""Content parts of messages and tool outputs, as Chat Completions writes them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from antiphon.chat.dialects import Dialect
+from antiphon.chat.files import file_part
+from antiphon.errors import ClientError
+from antiphon.protocol.items import InputFile, InputImage, InputText, OutputText, Part, Refusal
+
+ChatPart = dict[str, Any]
+
+_DETAIL = {"low": "low", "high": "high", "original": "high"}
+"""Chat has no `original`; `auto` is what an absent detail means."""
+
+
+def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str) -> list[ChatPart]:
+    """Return the Chat parts of `parts`; `param` is the path of the list in the request, for errors.
+
+    Raises `ClientError` for a file or an image that the backend has no way to take.
+    """
+    return [_chat_part(part, dialect, f"{param}[{index}]") for index, part in enumerate(parts)]
+
+
+def _chat_part(part: Part, dialect: Dialect, param: str) -> ChatPart:
+    match part:
+        case InputText(text=text) | OutputText(text=text) | Refusal(refusal=text):
+            return {"type": "text", "text": text}
+        case InputImage():
+            return _image_part(part, param)
+        case InputFile():
+            return file_part(part, dialect, param)
+    raise ClientError(f"Invalid '{param}': this content has no place here.", code="invalid_value", param=param)
+
+
+def _image_part(part: InputImage, param: str) -> ChatPart:
+    if not part.image_url:
+        missing = f"{param}.image_url"
+        by_id = "Images by 'file_id' are not supported; " if part.file_id else ""
+        raise ClientError(
+            f"{by_id}Missing required parameter: '{missing}'.", code="missing_required_parameter", param=missing
+        )
+    image: dict[str, str] = {"url": part.image_url}
+    if part.detail in _DETAIL:
+        image["detail"] = _DETAIL[part.detail]
+    return {"type": "image_url", "image_url": image}
+
+
+def content_of(parts: list[ChatPart], dialect: Dialect) -> str | list[ChatPart]:
+    """Return a message's `content`: a string where one text says it all, a list of parts otherwise."""
+    if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and dialect.text_parts):
+        return parts
+    return "\n\n".join(text_of(parts))
+
+
+def text_of(parts: Iterable[ChatPart]) -> list[str]:
+    """Return the texts among `parts`."""
+    return [part["text"] for part in parts if part["type"] == "text"]
