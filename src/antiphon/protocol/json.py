@@ -34,8 +34,8 @@ def decode_json(body: bytes) -> Any:
         data = msgspec.json.decode(body)
     except RecursionError:
         raise refusals.too_deep(None, MAX_DEPTH) from None
-    except UnicodeDecodeError as error:
-        raise refusals.malformed(_hint(body) or f"it is not UTF-8 (byte {error.start})") from None
+    except UnicodeDecodeError:
+        raise refusals.malformed("it is not UTF-8") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise refusals.malformed(_hint(body) or _reason(error)) from None
     # Fewer brackets than levels allowed: it cannot be too deep, and most bodies end here.
@@ -57,13 +57,11 @@ def _hint(body: bytes) -> str | None:
 
 
 def _reason(error: Exception) -> str:
-    words = str(error).removeprefix("JSON is malformed: ")
-    # msgspec reports the first half of a surrogate pair at the end of a string as truncation.
-    return (
-        "it ends too early or holds half a surrogate pair"
-        if words == "Input data was truncated"
-        else words[:1].lower() + words[1:]
-    )
+    words = str(error).removeprefix("JSON is malformed: ").partition(" - at ")[0]
+    # msgspec says the same of the first half of a surrogate pair at the end of a string.
+    if words == "Input data was truncated":
+        return "it ends too early, or a string holds half a surrogate pair"
+    return words[:1].lower() + words[1:]
 
 
 def _is_deep(data: Any, limit: int = MAX_DEPTH) -> bool:

@@ -5,7 +5,7 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
-from msgspec import UnsetType
+from msgspec import UNSET
 
 from antiphon.errors import ClientError
 from antiphon.protocol import refusals
@@ -35,8 +35,11 @@ def check_image(part: InputImage, path: str) -> None:
 
 
 def check_file(part: InputFile, path: str) -> None:
-    """Raise `ClientError` unless the part has exactly one source, and that is base64 `file_data`."""
-    given = [name for name in _FILE_SOURCES if getattr(part, name) or getattr(part, name) == ""]
+    """Raise `ClientError` unless the part has exactly one source: base64 `file_data`, or the URL of a public host.
+
+    Whether a file by URL can be sent on is for the backend's dialect to say.
+    """
+    given = [name for name in _FILE_SOURCES if isinstance(getattr(part, name), str)]
     if not given:
         raise refusals.missing(f"{path}.file_data")
     if len(given) > 1:
@@ -46,9 +49,12 @@ def check_file(part: InputFile, path: str) -> None:
             code="mutually_exclusive_parameters",
             param=path,
         )
-    if given != ["file_data"]:
-        raise refusals.not_served(f"{path}.{given[0]}")
-    _check_file_data(part.file_data, f"{path}.file_data")
+    if part.file_data is not UNSET and part.file_data is not None:
+        _check_file_data(part.file_data, f"{path}.file_data")
+    elif not isinstance(part.file_url, str):
+        raise refusals.not_served(f"{path}.file_id")
+    elif not _is_public(part.file_url):
+        raise refusals.invalid(f"{path}.file_url", "expected an http or https URL of a public host.")
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:
@@ -73,8 +79,7 @@ def _check_image_data(url: str, path: str) -> None:
         raise refusals.invalid(path, "the image is not valid base64.", "invalid_base64_image")
 
 
-def _check_file_data(data: str | UnsetType | None, path: str) -> None:
-    text = data or ""
+def _check_file_data(text: str, path: str) -> None:
     if text[:5].lower() == "data:":
         split = split_data_url(text)
         if split is None:

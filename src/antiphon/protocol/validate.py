@@ -5,16 +5,25 @@ The fast path is `msgspec.convert`. Only where that fails is the data walked, in
 Then come the rules between fields. The first error wins.
 """
 
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from antiphon.errors import ClientError
 from antiphon.protocol import refusals
 from antiphon.protocol.json import decode_object
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
+from antiphon.protocol.queries import InputItemsQuery, RetrieveQuery
+from antiphon.protocol.requests import CreateResponse, Include
 from antiphon.protocol.rules import check_request
 from antiphon.protocol.walk import check_fields
+
+T = TypeVar("T", bound=Struct)
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 
 INPUT_SOURCES = ("previous_response_id", "prompt", "conversation")
 """Where the model's input may come from beside `input`."""
@@ -27,12 +36,57 @@ def decode_request(body: bytes) -> CreateResponse:
     """Return the body of `POST /responses`, wholly checked. Raises `ClientError` (400) for the first thing wrong."""
     data = decode_object(body)
     normalize(data)
-    try:
-        request = msgspec.convert(data, CreateResponse)
-    except msgspec.ValidationError as error:
-        raise explain(data, error) from None
+    request = fit(data, CreateResponse, _check_presence)
     check_request(request)
     return request
+
+
+def decode_chat_request(body: bytes) -> dict[str, Any]:
+    """Return the body of `POST /chat/completions`: what this server knows of it is right, the rest is the backend's."""
+    data = decode_object(body)
+    fit(data, ChatCompletionRequest)
+    return data
+
+
+def decode_embeddings_request(body: bytes) -> dict[str, Any]:
+    """Return the body of `POST /embeddings`: what this server knows of it is right, the rest is the backend's."""
+    data = decode_object(body)
+    fit(data, EmbeddingsRequest)
+    return data
+
+
+def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQuery:
+    """Return the query of `GET /responses/{id}/input_items`; of a name that stands twice the last value counts.
+
+    Raises `ClientError` (400) in the words of the body's errors. A name that the API does not know is ignored: some
+    clients put their own (such as `api-version`) on every URL.
+    """
+    data: dict[str, Any] = {name: params[name][-1] for name in ("after", "before", "order") if params.get(name)}
+    if params.get("limit"):
+        limit = params["limit"][-1]
+        data["limit"] = int(limit) if _INTEGER.fullmatch(limit) else limit
+    return fit(data | _include(params), InputItemsQuery)
+
+
+def decode_include(params: Mapping[str, Sequence[str]]) -> list[Include]:
+    """Return what `include` and `include[]` in the query of `GET /responses/{id}` ask for, both repeatable."""
+    return fit(_include(params), RetrieveQuery).include
+
+
+def _include(params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    return {"include": [value for name in ("include", "include[]") for value in params.get(name, ())]}
+
+
+def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any]], None] | None = None) -> T:
+    """Return plain data as a `cls`, or raise `ClientError` for the first thing wrong; `check_first` comes first."""
+    try:
+        return msgspec.convert(data, cls)
+    except msgspec.ValidationError as error:
+        if check_first is not None:
+            check_first(data)
+        check_fields(cls, data)
+        # Not to be reached: msgspec and the walk agree on what fits.
+        raise ClientError(f"Invalid request: {error}.") from None
 
 
 def normalize(data: dict[str, Any]) -> None:
@@ -65,16 +119,6 @@ def _add_type(item: dict[str, Any]) -> None:
         item["type"] = "item_reference"
 
 
-def explain(data: dict[str, Any], error: msgspec.ValidationError) -> ClientError:
-    """Return what is wrong with the normalised data of a `CreateResponse` that msgspec refused with `error`."""
-    try:
-        _check_presence(data)
-        check_fields(CreateResponse, data)
-    except ClientError as found:
-        return found
-    return ClientError(f"Invalid request: {error}.")
-
-
 def _check_presence(data: dict[str, Any]) -> None:
     if "messages" in data:
         raise ClientError(
@@ -83,7 +127,8 @@ def _check_presence(data: dict[str, Any]) -> None:
             "https://platform.openai.com/docs/api-reference/responses/create.",
             code="unsupported_parameter",
         )
-    if "model" not in data and data.get("prompt") is None:
-        raise refusals.missing("model")
+    if "model" not in data:
+        # A stored prompt could have named the model.
+        raise refusals.missing("model") if data.get("prompt") is None else refusals.not_served("prompt")
     if "input" not in data and all(data.get(name) is None for name in INPUT_SOURCES):
         raise refusals.missing("input")

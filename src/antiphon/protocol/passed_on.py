@@ -1,0 +1,57 @@
+"""What clients send to the endpoints that are passed on to the backend, as far as it is the same at every backend.
+
+Only the types and the ranges that the API documents are fixed. Parameters that are not named here pass: backends have
+their own.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from antiphon.protocol.requests import ModelName
+
+
+class ChatMessage(Struct, kw_only=True):
+    """One message of a chat; what else it holds is the backend's affair."""
+
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+
+
+class ChatStreamOptions(Struct, kw_only=True):
+    """`include_usage` asks for a last chunk with the tokens used."""
+
+    include_usage: bool | None = None
+
+
+class ChatCompletionRequest(Struct, kw_only=True):
+    """The body of `POST /chat/completions`. `max_tokens` may be -1: LM Studio and llama.cpp read it as no limit."""
+
+    model: ModelName
+    messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=100_000)]
+    stream: bool | None = None
+    stream_options: ChatStreamOptions | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    presence_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    frequency_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    max_tokens: Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None = None
+    max_completion_tokens: Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None = None
+    n: Annotated[int, Meta(ge=1, le=128)] | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
+    stop: str | list[str] | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: dict[str, Any] | None = None
+
+
+class EmbeddingsRequest(Struct, kw_only=True):
+    """The body of `POST /embeddings`. `input` is a text, a list of texts, or tokens."""
+
+    model: ModelName
+    input: str | Annotated[list[Any], Meta(min_length=1, max_length=100_000)]
+    encoding_format: str | None = None
+    dimensions: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    user: str | None = None

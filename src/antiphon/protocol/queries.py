@@ -1,0 +1,28 @@
+"""What clients ask in the query of a URL (specification section 1). `include` may be written `include[]` too."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from antiphon.protocol.requests import Include
+
+IncludeList = Annotated[list[Include], Meta(max_length=64)]
+
+
+class RetrieveQuery(Struct, kw_only=True):
+    """`GET /responses/{id}`."""
+
+    include: IncludeList = field(default_factory=list)
+
+
+class InputItemsQuery(Struct, kw_only=True):
+    """`GET /responses/{id}/input_items`: a page of at most `limit` items, newest first unless asked otherwise.
+
+    `after` and `before` are ids of items; the page holds what stands after or before them in the order asked for.
+    """
+
+    after: str | None = None
+    before: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    order: Literal["asc", "desc"] = "desc"
+    include: IncludeList = field(default_factory=list)
