@@ -10,7 +10,10 @@ On the wire each is one envelope, `{"error": {"message", "type", "param", "code"
 (specification section 13). `status`, `type` and `code` are HTTP status, error type and error code.
 """
 
+import logging
 from typing import Any
+
+log = logging.getLogger("antiphon")
 
 
 class AntiphonError(Exception):
@@ -71,3 +74,11 @@ class StoreError(AntiphonError):
 
 class ConfigError(AntiphonError):
     """A setting is wrong; the message names it and says what would be right."""
+
+
+def reportable(error: Exception) -> AntiphonError:
+    """Return an error as a client may see it: ours as they are; a fault in Antiphon itself goes to the log, whole."""
+    if isinstance(error, AntiphonError):
+        return error
+    log.error("A fault in Antiphon", exc_info=error)
+    return AntiphonError("The server had an error while processing your request.", code="server_error")

@@ -1,5 +1,7 @@
 """Bytes to server-sent events and back, fed in any cut (specification section 7; the WHATWG's event stream format)."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from antiphon.errors import BackendError
@@ -17,7 +19,7 @@ _encode = msgspec.json.Encoder().encode
 _heads: dict[type[Event], bytes] = {}
 
 
-def encode(events: list[Event]) -> bytes:
+def encode(events: Sequence[Event]) -> bytes:
     """Return the events as bytes: for each `event: <type>`, `data: <json>` and an empty line."""
     return b"".join([_head(type(event)) + _encode(event) + b"\n\n" for event in events])
 

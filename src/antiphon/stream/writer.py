@@ -39,7 +39,8 @@ class ResponseWriter:
     """Writes one response's events.
 
     Call `start`, then open and close items through `stream.items`, then one of `complete`, `stop_short`, `fail`
-    and `cancel`. `take` drains the events made since the last call; `response` is the response as it stands.
+    and `cancel`, then `end`. `take` drains the events made since the last call; `response` is the response as it
+    stands; `error` is what made it fail.
     """
 
     response: Response
@@ -49,6 +50,7 @@ class ResponseWriter:
     view: View = field(default_factory=View)
     sealed: dict[str, str] = field(default_factory=dict)
     """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
+    error: AntiphonError | None = None
     _output: list[Item | None] = field(default_factory=list)
     _sequence_number: int = 0
     _pending: list[events.Event] = field(default_factory=list)
@@ -94,27 +96,40 @@ class ResponseWriter:
         """Emit a `keepalive`: the backend is silent, the stream is not dead."""
         self.emit(events.Keepalive())
 
+    # How it ended is decided first, and told by `end` once it is durable.
+
     def complete(self, usage: Usage | None) -> None:
-        """End well. Without a count from the backend the usage is zero: clients break on null."""
+        """It ended well. Without a count from the backend the usage is zero: clients break on null."""
         self._finish("completed", usage or Usage(), completed_at=int(self.now()))
-        self.emit(events.Completed(response=self.response))
 
     def stop_short(self, reason: Any, usage: Usage | None) -> None:
-        """End early, for a reason of `IncompleteDetails`."""
+        """It ended early, for a reason of `IncompleteDetails`."""
         self._finish("incomplete", usage or Usage(), incomplete_details=IncompleteDetails(reason=reason))
-        self.emit(events.Incomplete(response=self.response))
 
     def fail(self, error: AntiphonError, usage: Usage | None = None) -> None:
-        """End in an error: the `error` event, nested with the flat fields beside, then `response.failed`."""
-        body = error.body()
+        """It failed."""
+        self.error = error
         code = error.code or "server_error"
-        self.emit(events.ErrorEvent(error={**body, "code": code}, code=code, message=error.message, param=error.param))
         self._finish("failed", usage, error=ResponseError(code=code, message=error.message))
-        self.emit(events.Failed(response=self.response))
 
     def cancel(self, usage: Usage | None = None) -> None:
-        """End because nobody listens any more; no event tells it."""
+        """It was given up: nobody listens any more."""
         self._finish("cancelled", usage)
+
+    def end(self) -> None:
+        """Emit the terminal event; before `response.failed` the `error`, nested with the flat fields beside."""
+        if self.error is not None:
+            body = {**self.error.body(), "code": self.error.code or "server_error"}
+            flat = {name: body[name] for name in ("code", "message", "param")}
+            self.emit(events.ErrorEvent(error=body, **flat))
+        self.emit(TERMINAL[self.response.status](response=self.response))
 
     def _finish(self, status: Any, usage: Usage | None, **fields: Any) -> None:
         self.response = replace(self.response, status=status, output=self.output, usage=usage, **fields)
+
+
+TERMINAL: dict[str, Any] = {
+    "completed": events.Completed,
+    "incomplete": events.Incomplete,
+    "failed": events.Failed,
+}

@@ -1,0 +1,154 @@
+"""A Chat Completions server over HTTP."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+
+from antiphon.backends.base import Listing, Reply
+from antiphon.errors import BackendError
+
+FIRST_BYTE_TIMEOUT = 900.0
+"""Seconds a backend may be silent before its first byte: a long prompt on a small machine."""
+
+IDLE_TIMEOUT = 120.0
+"""Seconds a backend may be silent in mid-answer."""
+
+CONNECT_TIMEOUT = 5.0
+LIST_TIMEOUT = 5.0
+
+
+class HttpBackend:
+    """A backend at a base URL such as `http://127.0.0.1:11434/v1`.
+
+    Times are in seconds. `key` is sent as a bearer token, and masked where the backend repeats it. Redirects are not
+    followed: a prompt goes only where the operator said.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        key: str = "",
+        *,
+        connect_timeout: float = CONNECT_TIMEOUT,
+        first_byte_timeout: float = FIRST_BYTE_TIMEOUT,
+        idle_timeout: float = IDLE_TIMEOUT,
+        list_timeout: float = LIST_TIMEOUT,
+    ) -> None:
+        self.name = name
+        self.url = url.rstrip("/")
+        self._key = key.encode()
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout)
+        self._list_timeout = aiohttp.ClientTimeout(total=list_timeout)
+        self._first_byte_timeout = first_byte_timeout
+        self._idle_timeout = idle_timeout
+        self._session: aiohttp.ClientSession | None = None
+
+    def __repr__(self) -> str:
+        return f"HttpBackend({self.name!r}, {self.url!r})"
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        """See `Backend.post`."""
+        try:
+            async with asyncio.timeout(self._first_byte_timeout):
+                response = await self._client().post(
+                    self.url + path, data=body, timeout=self._timeout, allow_redirects=False
+                )
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._unreachable(error) from error
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Reply(response.status, headers, self._body(response))
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
+        try:
+            async with self._client().get(
+                self.url + "/models", timeout=self._list_timeout, allow_redirects=False
+            ) as response:
+                value = json.loads(await response.read())
+                if response.status != 200:
+                    raise BackendError(f"Listing models failed with status {response.status}.")
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._unreachable(error) from error
+        except ValueError as error:
+            raise BackendError("The backend answered something that is not JSON.") from error
+        listed = value.get("data") if isinstance(value, dict) else value
+        if not isinstance(listed, list):
+            raise BackendError("The backend answered something that is not a list of models.")
+        models = [model for model in listed if isinstance(model, dict)]
+        return Listing(models, response.headers.get("server", ""))
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            headers = {"content-type": "application/json", "accept-encoding": "identity"}
+            if self._key:
+                headers["authorization"] = f"Bearer {self._key.decode()}"
+            self._session = aiohttp.ClientSession(
+                headers=headers,
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+            )
+        return self._session
+
+    async def _body(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        silence = _Silence(response, self._first_byte_timeout)
+        try:
+            while part := await response.content.readany():
+                silence.broken(self._idle_timeout)
+                yield part.replace(self._key, b"***") if self._key and self._key in part else part
+        except (aiohttp.ClientError, OSError) as error:
+            if silence.is_over:
+                raise BackendError("The backend fell silent in the middle of its answer.") from error
+            raise BackendError("The connection to the backend broke in the middle of its answer.") from error
+        finally:
+            silence.end()
+            response.close()
+
+    def _unreachable(self, error: Exception) -> BackendError:
+        reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
+        return BackendError(f"The model backend {reason}.", status=503, headers={"retry-after": "1"})
+
+
+class _Silence:
+    """Ends an exchange whose backend says nothing for too long.
+
+    One timer that looks when the last byte came, since re-arming a timer for every read costs more than the read.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse, timeout: float) -> None:
+        self.is_over = False
+        self._response = response
+        self._loop = asyncio.get_running_loop()
+        self._timeout = timeout
+        self._last = self._loop.time()
+        self._timer: Any = self._loop.call_later(timeout, self._look)
+
+    def broken(self, timeout: float) -> None:
+        """Bytes came; from now on the silence may last `timeout` seconds."""
+        self._last = self._loop.time()
+        if timeout < self._timeout:
+            self._timeout = timeout
+            self._timer.cancel()
+            self._timer = self._loop.call_later(timeout, self._look)
+
+    def end(self) -> None:
+        """Watch no longer."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        left = self._last + self._timeout - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._look)
+            return
+        self.is_over = True
+        self._response.content.set_exception(aiohttp.ServerTimeoutError("The backend is silent."))
+        self._response.close()

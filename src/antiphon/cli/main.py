@@ -1,0 +1,62 @@
+"""The command `antiphon`: errors on one line, exit code 2 for what the user can correct."""
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+from rich.console import Console
+
+from antiphon import __version__
+from antiphon.cli.ask import ask
+from antiphon.cli.models import models
+from antiphon.cli.serve import serve
+from antiphon.errors import AntiphonError, ConfigError
+
+app = typer.Typer(
+    name="antiphon",
+    help="The Responses API over any Chat Completions backend.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(serve)
+app.command()(models)
+app.command()(ask)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        Console().print(f"antiphon {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Say what holds for every command."""
+
+
+def run() -> None:
+    """Run the command line; end the process with its exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except click.ClickException as error:
+        _complain(error.format_message())
+        code = error.exit_code
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
+    except AntiphonError as error:
+        _complain(error.message)
+        code = 2 if isinstance(error, ConfigError) else 1
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str) -> None:
+    Console(stderr=True).print(f"antiphon: {' '.join(message.split())}", style="red", markup=False, soft_wrap=True)

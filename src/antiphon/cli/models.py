@@ -1,0 +1,37 @@
+"""`antiphon models`: what can be reached, as a table."""
+
+import asyncio
+
+from rich.console import Console
+from rich.table import Table
+
+from antiphon.cli.settings import BackendFlag, ConfigFlag, read_settings
+from antiphon.config import Settings
+from antiphon.engine.models import Served
+from antiphon.wiring import build
+
+
+def models(backend: BackendFlag = None, config: ConfigFlag = None) -> None:
+    """List the models that can be reached."""
+    settings = read_settings(config, backend, store="sqlite://")
+    Console().print(_table(asyncio.run(_look(settings))))
+
+
+async def _look(settings: Settings) -> list[Served]:
+    house = await build(settings)
+    try:
+        await house.listing
+        return house.engine.models.served
+    finally:
+        await house.close()
+
+
+def _table(served: list[Served]) -> Table:
+    table = Table("model", "backend", "dialect", "URL")
+    for one in served:
+        place = (one.backend.name, one.dialect.name, one.backend.url or "in this process")
+        for model in one.models:
+            table.add_row(model["id"], *place)
+        if not one.models:
+            table.add_row(f"[red]{one.error or 'no models'}[/red]", *place)
+    return table

@@ -1,0 +1,120 @@
+"""Settings: typed, documented, and from four places. A flag outdoes the environment, that the file, that the default.
+
+The file is `antiphon.toml` in the working folder, or the one that `--config` or `ANTIPHON_CONFIG` names.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from antiphon.errors import ConfigError
+
+DEFAULT_FILE = "antiphon.toml"
+PREFIX = "ANTIPHON_"
+
+
+class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """One backend. Its key is never written here: `key_env` names the environment variable that holds it."""
+
+    url: str
+    """Base URL, ending in `/v1` or the like."""
+    name: str = ""
+    """What to call it; by default its host and port."""
+    key_env: str = ""
+    """Environment variable with its key; empty where it needs none."""
+    dialect: str = ""
+    """Family of backends that it belongs to; by default told from its URL and its list of models."""
+
+
+class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Every setting of the server. Times are in seconds."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8321
+    """Port to listen on; 0 takes a free one."""
+    store: str = "sqlite:///~/.local/share/antiphon/antiphon.db"
+    """Where responses are kept; `sqlite://` keeps them in memory only."""
+    retention_days: Annotated[int, Meta(ge=1)] = 30
+    """Days after which a stored response is forgotten."""
+    backends: list[BackendConfig] = field(default_factory=list)
+    """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
+    connect_timeout: Annotated[float, Meta(gt=0)] = 5.0
+    """How long a connection to a backend may take."""
+    first_byte_timeout: Annotated[float, Meta(gt=0)] = 900.0
+    """How long a backend may be silent before its first byte."""
+    idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
+    """How long a backend may be silent in the middle of an answer."""
+    log_level: str = "info"
+    """`debug`, `info`, `warning` or `error`."""
+
+
+def load_settings(
+    flags: Mapping[str, Any], environment: Mapping[str, str] | None = None, file: Path | None = None
+) -> Settings:
+    """Return the settings. Raises `ConfigError` that names the setting and where it was set.
+
+    `flags` holds what the command line gave, `backends` as base URLs; None stands for a flag that was not given.
+    """
+    environment = os.environ if environment is None else environment
+    values = _from_file(file, environment) | _from_environment(environment)
+    values |= {name: value for name, value in flags.items() if value is not None}
+    if "backends" in values:
+        values["backends"] = [_backend(backend) for backend in values["backends"]]
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"A setting is wrong: {_where(error)}") from error
+
+
+def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None) -> str:
+    """Return a backend's key. Raises `ConfigError` where its variable is not set."""
+    if not backend.key_env:
+        return ""
+    key = (os.environ if environment is None else environment).get(backend.key_env, "")
+    if not key:
+        raise ConfigError(
+            f"The backend {backend.url} takes its key from {backend.key_env}, which is not set. Set it, "
+            "or remove `key_env`."
+        )
+    return key
+
+
+def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
+    named = file or (Path(environment[PREFIX + "CONFIG"]) if environment.get(PREFIX + "CONFIG") else None)
+    path = named or Path(DEFAULT_FILE)
+    if named is None and not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"The file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise ConfigError(f"The file {path} is not valid TOML: {error}.") from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = {PREFIX + name.upper(): name for name in Settings.__struct_fields__}
+    values: dict[str, Any] = {known[name]: value for name, value in environment.items() if name in known and value}
+    if "backends" in values:
+        values["backends"] = values["backends"].replace(",", " ").split()
+    return values
+
+
+def _backend(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not value.startswith(("http://", "https://")):
+        raise ConfigError(f"The backend '{value}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
+    if "@" in value.split("/")[2]:
+        raise ConfigError("A backend's URL must not hold a key or password. Name it with `key_env` in antiphon.toml.")
+    return {"url": value}
+
+
+def _where(error: msgspec.ValidationError) -> str:
+    return str(error).replace(" - at `$.", " at `")

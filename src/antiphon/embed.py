@@ -1,0 +1,84 @@
+"""The library without a server: the same engine, called from your own program."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, Self
+
+import msgspec
+
+from antiphon import ids
+from antiphon.backends.base import Backend
+from antiphon.backends.demo import DemoBackend
+from antiphon.backends.http import HttpBackend
+from antiphon.engine.models import Models
+from antiphon.engine.response import output_text
+from antiphon.engine.run import Engine, Run
+from antiphon.engine.stored import delete, list_input_items, retrieve
+from antiphon.protocol.events import Event
+from antiphon.protocol.response import Response
+from antiphon.protocol.validate import decode_include, decode_input_items_query, decode_request
+from antiphon.wiring import open_store
+
+
+class Responses:
+    """The Responses API as an object. Use it in `async with`; its parameters are those of the API.
+
+    `backend` is a base URL such as `http://127.0.0.1:11434/v1` with its `key`, any `Backend`, or None for the scripted
+    model `demo`. `store` is where responses are kept, in memory by default. Every method raises `ClientError` for what
+    the API would answer with 4xx, `BackendError` where the model's server fails, `StoreError` where the store does.
+    """
+
+    def __init__(self, backend: str | Backend | None = None, *, key: str = "", store: str = "sqlite://") -> None:
+        if backend is None:
+            backend = DemoBackend()
+        elif isinstance(backend, str):
+            backend = HttpBackend("backend", backend, key)
+        self._backend: Backend = backend
+        self._engine = Engine(Models([backend], ids.now), open_store(store), ids.new_id, ids.now)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def create(self, **parameters: Any) -> Response:
+        """Create a response and wait for it; its `output_text` is the answer."""
+        response = await (await self._run(parameters, stream=False)).result()
+        return msgspec.structs.replace(response, output_text=output_text(response))
+
+    async def stream(self, **parameters: Any) -> AsyncIterator[Event]:
+        """Create a response and give its events as they come. Leaving the loop early ends the backend's work."""
+        run = await self._run(parameters, stream=True)
+        async with aclosing(run.events()) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
+
+    async def retrieve(self, response_id: str, include: list[str] | None = None) -> dict[str, Any]:
+        """Return a stored response as the API's JSON object."""
+        return await retrieve(self._engine.store, response_id, decode_include({"include": include or []}))
+
+    async def delete(self, response_id: str) -> None:
+        """Forget a stored response."""
+        await delete(self._engine.store, response_id)
+
+    async def input_items(self, response_id: str, **query: Any) -> dict[str, Any]:
+        """Return a page of the items that a response was made from: `after`, `before`, `limit`, `order`, `include`."""
+        return await list_input_items(self._engine.store, response_id, decode_input_items_query(_as_query(query)))
+
+    async def close(self) -> None:
+        """Release connections and the store."""
+        await self._backend.close()
+        await self._engine.store.close()
+
+    async def _run(self, parameters: dict[str, Any], *, stream: bool) -> Run:
+        return await self._engine.create(decode_request(msgspec.json.encode({**parameters, "stream": stream})))
+
+
+def _as_query(query: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {
+        name: [str(one) for one in value] if isinstance(value, list) else [str(value)]
+        for name, value in query.items()
+        if value is not None
+    }

@@ -1,0 +1,90 @@
+"""A backend's HTTP error in the words of the Responses API: whose fault it is decides (specification section 13).
+
+The client's is 4xx with the name of its own parameter. The operator's, such as a key that the backend refuses, is a
+502 that says so and tells nothing more. The backend's is 502 or 503.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from antiphon.chat.request import responses_parameter
+from antiphon.errors import AntiphonError, BackendError, ClientError
+from antiphon.protocol.chat_errors import error_code, error_message
+
+TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+LONGEST_WAIT = 120
+"""Seconds: above this the SDKs do not wait (specification section 14)."""
+
+
+def read_failure(status: int, headers: Mapping[str, str], body: bytes, model: str) -> AntiphonError:
+    """Return the error to report for a backend's answer of 400 and above."""
+    value = _value(body)
+    message, code = error_message(value), error_code(value)
+    if code == "context_length_exceeded" and status < 500:
+        return ClientError(TOO_LONG, code=code, param="input")
+    if status in {401, 403}:
+        return BackendError("The model backend refused this server's credentials. Its operator must correct them.")
+    if status == 402 or code == "insufficient_quota":
+        return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
+    if status == 429:
+        return _rate_limit(headers, message)
+    if status == 404 and model in message:
+        text = f"The requested model '{model}' does not exist."
+        return ClientError(text, code="model_not_found", param="model")
+    if status in {400, 404, 409, 413, 415, 422}:
+        return _client_error(status, value, message)
+    if status in {503, 529}:
+        text = "The model backend is overloaded. Please try again later."
+        return BackendError(
+            text, status=503, type="service_unavailable_error", code="server_is_overloaded", headers=_wait(headers)
+        )
+    return BackendError(f"The model backend failed with status {status}.")
+
+
+def is_overflow(error: AntiphonError) -> bool:
+    """Whether the input did not fit the model's context."""
+    return error.code == "context_length_exceeded"
+
+
+def _value(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _client_error(status: int, value: Any, message: str) -> ClientError:
+    inner = value.get("error") if isinstance(value, dict) else None
+    param = inner.get("param") if isinstance(inner, dict) else None
+    code = inner.get("code") if isinstance(inner, dict) else None
+    return ClientError(
+        message or f"The model backend refused the request with status {status}.",
+        status=413 if status == 413 else 400,
+        code=code if isinstance(code, str) else None,
+        param=responses_parameter(param) if isinstance(param, str) else None,
+    )
+
+
+def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
+    waits = _wait(headers)
+    wait = waits.get("retry-after")
+    text = message or "Rate limit reached."
+    if wait and "try again in" not in text.lower():
+        text = f"{text.rstrip('. ')}. Please try again in {wait}s."
+    return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits)
+
+
+def _wait(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that tell a client how long to wait, in whole seconds."""
+    try:
+        seconds = (
+            float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(headers["retry-after"])
+        )
+    except (KeyError, ValueError):
+        return {"retry-after": "1"}
+    if not 0 <= seconds <= LONGEST_WAIT:
+        return {"x-should-retry": "false"}
+    return {"retry-after": str(max(1, math.ceil(seconds)))}

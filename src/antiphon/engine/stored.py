@@ -1,0 +1,90 @@
+"""What was stored, as clients get it back: GET, DELETE and the list of input items (specification sections 1, 10.5)."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import ClientError
+from antiphon.protocol.queries import InputItemsQuery
+from antiphon.store.base import Store, StoredItem, StoredResponse
+
+
+async def retrieve(store: Store, response_id: str, include: Collection[str]) -> dict[str, Any]:
+    """Return the response object. Raises `ClientError` (404) where it is unknown."""
+    stored = await _load(store, response_id)
+    response: dict[str, Any] = msgspec.json.decode(stored.body)
+    response["output"] = [_shown(item, include) for item in stored.output]
+    response["output_text"] = "".join(
+        part["text"]
+        for item in response["output"]
+        if item["type"] == "message"
+        for part in item["content"]
+        if part["type"] == "output_text"
+    )
+    return response
+
+
+async def delete(store: Store, response_id: str) -> dict[str, Any]:
+    """Forget a response and say so. Raises `ClientError` (404) where it is unknown."""
+    if not await store.delete(response_id):
+        raise not_found(response_id)
+    return {"id": response_id, "object": "response", "deleted": True}
+
+
+async def list_input_items(store: Store, response_id: str, query: InputItemsQuery) -> dict[str, Any]:
+    """Return a page of the items that the response was made from: its chain's, then its own.
+
+    Raises `ClientError`: 404 where the response is unknown, 400 where `after` or `before` names no item of it.
+    """
+    stored = await _load(store, response_id)
+    items = list(stored.input)
+    if stored.previous_response_id is not None:
+        items = [*(await store.history(stored.previous_response_id) or ()), *items]
+    if query.order == "desc":
+        items.reverse()
+    page = _between(items, query.after, query.before)
+    data = [_shown(item, query.include) for item in page[: query.limit]]
+    return {
+        "object": "list",
+        "data": data,
+        "first_id": data[0]["id"] if data else None,
+        "last_id": data[-1]["id"] if data else None,
+        "has_more": len(page) > query.limit,
+    }
+
+
+def not_found(response_id: str) -> ClientError:
+    """Return the error for a response that is not there (specification section 13)."""
+    return ClientError(f"Response with id '{response_id}' not found.", status=404)
+
+
+async def _load(store: Store, response_id: str) -> StoredResponse:
+    stored = await store.load(response_id)
+    if stored is None:
+        raise not_found(response_id)
+    return stored
+
+
+def _between(items: Sequence[StoredItem], after: str | None, before: str | None) -> Sequence[StoredItem]:
+    start = _position(items, after, "after") + 1 if after else 0
+    end = _position(items, before, "before") if before else len(items)
+    return items[start:end]
+
+
+def _position(items: Sequence[StoredItem], item_id: str, param: str) -> int:
+    for position, item in enumerate(items):
+        if item.id == item_id:
+            return position
+    raise ClientError(f"Invalid '{param}': no input item with id '{item_id}'.", code="invalid_value", param=param)
+
+
+def _shown(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:
+    item: dict[str, Any] = msgspec.json.decode(stored.body)
+    if stored.sealed and "reasoning.encrypted_content" in include:
+        item["encrypted_content"] = stored.sealed
+    if "message.input_image.image_url" not in include and isinstance(item.get("content"), list):
+        for part in item["content"]:
+            if part["type"] == "input_image":
+                part["image_url"] = None
+    return item

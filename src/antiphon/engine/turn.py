@@ -1,0 +1,81 @@
+"""The turn machine: what to do next for one response. It decides, `run.py` does.
+
+next() ──> CallModel(body) ── refused(error) ──> next()   without the parameter, or with less history
+                 └────────── answered(ending) ──> Finish
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.chat.learn import refused_parameter
+from antiphon.chat.request import to_chat
+from antiphon.engine.failures import is_overflow, read_failure
+from antiphon.engine.models import Target
+from antiphon.engine.truncation import drop_oldest
+from antiphon.errors import AntiphonError
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.requests import CreateResponse
+from antiphon.stream.chat import Ending
+
+MAX_REFUSALS = 8
+"""Refused parameters of one response; a backend that refuses more means something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Send this body to the backend's chat completions."""
+
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The response is over."""
+
+    ending: Ending
+
+
+class Turn:
+    """One response's turn. Ask `next`, do it, tell the outcome, until it says `Finish`."""
+
+    def __init__(self, request: CreateResponse, items: Sequence[InputItem], target: Target) -> None:
+        self._request = request
+        self._items = list(items)
+        self._target = target
+        self._refusals = 0
+        self._ending: Ending | None = None
+        self._body: dict[str, Any] = {}
+
+    def next(self) -> CallModel | Finish:
+        """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
+        if self._ending is not None:
+            return Finish(self._ending)
+        self._body = to_chat(self._request, self._items, self._target.dialect, frozenset(self._target.refused))
+        return CallModel(self._body)
+
+    def answered(self, ending: Ending) -> None:
+        """The backend's answer was read to its end."""
+        self._ending = ending
+
+    def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """The backend answered 400 or above. Returns if there is another way to ask; else raises what to report.
+
+        A parameter that the backend names as unsupported is left out from now on (lessons L55). With
+        `truncation: auto` an input that is too long loses its oldest part.
+        """
+        error = read_failure(status, headers, body, self._target.model)
+        if is_overflow(error):
+            self._shorten(error)
+            return
+        name = refused_parameter(status, body, self._body)
+        self._refusals += 1
+        if name is None or name in self._target.refused or self._refusals > MAX_REFUSALS:
+            raise error
+        self._target.refused.add(name)
+
+    def _shorten(self, error: AntiphonError) -> None:
+        shorter = drop_oldest(self._items) if self._request.truncation == "auto" else None
+        if shorter is None:
+            raise error
+        self._items = shorter

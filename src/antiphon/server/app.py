@@ -1,0 +1,96 @@
+"""The ASGI application: any ASGI server can host it, and another application can mount it."""
+
+import time
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from antiphon.engine.run import Engine
+from antiphon.errors import reportable
+from antiphon.ids import new_id
+from antiphon.server import chat_completions, health, models, openapi, responses
+from antiphon.server.http import ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
+
+FIXED_HEADERS = [
+    (b"openai-version", b"2020-10-01"),
+    (b"access-control-expose-headers", b"X-Request-ID"),
+    (b"x-content-type-options", b"nosniff"),
+]
+
+
+def create_app(engine: Engine) -> ASGIApp:
+    """Return the application that serves this engine."""
+    parts = (responses, chat_completions, models, health, openapi)
+    return _Gate(_router(part.resources(engine) for part in parts))
+
+
+def _router(parts: Iterable[Resources]) -> Router:
+    routes = [Route(path, _Resource(methods)) for part in parts for path, methods in part.items()]
+    return Router(routes, redirect_slashes=False, default=_not_found)
+
+
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    raise unknown_url(scope)
+
+
+class _Resource:
+    """One path: its endpoints by method."""
+
+    def __init__(self, methods: Mapping[str, Endpoint]) -> None:
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._methods.get(scope["method"])
+        if endpoint is None:
+            raise method_not_supported(scope, self._methods)
+        await endpoint(scope, receive, send)
+
+
+class _Gate:
+    """Every request passes here: it gets its id and headers, and its errors their envelope (section 13 and 14)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await _Exchange(self._app, scope, receive, send).serve()
+
+
+class _Exchange:
+    """One request and its reply."""
+
+    def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        self._app, self._scope, self._receive, self._send = app, scope, receive, send
+        self._began = time.monotonic()
+        self._is_answered = False
+
+    async def serve(self) -> None:
+        try:
+            await self._app(self._scope, self._receive, self._send_with_headers)
+        except ClientGone:
+            return
+        except Exception as error:
+            if self._is_answered:
+                # Too late for an envelope; breaking off is the only honest end.
+                raise
+            await self._refuse(error)
+
+    async def _refuse(self, error: Exception) -> None:
+        known = reportable(error)
+        headers = {"content-type": "application/json", **known.headers}
+        await reply(self._send_with_headers, known.status, headers, msgspec.json.encode({"error": known.body()}))
+
+    async def _send_with_headers(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._is_answered = True
+            took = int((time.monotonic() - self._began) * 1000)
+            message["headers"] = [
+                *message["headers"],
+                (b"x-request-id", new_id("req").encode()),
+                (b"openai-processing-ms", str(took).encode()),
+                *FIXED_HEADERS,
+            ]
+        await self._send(message)

@@ -1,0 +1,58 @@
+"""Somebody who stays with a request while it is worked on: sees its client leave, and keeps its stream alive."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Self
+
+from starlette.types import Receive
+
+from antiphon.server.http import ClientGone
+
+Tick = Callable[[], Awaitable[float]]
+"""Called when its time has come; returns in how many seconds to call again."""
+
+
+class Attendance:
+    """`async with` around the work: raises `ClientGone` out of it as soon as the client leaves.
+
+    With a `tick`, calls it after `delay` seconds and again whenever it asks for it.
+    """
+
+    def __init__(self, receive: Receive, tick: Tick | None = None, delay: float | None = None) -> None:
+        self._receive = receive
+        self._tick = tick
+        self._delay = delay
+        self._gone = False
+
+    async def __aenter__(self) -> Self:
+        self._work = asyncio.current_task()
+        self._task = asyncio.get_running_loop().create_task(self._attend())
+        return self
+
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        self._task.cancel()
+        if self._gone and isinstance(error, asyncio.CancelledError) and self._work is not None:
+            self._work.uncancel()
+            raise ClientGone from error
+
+    async def _attend(self) -> None:
+        if self._tick is None:
+            await self._wait_for_leave()
+        else:
+            leave = asyncio.ensure_future(self._wait_for_leave())
+            try:
+                await self._keep_time(leave)
+            finally:
+                leave.cancel()
+        self._gone = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _keep_time(self, leave: asyncio.Future[None]) -> None:
+        while not (await asyncio.wait({leave}, timeout=self._delay))[0]:
+            if self._tick is not None:
+                self._delay = await self._tick()
+
+    async def _wait_for_leave(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass

@@ -1,0 +1,71 @@
+"""A response's events to the client as they come, sent on the ASGI `send` directly (specification section 7)."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from starlette.types import Receive, Send
+
+from antiphon.engine.run import Run
+from antiphon.protocol.events import Event
+from antiphon.server.attendance import Attendance
+from antiphon.stream.sse import COMMENT, encode
+
+GRACE = 0.5
+"""Seconds that a backend has to refuse a request by a plain HTTP error before the stream begins without it."""
+
+COMMENT_AFTER = 15.0
+"""Seconds of silence after which a comment goes out, for proxies."""
+
+KEEPALIVE_AFTER = 60.0
+"""Seconds of silence after which a `keepalive` event goes out, for clients whose timer counts events (Codex)."""
+
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+async def send_events(run: Run, receive: Receive, send: Send) -> None:
+    """Stream a run. Raises `AntiphonError` before anything was sent, `ClientGone` when the client leaves."""
+    await _EventStream(run, send).serve(receive)
+
+
+class _EventStream:
+    def __init__(self, run: Run, send: Send) -> None:
+        self._run = run
+        self._send = send
+        self._lock = asyncio.Lock()
+        self._is_open = False
+        self._loop = asyncio.get_running_loop()
+        self._last_sent = self._last_event = self._loop.time()
+
+    async def serve(self, receive: Receive) -> None:
+        async with Attendance(receive, self._tick, GRACE), aclosing(self._run.events()) as batches:
+            async for batch in batches:
+                await self._send_events(batch)
+            await self._send_body(b"", more_body=False)
+
+    async def _tick(self) -> float:
+        """Break the silence where there is one; return the seconds until it should be looked at again."""
+        now = self._loop.time()
+        if not self._is_open or now - self._last_event >= KEEPALIVE_AFTER:
+            await self._send_events(self._run.pulse())
+        elif now - self._last_sent >= COMMENT_AFTER:
+            await self._send_body(COMMENT)
+        until_comment = self._last_sent + COMMENT_AFTER - self._loop.time()
+        return max(until_comment, 0.1)
+
+    async def _send_events(self, batch: Sequence[Event]) -> None:
+        if batch:
+            self._last_event = self._loop.time()
+            await self._send_body(encode(batch))
+
+    async def _send_body(self, body: bytes, more_body: bool = True) -> None:
+        async with self._lock:
+            if not self._is_open:
+                self._is_open = True
+                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            self._last_sent = self._loop.time()
+            await self._send({"type": "http.response.body", "body": body, "more_body": more_body})

@@ -1,0 +1,109 @@
+"""Settings become parts: the only file that knows them all."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from antiphon import ids
+from antiphon.backends.base import Backend
+from antiphon.backends.demo import DemoBackend
+from antiphon.backends.discover import discover, named_by_environment
+from antiphon.backends.http import HttpBackend
+from antiphon.config import Settings, key_of
+from antiphon.engine.models import Models
+from antiphon.engine.run import Engine
+from antiphon.errors import ConfigError
+from antiphon.store.base import Store
+from antiphon.store.sqlite import SqliteStore
+
+FIRST_LOOK = 0.8
+"""Seconds that start-up waits for the lists of models; slower backends are listed when they answer."""
+
+
+@dataclass(slots=True)
+class House:
+    """The parts of one server, in use; `close` ends them."""
+
+    engine: Engine
+    backends: Sequence[Backend]
+    listing: asyncio.Task[None]
+
+    async def close(self) -> None:
+        """Release everything; what was saved is on disk."""
+        self.listing.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.listing
+        for backend in self.backends:
+            await backend.close()
+        await self.engine.store.close()
+
+
+async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> House:
+    """Return the parts that these settings ask for. Raises `ConfigError`."""
+    environment = os.environ if environment is None else environment
+    backends, dialects = await _backends(settings, environment)
+    store = open_store(settings.store)
+    models = Models(backends, ids.now, dialects)
+    listing = asyncio.create_task(models.refresh())
+    await asyncio.wait({listing}, timeout=FIRST_LOOK)
+    return House(Engine(models, store, ids.new_id, ids.now), backends, listing)
+
+
+def open_store(url: str) -> Store:
+    """Return the store at a URL. Raises `ConfigError` where it cannot be used."""
+    scheme = url.partition(":")[0]
+    if scheme != "sqlite":
+        raise ConfigError(
+            f"The store '{scheme}:…' is not known. Use sqlite:///path/to/file.db, or sqlite:// for memory."
+        )
+    return SqliteStore.open(url)
+
+
+async def _backends(settings: Settings, environment: Mapping[str, str]) -> tuple[list[Backend], dict[str, str]]:
+    if not settings.backends:
+        return await _found(settings, environment), {}
+    backends: list[Backend] = []
+    dialects = {}
+    for configured in settings.backends:
+        name = _free_name(configured.name or urlsplit(configured.url).netloc, backends)
+        backends.append(_http(settings, name, configured.url, key_of(configured, environment)))
+        if configured.dialect:
+            dialects[name] = configured.dialect
+    return backends, dialects
+
+
+async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:
+    """Nothing was configured: look around, and serve the demo where nobody is."""
+    backends: list[Backend] = []
+    named = named_by_environment(environment)
+    if named is not None and not _is_this_server(named[0], settings):
+        backends.append(_http(settings, "openai", *named))
+    backends += [_http(settings, name, url, "") for name, url in await discover() if not _is_this_server(url, settings)]
+    return backends or [DemoBackend()]
+
+
+def _http(settings: Settings, name: str, url: str, key: str) -> HttpBackend:
+    return HttpBackend(
+        name,
+        url,
+        key,
+        connect_timeout=settings.connect_timeout,
+        first_byte_timeout=settings.first_byte_timeout,
+        idle_timeout=settings.idle_timeout,
+    )
+
+
+def _free_name(name: str, backends: Sequence[Backend]) -> str:
+    taken = {backend.name for backend in backends}
+    if name not in taken:
+        return name
+    return next(free for number in range(2, len(taken) + 3) if (free := f"{name}-{number}") not in taken)
+
+
+def _is_this_server(url: str, settings: Settings) -> bool:
+    """Whether `OPENAI_BASE_URL` points here: clients on this machine may have been told so by the same variable."""
+    parts = urlsplit(url)
+    return parts.port == settings.port and parts.hostname in {"127.0.0.1", "localhost", "::1", settings.host}
