@@ -128,9 +128,10 @@ CASES: list[tuple[type[Struct], dict[str, Any]]] = [
 VALUES: list[Any] = [
     None, True, False, 0, 1, -3, 15, 16, 21, 1.0, 16.5, -0.5, 10**30, 10**400, 1e300, "", "x", "a b", "a\n", "@",
     "auto", "message", "function", "custom", "text", "json_object", "reasoning", "input_text", "output_text", "low",
-    "web_search", "é" * 64, "x" * 65, "😀" * 129, "x" * 513, [], [[]], [{}], ["x"], [1], [None], {},
-    {"type": "text"}, {"type": None}, {"type": 1}, {"type": "function", "name": "f"}, {"type": "message", "role": "user", "content": "x"}, {"k": "v"},
-    {"k": None}, {"id": "x"}, {str(i): "" for i in range(17)}, ["x"] * 65, [{"type": "function", "name": "f"}] * 129,
+    "web_search", "é" * 64, "x" * 65, "😀" * 129, "x" * 513, [], [[]], [{}], ["x"], [1], [None], ["x"] * 65, {},
+    {"type": "text"}, {"type": None}, {"type": 1}, {"type": "function", "name": "f"}, {"k": "v"}, {"k": None},
+    {"id": "x"}, {"type": "message", "role": "user", "content": "x"}, {str(i): "" for i in range(17)},
+    [{"type": "function", "name": "f"}] * 129,
 ]  # fmt: skip
 KEYS = ["bogus", "type", "id", "role", "name", "text", "strict", "input"]
 
