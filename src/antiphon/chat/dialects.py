@@ -237,7 +237,7 @@ _ROWS = (
         # Its thinking guide: `reasoning_content` must come back with every turn that called a tool, empty or not
         # (opencode#24722); on other turns it is ignored. Only `json_object`. Recordings: content "" beside calls.
         "deepseek",
-        accepts=(USUAL - {"parallel_tool_calls", "user"}),
+        accepts=USUAL - {"user"},
         effort="thinking",
         reasoning="reasoning_content",
         replay="tool_turns",

@@ -1,14 +1,14 @@
 """Files in a request: text goes into the message, anything else goes as the dialect's part for files."""
 
 import base64
-import binascii
 from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any
 
 from antiphon.chat.dialects import Dialect
-from antiphon.errors import ClientError
+from antiphon.protocol import refusals
 from antiphon.protocol.items import InputFile
+from antiphon.protocol.media import split_data_url
 
 _TEXT_TYPES = frozenset({
     "application/json", "application/jsonl", "application/x-ndjson", "application/ld+json", "application/geo+json",
@@ -35,21 +35,17 @@ def file_part(part: InputFile, dialect: Dialect, param: str) -> dict[str, Any]:
     or where the dialect has no place for it.
     """
     if part.file_id:
-        raise _refuse(f"{param}.file_id", "Files by 'file_id' are not supported. Send 'file_data' instead.")
+        raise refusals.not_served(f"{param}.file_id")
     if part.file_url:
         return _by_url(part, part.file_url, dialect, f"{param}.file_url")
     if part.file_data:
         return _by_data(part, part.file_data, dialect, f"{param}.file_data")
-    raise ClientError(
-        f"Missing required parameter: '{param}.file_data'.",
-        code="missing_required_parameter",
-        param=f"{param}.file_data",
-    )
+    raise refusals.missing(f"{param}.file_data")
 
 
 def _by_url(part: InputFile, url: str, dialect: Dialect, param: str) -> dict[str, Any]:
     if not (dialect.file_part and dialect.file_urls):
-        raise _refuse(param, "Files by URL are not supported with this model. Send 'file_data' instead.")
+        raise refusals.invalid(param, "files by URL are not supported with this model. Send 'file_data' instead.")
     return _FILE_PARTS[dialect.file_part](part.filename or _name_in(url), url)
 
 
@@ -61,21 +57,20 @@ def _by_data(part: InputFile, data: str, dialect: Dialect, param: str) -> dict[s
     if text is not None:
         return {"type": "text", "text": f'<file name="{name}">\n{text}\n</file>'}
     if not dialect.file_part:
-        raise _refuse(param, "Only text files are supported with this model.")
+        raise refusals.invalid(param, "only text files are supported with this model.")
     media_type = media_type or _told_by_content(raw)
     return _FILE_PARTS[dialect.file_part](name, f"data:{media_type};base64,{base64.b64encode(raw).decode()}")
 
 
 def _decode(data: str, param: str) -> tuple[str, bytes]:
     """Return the media type, empty where unsaid, and the bytes of base64 that may be a `data:` URL."""
-    head, comma, body = data.partition(",") if data.startswith("data:") else ("", "", data)
-    if data.startswith("data:") and not (comma and head.endswith(";base64")):
-        raise _refuse(param, "Expected base64-encoded data.")
+    split = split_data_url(data) if data[:5].lower() == "data:" else ("", data)
+    if split is None:
+        raise refusals.invalid(param, "expected a data URL with base64-encoded data.")
     try:
-        raw = base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        raise _refuse(param, "Expected base64-encoded data.") from None
-    return head.removeprefix("data:").partition(";")[0].lower(), raw
+        return split[0], base64.b64decode(split[1], validate=True)
+    except ValueError:
+        raise refusals.invalid(param, "expected base64-encoded data.") from None
 
 
 def _as_text(media_type: str, extension: str, raw: bytes) -> str | None:
@@ -94,10 +89,6 @@ def _told_by_content(raw: bytes) -> str:
 
 def _name_in(url: str) -> str:
     return PurePosixPath(url.partition("?")[0]).name or "file"
-
-
-def _refuse(param: str, message: str) -> ClientError:
-    return ClientError(f"Invalid '{param}': {message}", code="invalid_value", param=param)
 
 
 _FILE_PARTS: dict[str, Callable[[str, str], dict[str, Any]]] = {

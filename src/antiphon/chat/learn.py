@@ -10,7 +10,7 @@ from antiphon.chat.dialects import REASONING_FIELDS
 
 _STATUSES = frozenset({400, 422})
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
-_NAME = r"[`'\"“{\[(#/]*\b([A-Za-z_][\w.\[\]/]{0,80})"
+_NAME = r"[`'\"“{\[(#/]{0,4}\b([A-Za-z_][\w.\[\]/]{0,80})"
 _LONGEST = 10_000
 """Characters of a message that are read."""
 
@@ -26,7 +26,7 @@ _WORDINGS = tuple(
         r"NAME['\"`]?: extra inputs are not permitted",  # Azure, Anthropic, vLLM
         r"does not support (?:parameter|argument|field)s?:? NAME",  # xAI, LiteLLM
         r"does not support (?:the )?NAME['\"`]? (?:parameter|argument|field)",  # Databricks
-        r"NAME['\"`]?(?:=\w{1,40})? (?:is|are) (?:currently )?(?:unsupported|not (?:yet )?(?:supported|permitted|allowed))",
+        r"NAME['\"`]?(?:=\w{1,40})? (?:is|are) (?:currently |yet )?(?:unsupported|not (?:supported|permitted|allowed))",
         r"NAME type is unavailable",  # DeepSeek, of response_format
         r"NAME['\"`]? does not support \S{1,40} with this model\. only the default",  # OpenAI
     )

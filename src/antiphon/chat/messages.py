@@ -39,7 +39,8 @@ def to_messages(
 
     `reasoning_context` is the request's `reasoning.context`: `current_turn` keeps earlier turns' reasoning back,
     `all_turns` sends it wherever the dialect has a place for it. `history` is how many of the items came before this
-    request's own input, so that errors name `input[…]` as the client counts.
+    request's own input: errors name `input[…]` as the client counts, and what an earlier turn held that this backend
+    cannot take is only mentioned.
 
     Raises `ClientError` for content that the dialect cannot carry, for state that is not ours, and for an
     `item_reference`, which the engine resolves before.
@@ -76,7 +77,7 @@ class _Renderer:
         """An assistant message, its calls' outputs, and what those outputs could not hold."""
         recalled = recall(answer.reasoning, self.dialect)
         if not self._replays(answer):
-            recalled = Recalled(calls=recalled.calls)
+            recalled = recalled.without_reasoning()
         message = _assistant(answer, recalled, self.dialect)
         outputs, moved = self._outputs(answer)
         return [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
@@ -102,8 +103,16 @@ class _Renderer:
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
         if isinstance(content, str):
             return [{"type": "text", "text": content}]
-        item = f"input[{index - self.history}].{field}" if index >= self.history else "input"
-        return chat_parts(content, self.dialect, item)
+        if index < self.history:
+            return [part for each in content for part in self._remembered(each)]
+        return chat_parts(content, self.dialect, f"input[{index - self.history}].{field}")
+
+    def _remembered(self, part: Any) -> list[ChatPart]:
+        """An earlier turn's part; a conversation goes on where a model with other senses takes over (lesson L30)."""
+        try:
+            return chat_parts([part], self.dialect, "input")
+        except ClientError:
+            return [{"type": "text", "text": "[Something stood here that this model cannot read.]"}]
 
 
 def _assistant(answer: Answer, recalled: Recalled, dialect: Dialect) -> list[ChatMessage]:
@@ -117,7 +126,7 @@ def _assistant(answer: Answer, recalled: Recalled, dialect: Dialect) -> list[Cha
     )
     if refusal:
         message["refusal"] = refusal
-    message |= _reasoning_fields(recalled, dialect, needed=bool(answer.calls))
+    message |= _reasoning_fields(recalled, dialect, needed=bool(answer.calls)) | recalled.signatures
     if answer.calls:
         message["tool_calls"] = [_tool_call(call, recalled, dialect) for call in answer.calls]
     return [message]

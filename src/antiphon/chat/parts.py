@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.chat.dialects import Dialect
 from antiphon.chat.files import file_part
-from antiphon.errors import ClientError
+from antiphon.protocol import refusals
 from antiphon.protocol.items import InputFile, InputImage, InputText, OutputText, Part, Refusal
 
 ChatPart = dict[str, Any]
@@ -30,16 +30,12 @@ def _chat_part(part: Part, dialect: Dialect, param: str) -> ChatPart:
             return _image_part(part, param)
         case InputFile():
             return file_part(part, dialect, param)
-    raise ClientError(f"Invalid '{param}': this content has no place here.", code="invalid_value", param=param)
+    raise refusals.invalid(param, "this content has no place here.")
 
 
 def _image_part(part: InputImage, param: str) -> ChatPart:
     if not part.image_url:
-        missing = f"{param}.image_url"
-        by_id = "Images by 'file_id' are not supported; " if part.file_id else ""
-        raise ClientError(
-            f"{by_id}Missing required parameter: '{missing}'.", code="missing_required_parameter", param=missing
-        )
+        raise refusals.not_served(f"{param}.file_id") if part.file_id else refusals.missing(f"{param}.image_url")
     image: dict[str, str] = {"url": part.image_url}
     if part.detail in _DETAIL:
         image["detail"] = _DETAIL[part.detail]

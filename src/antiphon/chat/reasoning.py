@@ -1,7 +1,8 @@
 """What the model thought before goes back to it: in the fields it came in, and only where the backend wants it.
 
-State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}}}`.
-Only the family that made it gets its signatures back; another gets the plain text (lesson L30).
+State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}},
+"extra_content"}`, the last three where there is something to say. Only the family that made it gets its signatures
+back; another gets the plain text (lesson L30).
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,17 +13,29 @@ from antiphon.chat.dialects import REASONING_FIELDS, Dialect
 from antiphon.chat.sealed import unseal
 from antiphon.protocol.items import Reasoning
 
-_CALL_FIELDS = frozenset({"extra_content"})
-_PLAIN_FIELDS = ("reasoning_content", "reasoning")
+_SIGNATURES = frozenset({"extra_content"})
+"""Gemini's thought signatures, on calls and on messages."""
+
+_TEXTS = ("reasoning_content", "reasoning", "thinking", "think")
+"""What the text may be sealed as: a field's name, Mistral's parts, tags."""
 
 
 @dataclass(slots=True)
 class Recalled:
-    """What one assistant message carries back: plain `text`, message `fields`, and fields of `calls` by call id."""
+    """What one assistant message carries back.
+
+    Reasoning is plain `text`, or `fields` of the message as the backend sent them. `signatures` of the message and,
+    by call id, of its `calls` are no reasoning to read, and go back whatever the replay policy.
+    """
 
     text: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
+    signatures: dict[str, Any] = field(default_factory=dict)
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def without_reasoning(self) -> "Recalled":
+        """Return the signatures alone."""
+        return Recalled(signatures=self.signatures, calls=self.calls)
 
 
 def recall(items: Sequence[Reasoning], dialect: Dialect) -> Recalled:
@@ -38,15 +51,16 @@ def recall(items: Sequence[Reasoning], dialect: Dialect) -> Recalled:
 
 def _add(recalled: Recalled, item: Reasoning, dialect: Dialect) -> None:
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
-    is_ours = state.get("family") == dialect.name
-    fields = _known(state.get("reasoning"), REASONING_FIELDS)
-    text = _shown_text(item) or _plain_text(fields)
+    reasoning = _table(state.get("reasoning"))
+    text = _shown_text(item) or _plain_text(reasoning)
     recalled.text = "\n\n".join(filter(None, (recalled.text, text)))
-    if is_ours:
-        for name, value in fields.items():
-            recalled.fields[name] = _joined(recalled.fields.get(name), value)
-        for call_id, extra in _table(state.get("calls")).items():
-            recalled.calls.setdefault(call_id, {}).update(_known(extra, _CALL_FIELDS))
+    if state.get("family") != dialect.name:
+        return
+    for name, value in _known(reasoning, REASONING_FIELDS).items():
+        recalled.fields[name] = _joined(recalled.fields.get(name), value)
+    recalled.signatures |= _known(state, _SIGNATURES)
+    for call_id, extra in _table(state.get("calls")).items():
+        recalled.calls[call_id] = _known(extra, _SIGNATURES)
 
 
 def _shown_text(item: Reasoning) -> str:
@@ -54,8 +68,8 @@ def _shown_text(item: Reasoning) -> str:
     return "\n\n".join(part.text for part in (item.content or item.summary) if part.text)
 
 
-def _plain_text(fields: dict[str, Any]) -> str:
-    return next((fields[name] for name in _PLAIN_FIELDS if isinstance(fields.get(name), str)), "")
+def _plain_text(reasoning: dict[str, Any]) -> str:
+    return next((reasoning[name] for name in _TEXTS if isinstance(reasoning.get(name), str)), "")
 
 
 def _joined(before: Any, value: Any) -> Any:

@@ -5,6 +5,7 @@ the backend does not take it: a hint is left out, what the client would miss is 
 `store` and `metadata` are never sent either: they are about our response, not about the backend's.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -184,6 +185,12 @@ CHAT_PARAMETERS: Mapping[str, str] = {
     "stream_options": "stream",
 } | {parameter.chat: parameter.name for parameter in PARAMETERS}
 """Chat parameter -> the request's field: what a backend complains of, as `param` names it to the client."""
+
+
+def responses_parameter(chat: str) -> str | None:
+    """Return the request's field that a backend means by `chat`, a Chat parameter or a path into one."""
+    name = re.split(r"[.\[]", chat.removeprefix("body."), maxsplit=1)[0]
+    return CHAT_PARAMETERS.get(name)
 
 
 def unsupported(name: str) -> ClientError:

@@ -1,0 +1,155 @@
+import json
+import time
+
+import pytest
+
+from antiphon.chat.learn import refused_parameter
+
+SENT = {
+    "model": "m",
+    "messages": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [], "reasoning": "why"},
+    ],
+    "tools": [{"type": "function", "function": {"name": "f", "strict": True}}],
+    "tool_choice": "required",
+    "parallel_tool_calls": False,
+    "temperature": 1.0,
+    "frequency_penalty": 0.5,
+    "max_tokens": 20,
+    "reasoning_effort": "low",
+    "response_format": {"type": "json_schema"},
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "user": "u",
+}
+
+
+def openai(message, param=None, code=None):
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
+
+
+def extra(*loc):
+    return {"type": "extra_forbidden", "loc": list(loc), "msg": "Extra inputs are not permitted", "input": None}
+
+
+SWAP = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+ONLY_DEFAULT = (
+    "Unsupported value: 'temperature' does not support 0.7 with this model. Only the default (1) value is supported."
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (openai(SWAP, "max_tokens", "unsupported_parameter"), "max_tokens"),
+        (openai(SWAP), "max_tokens"),
+        (openai("Unknown parameter: 'user'.", "user", "unknown_parameter"), "user"),
+        (openai("Unrecognized request argument supplied: parallel_tool_calls"), "parallel_tool_calls"),
+        (openai(ONLY_DEFAULT, "temperature", "unsupported_value"), "temperature"),
+        (
+            openai("Invalid parameter: 'response_format' of type 'json_schema' is not supported", "response_format"),
+            "response_format",
+        ),
+        (openai("This response_format type is unavailable now"), "response_format"),
+        (openai("property 'parallel_tool_calls' is unsupported"), "parallel_tool_calls"),
+        (openai("Function tools with reasoning_effort are not supported for this model."), "reasoning_effort"),
+        (openai("Validation error at #/stream_options: Extra inputs are not permitted"), "stream_options"),
+        (openai("gemini does not support parameters: {'frequency_penalty': 0.5}"), "frequency_penalty"),
+        (openai('Invalid JSON payload received. Unknown name "user": Cannot find field.'), "user"),
+        ([openai('Unknown name "frequency_penalty": Cannot find field.')], "frequency_penalty"),
+        (openai("tools[0].function.strict is not supported"), "tools.strict"),
+        (
+            {"message": "parallel_tool_calls=False is not supported by this model.", "param": "parallel_tool_calls"},
+            "parallel_tool_calls",
+        ),
+        (
+            {
+                "message": "messages.2.assistant.reasoning: property 'messages.2.assistant.reasoning' is unsupported",
+                "param": "validation_error",
+            },
+            "messages.reasoning",
+        ),
+        (
+            {"error_code": "BAD_REQUEST", "message": 'BAD_REQUEST: json: unknown field "stream_options"'},
+            "stream_options",
+        ),
+        ({"message": "BAD_REQUEST: Model x does not support the temperature parameter."}, "temperature"),
+        (
+            {"code": "invalid-argument", "error": "Model grok does not support parameter reasoningEffort."},
+            "reasoning_effort",
+        ),
+        ({"detail": [extra("body", "user")]}, "user"),
+        (
+            {"object": "error", "message": {"detail": [extra("body", "stream_options", "include_usage")]}},
+            "stream_options",
+        ),
+        (
+            {"object": "error", "message": json.dumps({"detail": [extra("body", "frequency_penalty")]})},
+            "frequency_penalty",
+        ),
+        ({"detail": [extra("body", "messages", 1, "assistant", "reasoning")]}, "messages.reasoning"),
+        ({"detail": [extra("body", "tools", 0, "function", "strict")]}, "tools.strict"),
+        (openai("The reasoning_content in the thinking mode must be passed back to the API."), "+reasoning_content"),
+        (
+            openai("thinking is enabled but reasoning_content is missing in assistant tool call message at index 1"),
+            "+reasoning_content",
+        ),
+    ],
+)
+def test_a_refused_parameter_is_found_in_every_servers_words(body, name):
+    assert refused_parameter(400, json.dumps(body).encode(), SENT) == name
+    assert refused_parameter(422, json.dumps(body).encode(), SENT) == name
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        openai(
+            "Unsupported value: 'reasoning_effort' does not support 'low' with this model.",
+            "reasoning_effort",
+            "unsupported_value",
+        ),
+        openai("Unknown parameter: 'top_k'.", "top_k", "unknown_parameter"),
+        openai("The model `m` does not exist", "model", "model_not_found"),
+        openai("m does not support tools"),
+        openai("Invalid 'temperature': decimal above maximum value.", "temperature", "decimal_above_max_value"),
+        openai("stream is not supported"),
+        openai("The reasoning in the thinking mode must be passed back to the API."),
+        {"error": {"code": 400, "message": "request (2009 tokens) exceeds the available context size (512 tokens)"}},
+        {"code": 400, "message": "Validation: Temperature must be between 0 and 2, got 100", "type": "Bad Request"},
+        {"detail": [{"type": "string_type", "loc": ["body", "user"], "msg": "Input should be a valid string"}]},
+        "Bad Request",
+        None,
+        [],
+    ],
+)
+def test_other_errors_teach_nothing(body):
+    assert refused_parameter(400, json.dumps(body).encode(), SENT) is None
+
+
+@pytest.mark.parametrize("status", [401, 404, 429, 500, 503])
+def test_only_errors_about_the_request_teach(status):
+    assert refused_parameter(status, json.dumps(openai(SWAP)).encode(), SENT) is None
+
+
+def test_plain_text_teaches_too():
+    assert refused_parameter(400, b"unknown field `user`, expected one of `model`", SENT) == "user"
+
+
+def test_what_a_server_quotes_from_the_request_does_not_teach():
+    body = {
+        "detail": [{"type": "missing", "loc": ["body"], "msg": "Field required", "input": "Unknown parameter: 'user'"}]
+    }
+
+    assert refused_parameter(422, json.dumps(body).encode(), SENT) is None
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff\xfe", b"[" * 100_000, b'{"error":' * 5_000, b'"' + b"a=" * 500_000 + b'"']
+)
+def test_no_body_makes_it_raise_or_linger(body):
+    began = time.process_time()
+
+    assert refused_parameter(400, body, SENT) is None
+    assert time.process_time() - began < 1
