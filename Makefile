@@ -1,0 +1,64 @@
+# The verbs of this repository; `make help` lists them. Each makes `.venv` and installs what it needs first, once.
+# PYTHON=… chooses the interpreter, ARGS=… goes to the command behind the verb.
+
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+# Every version comes from constraints.txt, also those that build the package (pip before 25.3 reads the first).
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help serve test check format bench docs constraints clean
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+serve: $(VENV)/.installed ## start the server on http://127.0.0.1:8321
+	@exec $(BIN)/antiphon serve $(ARGS)
+
+test: $(VENV)/.installed-test ## run every test
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-check ## put the code into its form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-test ## measure; beside nginx, where it is installed
+	$(BIN)/python -m bench $(ARGS)
+
+docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
+	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# Run it with the oldest Python that pyproject.toml allows: what that one can install, the newer ones can too.
+constraints: ## renew constraints.txt within what pyproject.toml allows
+	@rm -rf $(VENV)-constraints
+	scripts/make-venv $(VENV)-constraints
+	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/pip install --quiet \
+	    hatchling editables '.[test,check,docs]'
+	{ sed '/^[^#]/d' constraints.txt; $(VENV)-constraints/bin/pip freeze --exclude antiphon; } > constraints.new
+	mv constraints.new constraints.txt
+	rm -rf $(VENV)-constraints
+
+clean: ## remove what the other verbs made
+	rm -rf $(VENV) $(VENV)-constraints docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+$(BIN)/python:
+	@scripts/make-venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Antiphon into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Antiphon and what '$*' needs into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@

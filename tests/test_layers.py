@@ -1,0 +1,163 @@
+"""Who may import whom, and which code never waits: the walls that docs/why/design.md draws."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+BASES = {"backends.base", "eventlog.base", "store.base", "tools.base"}
+
+ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "ids": set(),
+    "protocol": {"errors", "ids"},
+    "stream": {"protocol"},
+    "chat": {"protocol"},
+    **{base: {"protocol"} for base in BASES},
+    "engine": {"stream", "chat"} | BASES,
+    "store": {"store.base"},
+    "eventlog": {"eventlog.base"},
+    "backends": {"backends.base"},
+    "backends.discover": {"backends"},
+    "tools": {"tools.base"},
+    "testing": {"protocol"},
+    "verify": {"protocol"},
+    "server": {"engine"},
+    "config": {"errors"},
+    "wiring": {"config", "engine", "store", "eventlog", "backends", "backends.discover", "tools"},
+    "embed": {"wiring"},
+    "cli": {"server", "wiring"},
+    "": {"embed", "testing"},
+    "__main__": {"cli"},
+}
+"""A room, and the rooms that it may import; what those may import, it may too. A file's room is the longest that fits."""
+
+TECHNOLOGIES = ("backends", "eventlog", "store", "tools")
+SHARED = {"base", "discover", "migrate", "sql"}
+"""Files of a technology's folder that serve several of it, such as every SQL store."""
+
+SANS_IO = ("protocol", "stream", "chat", "engine.turn")
+OUTSIDE = {
+    *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),
+    *("socket", "ssl", "starlette", "subprocess", "threading", "time", "urllib.request", "uuid", "uvloop"),
+}
+"""Clocks, chance, sockets and whatever waits for them."""
+
+ASYNCHRONOUS = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
+
+
+def module_name(path: Path) -> str:
+    """`src/antiphon/store/base.py` is `store.base`; the package itself is the empty name."""
+    parts = path.relative_to(SOURCE / "antiphon").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in (SOURCE / "antiphon").rglob("*.py")}
+
+
+def imports(code: str) -> Iterator[str]:
+    """Every name that the code imports, wherever it does: `from a import b` is `a.b`."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def own_imports(code: str) -> set[str]:
+    """The modules of ours that the code imports. `__version__` is a fact about the package, no part of it."""
+    names = {name.partition(".")[2] for name in imports(code) if name.partition(".")[0] == "antiphon"}
+    return {name if name in MODULES else name.rpartition(".")[0] for name in names - {"__version__"}}
+
+
+def room_of(module: str) -> str:
+    while module not in ARROWS:
+        assert "." in module, f"{module} stands in no room: add it to ARROWS, and to docs/why/design.md"
+        module = module.rpartition(".")[0]
+    return module
+
+
+def reach(room: str) -> set[str]:
+    """The room's neighbours and all that lies behind them."""
+    return ARROWS[room].union(*(reach(neighbour) for neighbour in ARROWS[room]))
+
+
+def technology(module: str) -> str | None:
+    """`store.sqlite_rows` is part of `store.sqlite`; `store.base` is everybody's."""
+    folder, _, name = module.partition(".")
+    kind = name.partition(".")[0].partition("_")[0]
+    return f"{folder}.{kind}" if folder in TECHNOLOGIES and kind and kind not in SHARED else None
+
+
+def trespasses(module: str, code: str) -> list[str]:
+    """What the module imports and may not."""
+    room, own = room_of(module), technology(module)
+    allowed = reach(room) | {room}
+    return [
+        name
+        for name in sorted(own_imports(code))
+        if room_of(name) not in allowed or (own and technology(name) not in {None, own})
+    ]
+
+
+def is_asynchronous(node: ast.AST) -> bool:
+    return isinstance(node, ASYNCHRONOUS) or (isinstance(node, ast.comprehension) and bool(node.is_async))
+
+
+def waits(code: str) -> list[str]:
+    """Each place where the code awaits, or imports what has a clock, chance or a socket."""
+    found = [type(node).__name__ for node in ast.walk(ast.parse(code)) if is_asynchronous(node)]
+    return found + [name for name in imports(code) if any(f"{name}.".startswith(f"{out}.") for out in OUTSIDE)]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_file_imports_only_what_lies_below_it(module: str) -> None:
+    assert trespasses(module, MODULES[module].read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "module", sorted(name for name in MODULES if f"{name}.".startswith(tuple(f"{s}." for s in SANS_IO)))
+)
+def test_the_translation_never_waits_and_never_touches_a_clock_or_a_socket(module: str) -> None:
+    assert waits(MODULES[module].read_text()) == []
+
+
+def test_every_import_is_absolute_so_that_these_tests_see_it() -> None:
+    relative = {module for module, path in MODULES.items() if any(n.startswith(".") for n in imports(path.read_text()))}
+    assert relative == set()
+
+
+def test_no_arrow_points_back() -> None:
+    assert [room for room in ARROWS if room in reach(room)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("protocol.items", "from antiphon.engine import run"),
+        ("stream.writer", "def late():\n    import antiphon.store.base"),
+        ("engine.run", "from antiphon.store.sqlite import SqliteStore"),
+        ("backends.scripted", "from antiphon.backends.http import HttpBackend"),
+        ("store.postgres", "from antiphon.store.sqlite_rows import Act"),
+        ("server.app", "from antiphon import Responses"),
+        ("server.app", "from antiphon.wiring import Parts"),
+    ],
+)
+def test_a_wall_holds(module: str, code: str) -> None:
+    assert trespasses(module, code) != []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "async def f(): ...",
+        "import os.path",
+        "from time import monotonic",
+        "[x async for x in y]",
+        "import urllib.request",
+    ],
+)
+def test_waiting_is_seen(code: str) -> None:
+    assert waits(code) != []
