@@ -13,7 +13,18 @@ Clock = Callable[[], float]
 
 def new_id(prefix: str) -> str:
     """Return `prefix_` and 192 random bits in hexadecimal: nobody guesses another's id."""
-    return f"{prefix}_{os.urandom(24).hex()}"
+    return f"{prefix}_{_take(24).hex()}"
 
 
 now: Clock = time.time
+
+_pool = bytearray()
+
+
+def _take(size: int) -> bytes:
+    """Return fresh random bytes; the kernel is asked for many at once, since asking costs more than the bytes."""
+    if len(_pool) < size:
+        _pool.extend(os.urandom(4096))
+    taken = bytes(_pool[-size:])
+    del _pool[-size:]
+    return taken

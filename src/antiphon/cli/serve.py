@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import signal
 import socket
 import sys
 from contextlib import suppress
@@ -11,9 +10,6 @@ from typing import Annotated
 
 import typer
 import uvloop
-from granian.constants import Interfaces
-from granian.http import HTTP1Settings
-from granian.server.embed import Server
 from rich.console import Console
 
 from antiphon import __version__
@@ -22,13 +18,8 @@ from antiphon.config import Settings
 from antiphon.engine.models import Served
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.server.app import create_app
+from antiphon.server.host import Host
 from antiphon.wiring import House, build
-
-HEADER_TIMEOUT = 10_000
-"""Milliseconds that a client has for its headers."""
-
-MAX_CONNECTIONS = 8192
-"""Requests at once; more wait in the kernel."""
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
@@ -58,22 +49,10 @@ async def _serve(settings: Settings) -> None:
     port = _free_port(settings)
     house = await build(settings)
     try:
-        server = Server(
-            create_app(house.engine),
-            address=settings.host,
-            port=port,
-            interface=Interfaces.ASGINL,
-            backlog=1024,
-            backpressure=MAX_CONNECTIONS,
-            websockets=False,
-            log_enabled=False,
-            http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT),
-        )
-        for name in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(name, server.stop)
+        host = Host(create_app(house.engine), settings.host, port)
         expiring = asyncio.create_task(_expire(house, settings))
-        serving = asyncio.create_task(server.serve())
-        await _accepting(settings, port, serving)
+        serving = asyncio.create_task(host.serve())
+        await host.listening.wait()
         _announce(settings, port, house)
         await serving
         expiring.cancel()
@@ -91,16 +70,6 @@ def _free_port(settings: Settings) -> int:
         raise ConfigError(
             f"Cannot listen on {settings.host}:{settings.port} ({error.strerror}). Choose another with --port."
         ) from error
-
-
-async def _accepting(settings: Settings, port: int, serving: asyncio.Task[None]) -> None:
-    """Wait until a connection can be had, or the server ended."""
-    while not serving.done():
-        with suppress(OSError):
-            _, writer = await asyncio.open_connection(_reachable(settings.host).strip("[]"), port)
-            writer.close()
-            return
-        await asyncio.sleep(0.01)
 
 
 async def _expire(house: House, settings: Settings) -> None:
