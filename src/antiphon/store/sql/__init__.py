@@ -1,0 +1,40 @@
+"""The SQL, in files: named queries, and numbered migrations.
+
+A query in `queries.sql` is a line `-- name --`, lines of comment that say what it is for, and one statement.
+A migration is `migrations/NNNN_what.sql`, numbered from 0001 without a gap.
+"""
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+
+_NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
+_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+
+
+def parse(text: str) -> dict[str, str]:
+    """Return the statements in `text` by name. Raises `ValueError` for a name without statement, or given twice."""
+    parts = _NAME.split(text)[1:]
+    queries: dict[str, str] = {}
+    for name, chunk in zip(parts[::2], parts[1::2], strict=True):
+        statement = "\n".join(line for line in chunk.splitlines() if line and not line.startswith("--"))
+        if not statement or name in queries:
+            raise ValueError(f"query {name}: " + ("given twice" if statement else "no statement"))
+        queries[name] = statement
+    return queries
+
+
+def migrations() -> Sequence[str]:
+    """Return the scripts that lead from an empty database to the newest schema; the first is number 1."""
+    scripts = sorted(
+        (int(match[1]), entry.read_text("utf-8"))
+        for entry in files(__name__).joinpath("migrations").iterdir()
+        if (match := _MIGRATION.fullmatch(entry.name))
+    )
+    if [number for number, _ in scripts] != list(range(1, len(scripts) + 1)):
+        raise ValueError("migrations are numbered from 0001 without a gap")
+    return [script for _, script in scripts]
+
+
+QUERIES = parse(files(__name__).joinpath("queries.sql").read_text("utf-8"))
+"""Every named query."""
