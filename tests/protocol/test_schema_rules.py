@@ -4,6 +4,8 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import JsonSchemaFormat
@@ -131,6 +133,40 @@ def test_a_text_format_has_the_same_rules_and_its_own_code() -> None:
     assert (error.code, error.param) == ("invalid_json_schema", "text.format.schema")
     assert error.message == f"Invalid schema for response_format 'n': In context=(), {CLOSED}"
     check_text_schema(JsonSchemaFormat(name="n", schema={"type": "object"}))
+
+
+SCHEMAS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["object", "array", "string", "#", "#/items/0", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "properties", "required", "items", "additionalProperties", "anyOf", "$ref", "enum"]
+            ),
+            inner,
+        )
+    ),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["type", "properties", "required", "items", "anyOf", "$ref"]), SCHEMAS))
+def test_whatever_the_schema_it_is_taken_or_refused(schema: dict[str, Any]) -> None:
+    for strict in (True, False):
+        with pytest.raises(ClientError):
+            check_function_schema(FunctionTool(name="f", parameters=schema, strict=strict), "tools[0]")
+            raise ClientError("taken")
+    with pytest.raises(ClientError):
+        check_function_schema(FunctionTool(name="f", parameters=closed(a=schema), strict=True), "tools[0]")
+        raise ClientError("taken")
+
+
+@pytest.mark.parametrize("index", ["0", "9", "9" * 5000, "-1", "x", ""])
+def test_a_reference_into_a_list_leads_to_one_of_its_members_or_nowhere(index: str) -> None:
+    schema = closed(a={"anyOf": [STRING, {"$ref": f"#/properties/a/anyOf/{index}"}]})
+    if index == "0":
+        assert fits_strict(schema)
+    else:
+        assert "not found" in wrong(schema, strict=True)
 
 
 def chain(levels: int) -> dict[str, Any]:

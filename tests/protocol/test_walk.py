@@ -1,6 +1,7 @@
 """The walk and `msgspec.convert` must agree on what fits: else a request is refused without a reason, or worse."""
 
 import copy
+import json
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +14,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
 from antiphon.protocol.queries import InputItemsQuery
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validate import normalize
+from antiphon.protocol.validate import decode_request, normalize
 from antiphon.protocol.walk import check_fields, nearest
 
 FULL: dict[str, Any] = {
@@ -67,7 +68,7 @@ FULL: dict[str, Any] = {
             "type": "function",
             "name": "f",
             "description": "x",
-            "parameters": {"type": "object"},
+            "parameters": {"type": "object", "properties": {}, "additionalProperties": False},
             "strict": True,
             "output_schema": {},
             "allowed_callers": ["direct"],
@@ -192,6 +193,22 @@ def test_the_walk_finds_something_wrong_exactly_where_msgspec_does(
             mutate(body, data.draw)
     normalize(body)
     assert walks(cls, body) == converts(cls, body)
+
+
+def test_the_full_request_breaks_no_rule() -> None:
+    assert decode_request(json.dumps(FULL).encode()).model == "m"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 3), st.data())
+def test_a_full_request_with_anything_changed_is_taken_or_refused(mutations: int, data: st.DataObject) -> None:
+    body = copy.deepcopy(FULL)
+    for _ in range(mutations):
+        mutate(body, data.draw)
+    try:
+        decode_request(json.dumps(body).encode())
+    except ClientError as error:
+        assert not error.message.startswith("Invalid request")
 
 
 @pytest.mark.parametrize(("cls", "data"), CASES)

@@ -4,8 +4,10 @@ The API's rules for strict schemas, in its own words (recorded from OpenAI): eve
 required, a type everywhere, and no keyword that constrained decoding cannot honour.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from antiphon.errors import ClientError
 from antiphon.protocol.refusals import shown
@@ -23,6 +25,7 @@ MAX_STRICT_DEPTH = 100
 
 NOT_PERMITTED = ("allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "patternProperties")
 
+_INDEX = re.compile(r"[0-9]{1,9}")
 _DATA = frozenset({"const", "default", "enum", "example", "examples"})
 _MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _UNTYPED = ("$ref", "anyOf", "oneOf", "enum", "const")
@@ -76,7 +79,7 @@ def _check(schema: dict[str, Any], *, strict: bool) -> None:
         _check_reference(place, node, schema if strict else None)
         if strict:
             _check_strict(place, node)
-            properties += len(node.get("properties") or ())
+            properties += len(_members(node, "properties"))
             if properties > MAX_PROPERTIES:
                 raise _SchemaError(f"expected at most {MAX_PROPERTIES} properties in all.")
             if depth > MAX_STRICT_DEPTH:
@@ -114,11 +117,11 @@ def _leads_somewhere(root: Any, target: str) -> bool:
     if target != "#" and not target.startswith("#/"):
         return True  # an anchor, which the backend may know
     node = root
-    for step in target.split("/")[1:]:
+    for step in unquote(target).split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
         if type(node) is dict and key in node:
             node = node[key]
-        elif type(node) is list and key.isdecimal() and int(key) < len(node):
+        elif type(node) is list and _INDEX.fullmatch(key) and int(key) < len(node):
             node = node[int(key)]
         else:
             return False
@@ -142,18 +145,22 @@ def _check_strict(place: Place, node: dict[str, Any]) -> None:
 def _check_strict_object(place: Place, node: dict[str, Any]) -> None:
     if node.get("additionalProperties") is not False:
         raise _SchemaError(f"{_at(place)}'additionalProperties' is required to be supplied and to be false.")
-    properties, required = node.get("properties") or {}, node.get("required") or []
-    if type(properties) is not dict:
-        raise _SchemaError(f"{_at(place)}'properties' must be an object.")
-    if type(required) is not list:
-        raise _SchemaError(f"{_at(place)}'required' must be an array.")
-    named = {name for name in required if type(name) is str}
-    missing = next((name for name in properties if name not in named), None)
+    for keyword, kind, noun in (("properties", dict, "an object"), ("required", list, "an array")):
+        if not isinstance(node.get(keyword, kind()), kind):
+            raise _SchemaError(f"{_at(place)}'{keyword}' must be {noun}.")
+    required = {name for name in node.get("required", ()) if type(name) is str}
+    missing = next((name for name in _members(node, "properties") if name not in required), None)
     if missing is not None:
         raise _SchemaError(
             f"{_at(place)}'required' is required to be supplied and to be an array including every key in "
             f"properties. Missing '{shown(missing)}'."
         )
+
+
+def _members(node: dict[str, Any], keyword: str) -> dict[str, Any]:
+    """Return the subschemas under a keyword; none where it holds anything but an object."""
+    members = node.get(keyword)
+    return members if type(members) is dict else {}
 
 
 def _at(place: Place) -> str:
