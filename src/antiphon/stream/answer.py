@@ -1,0 +1,69 @@
+"""The bytes of one backend answer, streamed or plain, into a response."""
+
+from antiphon.errors import BackendError
+from antiphon.stream.chat import ChatStream, Ending
+from antiphon.stream.decode import decode_chunk
+from antiphon.stream.sse import DONE, EventDecoder
+
+MAX_PLAIN_ANSWER = 64 * 1024 * 1024
+"""Bytes of a plain answer; a backend that sends more is broken or hostile."""
+
+
+class AnswerReader:
+    """Feeds a backend's bytes to a `ChatStream`: an event stream, or one JSON object (`is_json`).
+
+    `feed` the bytes as they come, until `is_over` or there are no more; then `finish`. What cannot be read becomes
+    the answer's error, never an exception.
+    """
+
+    def __init__(self, chat: ChatStream, is_json: bool = False) -> None:
+        self._chat = chat
+        self._is_json = is_json
+        self._decoder = EventDecoder()
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._done = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the backend said `[DONE]` or failed: what may still come is of no interest."""
+        return self._done or self._chat.error is not None
+
+    def feed(self, part: bytes) -> None:
+        """Take bytes."""
+        try:
+            if self._is_json:
+                self._collect(part)
+            else:
+                self._read(self._decoder.feed(part))
+        except BackendError as error:
+            self.fail(error)
+
+    def fail(self, error: BackendError) -> None:
+        """Say that no more bytes come because of this error."""
+        self._chat.error = self._chat.error or error
+
+    def finish(self) -> Ending:
+        """Say that no more bytes come; return how the answer ended."""
+        try:
+            if self._is_json:
+                self._done = True
+                self._chat.feed(decode_chunk(b"".join(self._parts)))
+            elif not self.is_over:
+                self._read(self._decoder.finish())
+        except BackendError as error:
+            self.fail(error)
+        return self._chat.finish(self._done)
+
+    def _read(self, events: list[bytes]) -> None:
+        for data in events:
+            if data.startswith(DONE):
+                self._done = True
+                return
+            self._chat.feed(decode_chunk(data))
+
+    def _collect(self, part: bytes) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > MAX_PLAIN_ANSWER:
+            raise BackendError(f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes.")
