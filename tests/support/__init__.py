@@ -1,0 +1,1 @@
+"""What the tests share: a backend that replays bytes, a server around it, and the recordings."""
