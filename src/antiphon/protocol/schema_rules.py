@@ -61,15 +61,6 @@ def check_text_schema(format: JsonSchemaFormat) -> None:
         ) from None
 
 
-def fits_strict(schema: dict[str, Any]) -> bool:
-    """Tell whether the schema keeps the rules of strict schemas."""
-    try:
-        _check(schema, strict=True)
-    except _SchemaError:
-        return False
-    return True
-
-
 def _check(schema: dict[str, Any], *, strict: bool) -> None:
     kind = schema.get("type")
     if kind != "object" and (strict or kind is not None):
