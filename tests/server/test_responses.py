@@ -4,10 +4,10 @@ import json
 import pytest
 from openai import APIError, BadRequestError, NotFoundError
 from pydantic import BaseModel
-
-from antiphon.testing import check_event_stream
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
 from tests.support.server import Served
+
+from antiphon.testing import check_event_stream
 
 
 async def events_of(served: Served, **body: object) -> list[dict]:
@@ -200,7 +200,7 @@ async def test_a_client_that_leaves_ends_the_backends_call_and_leaves_a_cancelle
 ):
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     response = await served.http.post(f"{served.url}/responses", json={"model": "m", "input": "Hi", "stream": True})
-    first = parse((await response.content.readuntil(b"\n\n")))[0]
+    first = parse(await response.content.readuntil(b"\n\n"))[0]
     response.close()
 
     await asyncio.wait_for(backend.left.wait(), 1)

@@ -62,7 +62,7 @@ class Run:
         self._stored = request.store is not False
         self._names = frozenset(tool.name for tool in request.tools or ())
         self.is_stream = bool(request.stream)
-        self._turn = Turn(request, context.items, target)
+        self._turn = Turn(request, context, target)
         self._is_started = False
         self._is_over = False
         family = target.dialect.name

@@ -4,17 +4,17 @@ next() ──> CallModel(body) ── refused(error) ──> next()   without th
                  └────────── answered(ending) ──> Finish
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from antiphon.chat.learn import refused_parameter
 from antiphon.chat.request import to_chat
 from antiphon.engine.failures import is_overflow, read_failure
+from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest
 from antiphon.errors import AntiphonError
-from antiphon.protocol.items import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.stream.chat import Ending
 
@@ -39,9 +39,10 @@ class Finish:
 class Turn:
     """One response's turn. Ask `next`, do it, tell the outcome, until it says `Finish`."""
 
-    def __init__(self, request: CreateResponse, items: Sequence[InputItem], target: Target) -> None:
+    def __init__(self, request: CreateResponse, context: Context, target: Target) -> None:
         self._request = request
-        self._items = list(items)
+        self._items = context.items
+        self._history = len(context.history)
         self._target = target
         self._refusals = 0
         self._ending: Ending | None = None
@@ -51,7 +52,8 @@ class Turn:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
         if self._ending is not None:
             return Finish(self._ending)
-        self._body = to_chat(self._request, self._items, self._target.dialect, frozenset(self._target.refused))
+        refused = frozenset(self._target.refused)
+        self._body = to_chat(self._request, self._items, self._target.dialect, refused, history=self._history)
         return CallModel(self._body)
 
     def answered(self, ending: Ending) -> None:
@@ -78,4 +80,5 @@ class Turn:
         shorter = drop_oldest(self._items) if self._request.truncation == "auto" else None
         if shorter is None:
             raise error
+        self._history = max(0, self._history - (len(self._items) - len(shorter)))
         self._items = shorter
