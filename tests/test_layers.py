@@ -32,7 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "": {"embed", "testing"},
     "__main__": {"cli"},
 }
-"""A room, and the rooms that it may import; what those may import, it may too. A file's room is the longest that fits."""
+"""A room, and the rooms that it may import; what those may import, it may too. A file's room: the longest that fits."""
 
 TECHNOLOGIES = ("backends", "eventlog", "store", "tools")
 SHARED = {"base", "discover", "migrate", "sql"}
