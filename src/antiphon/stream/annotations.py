@@ -2,29 +2,33 @@
 
 from typing import Any
 
+FIELDS: dict[str, dict[str, Any]] = {
+    "url_citation": {"url": "", "title": "", "start_index": 0, "end_index": 0},
+    "file_citation": {"file_id": "", "filename": "", "index": 0},
+    "container_file_citation": {"container_id": "", "file_id": "", "filename": "", "start_index": 0, "end_index": 0},
+    "file_path": {"file_id": "", "index": 0},
+}
+"""The API's annotations, with what a field is where the backend gives none. Indexes count characters of the text."""
+
 
 def read_annotation(value: Any) -> dict[str, Any]:
-    """Return the annotation; empty for what is none. Chat nests a `url_citation`'s fields, Responses does not."""
-    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+    """Return the annotation; empty for what is none of the API's. Chat nests the fields under the type's name."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in FIELDS:
         return {}
-    inner = value.get(value["type"])
-    fields = inner if isinstance(inner, dict) else value
-    if value["type"] != "url_citation":
-        return {**fields, "type": value["type"]}
-    return url_citation(fields.get("url"), fields.get("title"), fields.get("start_index"), fields.get("end_index"))
+    inner = value.get(kind)
+    return _annotation(kind, inner if isinstance(inner, dict) else value)
 
 
 def read_citations(values: list[Any]) -> list[dict[str, Any]]:
     """Return annotations for Perplexity's list of source URLs, which names no place in the text."""
-    return [url_citation(value, value, 0, 0) for value in values if isinstance(value, str)]
+    return [_annotation("url_citation", {"url": url, "title": url}) for url in values if isinstance(url, str)]
 
 
-def url_citation(url: Any, title: Any, start: Any, end: Any) -> dict[str, Any]:
-    """Return a `url_citation`; indexes count characters of the text, 0 where the backend gives none."""
-    return {
-        "type": "url_citation",
-        "url": url if isinstance(url, str) else "",
-        "title": title if isinstance(title, str) else "",
-        "start_index": start if isinstance(start, int) else 0,
-        "end_index": end if isinstance(end, int) else 0,
-    }
+def _annotation(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    fields = {name: _like(default, given.get(name)) for name, default in FIELDS[kind].items()}
+    return {"type": kind, **fields}
+
+
+def _like(default: Any, value: Any) -> Any:
+    return value if type(value) is type(default) else default

@@ -4,6 +4,7 @@ from antiphon.errors import BackendError
 from antiphon.stream.chat import ChatStream, Ending
 from antiphon.stream.decode import decode_chunk
 from antiphon.stream.sse import DONE, EventDecoder
+from antiphon.stream.writer import ResponseWriter
 
 MAX_PLAIN_ANSWER = 64 * 1024 * 1024
 """Bytes of a plain answer; a backend that sends more is broken or hostile."""
@@ -67,3 +68,13 @@ class AnswerReader:
         self._size += len(part)
         if self._size > MAX_PLAIN_ANSWER:
             raise BackendError(f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes.")
+
+
+def conclude(writer: ResponseWriter, ending: Ending) -> None:
+    """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it."""
+    if ending.error is not None:
+        writer.fail(ending.error, ending.usage)
+    elif ending.outcome == "completed":
+        writer.complete(ending.usage)
+    else:
+        writer.stop_short(ending.outcome, ending.usage)

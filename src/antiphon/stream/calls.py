@@ -4,7 +4,7 @@ Backends disagree: parallel calls all at index 0 (Gemini), no index (Mistral), n
 name on every delta, arguments before the name, the name in pieces, whole calls at once, interleaved arguments.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -15,6 +15,8 @@ from antiphon.stream.surrogates import SurrogateJoiner
 from antiphon.stream.writer import ResponseWriter
 
 MAX_CALL_ID = 64
+MAX_NAME = 128
+"""Characters of what clients send back to us (specification section 5)."""
 
 
 class _Call:
@@ -22,103 +24,159 @@ class _Call:
 
     def __init__(self) -> None:
         self.id = ""
+        self.call_id = ""
+        """The one that the client sees: the backend's where that will do."""
         self.name = ""
-        self.early = ""
+        self.early: list[str] = []
+        """Arguments that came before the name."""
         self.stream: StreamingCall | None = None
-        self.closed = False
+        self.is_closed = False
 
     def is_whole(self) -> bool:
-        """Whether the arguments are a complete JSON object."""
-        text = self.stream.arguments if self.stream else self.early
-        try:
-            return isinstance(msgspec.json.decode(text), dict)
-        except (ValueError, RecursionError):
-            return False
+        return self.stream is not None and self.stream.is_whole()
 
 
 class StreamingCalls:
     """The calls of one backend answer.
 
-    `names` are the functions that the request offers: a name that only begins one of them waits for its rest.
+    `make_room` is called before a call opens. `names` are the functions that the request offers: a name that only
+    begins one of them waits for its rest. `taken` are the call ids that the conversation has already.
     """
 
-    def __init__(self, writer: ResponseWriter, names: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        writer: ResponseWriter,
+        make_room: Callable[[], None],
+        names: Collection[str] = (),
+        taken: Collection[str] = (),
+    ) -> None:
         self._writer = writer
-        self._names = names
-        self._calls: list[_Call] = []
+        self._make_room = make_room
+        self._names = frozenset(names)
+        self._taken = set(taken)
+        self._last: _Call | None = None
         self._by_index: dict[int, _Call] = {}
-        self._ids: set[str] = set()
+        self._by_id: dict[str, _Call] = {}
+        # Sets that keep their order: those not closed yet, and of these the ones to look at when an item begins.
+        self._live: dict[_Call, None] = {}
+        self._grown: dict[_Call, None] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._calls)
+        return self._last is not None
 
-    def find(self, index: Any, delta: CallDelta) -> tuple[_Call, bool]:
-        """Return the call that this delta is of, and whether it is new."""
+    def find(self, index: Any, delta: CallDelta) -> _Call:
+        """Return the call that this delta is of, a new one if it is of none before."""
         known = self._by_index.get(index) if isinstance(index, int) else self._without_index(delta)
-        if known is not None and not _is_another(known, delta):
-            return known, False
-        call = _Call()
-        self._calls.append(call)
-        self._by_index[index if isinstance(index, int) else -len(self._calls)] = call
-        return call, True
+        if known is not None and not self._is_another(known, delta):
+            return known
+        self._open_known()
+        call = self._last = _Call()
+        self._live[call] = None
+        if isinstance(index, int):
+            self._by_index[index] = call
+        if delta.id:
+            self._by_id[delta.id] = call
+        return call
 
-    def settle_id(self, call: _Call, delta: CallDelta) -> str:
-        """Return the id that this call is to have, before it opens."""
-        call.id = self._free_id(call.id or delta.id)
-        return call.id
+    def call_id(self, call: _Call, delta: CallDelta) -> str:
+        """Return the id that the client sees of this call, open or not."""
+        call.id = call.id or delta.id
+        return self._settle_id(call)
 
     def feed(self, call: _Call, delta: CallDelta) -> None:
         """Give a call its delta."""
-        if call.closed:
+        if call.is_closed:
             return
         call.id = call.id or delta.id
-        if call.stream is None:
-            call.name += delta.name if delta.name != call.name else ""
-            call.early += delta.arguments
-            if self._is_named(call):
-                self._open(call)
-        elif delta.arguments:
-            call.stream.add(delta.arguments)
+        if call.stream is not None:
+            self._grow(call, call.stream, delta.arguments)
+            return
+        if delta.name != call.name:
+            call.name += delta.name
+        if delta.arguments:
+            call.early.append(delta.arguments)
+        if self._is_named(call):
+            self._open(call)
 
     def close_whole(self) -> None:
         """Close the calls whose arguments are complete: another item begins."""
-        for call in self._open_calls():
-            if call.stream and call.is_whole():
+        grown, self._grown = self._grown, {}
+        for call in grown:
+            if call.is_whole():
                 self._close(call, "completed")
 
-    def close(self, status: Status) -> None:
-        """Close every call: the backend's answer is over. A call that never got a name is not one."""
-        for call in self._open_calls():
+    def open_named(self) -> None:
+        """Open the calls whose name has not ended for certain: nothing more will come of it."""
+        for call in tuple(self._live):
             if call.stream is None and call.name:
                 self._open(call)
-            self._close(call, status)
 
-    def _open_calls(self) -> Iterator[_Call]:
-        return (call for call in self._calls if not call.closed)
+    def close(self, status: Status) -> None:
+        """Close every call: the backend's answer is over. A call that never got a name is not one.
+
+        Where the answer was cut, the item that it ended in is cut, and so is a call whose arguments are.
+        """
+        for call in tuple(self._live):
+            is_safe = call.is_whole() and call.stream is not None and not call.stream.is_newest
+            self._close(call, "completed" if is_safe else status)
+
+    # Whose delta it is.
 
     def _without_index(self, delta: CallDelta) -> _Call | None:
         if delta.id:
-            return next((call for call in self._calls if call.id == delta.id), None)
-        return self._calls[-1] if self._calls and not delta.name else None
+            return self._by_id.get(delta.id)
+        is_other = self._last is not None and delta.name not in ("", self._last.name)
+        return None if is_other else self._last
+
+    def _is_another(self, known: _Call, delta: CallDelta) -> bool:
+        """Whether a delta that seems to be of a known call starts another."""
+        if delta.id and known.id:
+            return delta.id != known.id and bool(delta.name or known.is_closed)
+        if not delta.name or known.stream is None:
+            return False
+        if delta.name != known.name and delta.name in self._names:
+            return True
+        return bool(delta.arguments) and known.is_whole()
+
+    # What it is called.
 
     def _is_named(self, call: _Call) -> bool:
         if not call.name:
             return False
-        return call.name in self._names or not any(name.startswith(call.name) for name in self._names)
+        if any(name != call.name and name.startswith(call.name) for name in self._names):
+            return call.name in self._names and bool(call.early)
+        return True
+
+    def _open_known(self) -> None:
+        """Open the last call if it only waited because its name also begins another's."""
+        call = self._last
+        if call is not None and call.stream is None and call.name in self._names:
+            self._open(call)
+
+    def _settle_id(self, call: _Call) -> str:
+        if not call.call_id:
+            is_free = call.id and call.id not in self._taken and len(call.id) <= MAX_CALL_ID
+            call.call_id = call.id if is_free else self._writer.new_id("call")
+            self._taken.add(call.call_id)
+        return call.call_id
+
+    # Its life.
 
     def _open(self, call: _Call) -> None:
-        call_id = self._free_id(call.id)
-        self._ids.add(call_id)
-        call.stream = StreamingCall(self._writer, call_id, call.name)
-        if call.early:
-            call.stream.add(call.early)
+        self._make_room()
+        self.close_whole()
+        call.stream = StreamingCall(self._writer, self._settle_id(call), call.name[:MAX_NAME])
+        self._grow(call, call.stream, "".join(call.early))
 
-    def _free_id(self, call_id: str) -> str:
-        is_free = call_id and call_id not in self._ids and len(call_id) <= MAX_CALL_ID
-        return call_id if is_free else self._writer.new_id("call")
+    def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:
+        if arguments:
+            stream.add(arguments)
+            self._grown[call] = None
 
     def _close(self, call: _Call, status: Status) -> None:
-        call.closed = True
+        call.is_closed = True
+        del self._live[call]
+        self._grown.pop(call, None)
         if call.stream is not None:
             call.stream.close(status)
 
@@ -131,21 +189,11 @@ def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:
     arguments = function.get("arguments")
     if isinstance(arguments, dict):
         arguments = msgspec.json.encode(arguments).decode()
-    return CallDelta(
-        id=_text(value.get("id")),
-        name=_text(function.get("name")),
-        arguments=surrogates.whole(f"arguments {value.get('index')}", _text(arguments)),
-    )
+    arguments = _text(arguments)
+    if surrogates.halves or not arguments.isascii():
+        arguments = surrogates.whole(f"arguments {value.get('index')}", arguments)
+    return CallDelta(id=_text(value.get("id")), name=_text(function.get("name")), arguments=arguments)
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _is_another(known: _Call, delta: CallDelta) -> bool:
-    """Whether a delta at a known call's index starts another call."""
-    if not delta.name:
-        return False
-    if delta.id and known.id:
-        return delta.id != known.id
-    return known.stream is not None and bool(delta.arguments) and known.is_whole()

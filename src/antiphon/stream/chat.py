@@ -15,17 +15,17 @@ from typing import Any, Literal
 import msgspec
 
 from antiphon.errors import BackendError
-from antiphon.protocol.chat import ChatChunk, Choice, Delta
+from antiphon.protocol.chat import ChatChunk, Choice
 from antiphon.protocol.chat_errors import read_error
 from antiphon.protocol.items import Status
 from antiphon.protocol.response import Usage
 from antiphon.stream.annotations import read_annotation, read_citations
 from antiphon.stream.calls import StreamingCalls, read_call
 from antiphon.stream.items import StreamingMessage, StreamingReasoning
-from antiphon.stream.logprobs import read_logprobs
+from antiphon.stream.logprobs import read_logprobs, spelling
 from antiphon.stream.reasoning import ReasoningState, thinking_parts
 from antiphon.stream.surrogates import SurrogateJoiner
-from antiphon.stream.think import ThinkSplitter
+from antiphon.stream.think import Piece, ThinkSplitter
 from antiphon.stream.usage import read_usage
 from antiphon.stream.writer import ResponseWriter
 
@@ -39,13 +39,26 @@ FINISH_REASONS: dict[str, Outcome] = {
     "max_tokens": "max_output_tokens",
     "max_output_tokens": "max_output_tokens",
     "model_length": "max_output_tokens",  # Mistral: the context is full
+    "model_context_window_exceeded": "max_output_tokens",  # Z.ai
     "MAX_TOKENS": "max_output_tokens",  # Gemini behind thin gateways
     "safety": "content_filter",
+    "sensitive": "content_filter",  # Z.ai
     "SAFETY": "content_filter",
     "RECITATION": "content_filter",
     "content_filtered": "content_filter",
 }
 """What a `finish_reason` means. One that is not here (`function_call`, `tool_use`, `end_turn`, `eos`) ends well."""
+
+BREAKDOWNS = {
+    "error": "The backend says that its answer ended in an error.",
+    "abort": "The backend says that its answer was aborted.",  # vLLM, SGLang
+    "network_error": "The backend says that its answer broke off.",  # Z.ai
+    "insufficient_system_resource": "The backend ran out of resources in the middle of its answer.",  # DeepSeek
+}
+"""Finish reasons that are failures, and what they say."""
+
+MAX_BLANK = 64
+"""Characters of whitespace that wait for a text to begin; more of it is one."""
 
 
 @dataclass(slots=True)
@@ -62,8 +75,8 @@ class ChatStream:
 
     Feed it every chunk, or the one object of a plain answer, then `finish` it.
 
-    `names` are the functions offered; `preopened` says that the model's template opens `<think>`;
-    `needs_reason` is False for a backend that never says why it finished.
+    `names` are the functions offered and `call_ids` those taken in the conversation; `preopened` says that the
+    model's template opens `<think>`; `needs_reason` is False for a backend that never says why it finished.
     """
 
     def __init__(
@@ -71,22 +84,26 @@ class ChatStream:
         writer: ResponseWriter,
         *,
         names: Collection[str] = (),
+        call_ids: Collection[str] = (),
         preopened: bool = False,
         needs_reason: bool = True,
     ) -> None:
         self._writer = writer
-        self._calls = StreamingCalls(writer, names)
+        self._calls = StreamingCalls(writer, self._make_room, names, call_ids)
         self._think = ThinkSplitter(preopened)
         self._surrogates = SurrogateJoiner()
         self._message: StreamingMessage | None = None
         self._reasoning: StreamingReasoning | None = None
         self._reasoning_state = ReasoningState()
+        self._blank = ""
         self._logprobs: list[dict[str, Any]] = []
+        self._annotations: list[dict[str, Any]] = []
         self._citations: list[Any] = []
         self._usage: Any = None
         self._finish_reason = ""
         self._needs_reason = needs_reason
         self._is_plain = False
+        self._has_begun = False
         self.error: BackendError | None = None
 
     @property
@@ -98,13 +115,14 @@ class ChatStream:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
         if self.error is not None:
             return
-        if chunk.usage:
+        if chunk.usage and isinstance(chunk.usage, dict):
             self._usage = chunk.usage
         if chunk.error or chunk.x_groq or chunk.citations:
             self._feed_extras(chunk)
+        has_begun = self._has_begun
         for choice in chunk.choices or ():
             if not choice.index:
-                self._feed_choice(choice)
+                self._feed_choice(choice, has_begun)
 
     def finish(self, done: bool = False) -> Ending:
         """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
@@ -113,51 +131,61 @@ class ChatStream:
         status: Status = "incomplete" if error or outcome != "completed" else "completed"
         self._flush_text()
         self._annotate(read_citations(self._citations))
-        if self._reasoning is None and self._reasoning_state.details:
-            self._open_reasoning()
+        self._calls.open_named()
         self._close_content(status)
         self._calls.close(status)
+        # Signatures may come last. They matter where calls are answered; nothing may stand behind a cut item.
+        if self._reasoning_state and self._calls and status == "completed":
+            self._open_reasoning()
+            self._close_reasoning(status)
         return Ending(outcome, read_usage(self._usage), error)
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
-        if isinstance(chunk.x_groq, dict) and chunk.x_groq.get("usage"):
-            self._usage = chunk.x_groq["usage"]
+        groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}
+        if isinstance(groq.get("usage"), dict):
+            self._usage = groq["usage"]
         if isinstance(chunk.citations, list):
             self._citations = chunk.citations
-        if chunk.error:
-            self.error = read_error(chunk.error)
+        if error := chunk.error or groq.get("error"):
+            self.error = read_error(error)
 
     def _missing_end(self, done: bool) -> BackendError | None:
         """An answer that ended without saying why broke off, unless it is whole for another reason."""
-        if self._finish_reason == "error":
-            return BackendError("The backend says that its answer ended in an error.")
+        if breakdown := BREAKDOWNS.get(self._finish_reason):
+            return BackendError(breakdown)
         is_whole = self._is_plain or (done and not self._needs_reason)
-        if self._finish_reason or (is_whole and self._has_said_something()):
+        if self._finish_reason or (is_whole and self._has_begun):
             return None
         return BackendError("The backend's answer ended before it was finished.")
 
-    def _has_said_something(self) -> bool:
-        return bool(self._writer.output or self._message or self._reasoning or self._calls)
-
     # One choice of one chunk.
 
-    def _feed_choice(self, choice: Choice) -> None:
+    def _feed_choice(self, choice: Choice, has_begun: bool) -> None:
         if choice.finish_reason and isinstance(choice.finish_reason, str):
             self._finish_reason = choice.finish_reason
-        delta = choice.delta or self._plain_message(choice)
+        delta = choice.delta
         if delta is None:
-            return
+            # A plain answer has a message. Perplexity's chunks have both, and their message repeats the deltas.
+            delta = choice.message
+            if delta is None or has_begun:
+                return
+            self._is_plain = True
         if choice.logprobs and self._writer.view.logprobs:
             self._logprobs += read_logprobs(choice.logprobs)
         if delta.reasoning_content or delta.reasoning or delta.reasoning_details or delta.thinking_blocks:
             self._add_reasoning(self._reasoning_state.read(delta))
-        if delta.extra_content and self._message is None:
-            self._reasoning_state.details["extra_content"] = delta.extra_content
+        if delta.extra_content:
+            self._reasoning_state.keep_extra_content(delta.extra_content)
             self._add_reasoning("")
         if delta.content:
-            self._add_text(delta.content if isinstance(delta.content, str) else self._read_content(delta.content))
+            if isinstance(delta.content, str):
+                self._add_text(delta.content)
+            else:
+                self._add_content(delta.content)
+        elif self._logprobs and not self._surrogates.halves:
+            self._logprobs = []  # of tokens that are no text
         if delta.refusal and isinstance(delta.refusal, str):
-            self._open_message().add_refusal(self._surrogates.whole("refusal", delta.refusal))
+            self._add_refusal(delta.refusal)
         if delta.annotations and isinstance(delta.annotations, list):
             self._annotate([read_annotation(annotation) for annotation in delta.annotations])
         for call in delta.tool_calls or ():
@@ -165,95 +193,123 @@ class ChatStream:
         if delta.function_call:
             self._feed_call({"index": 0, "function": delta.function_call})
 
-    def _plain_message(self, choice: Choice) -> Delta | None:
-        """A plain answer has a message. Perplexity's chunks have both, and their message repeats the deltas."""
-        if choice.message is None or self._has_said_something():
-            return None
-        self._is_plain = True
-        return choice.message
-
-    def _read_content(self, content: Any) -> str:
+    def _add_content(self, content: Any) -> None:
         """Read content that is no string: Mistral's parts, or Cloudflare's JSON value for structured output."""
         if not isinstance(content, list):
-            return msgspec.json.encode(content).decode()
+            self._add_text(msgspec.json.encode(content).decode())
+            return
         reasoning, text = thinking_parts(content)
         if reasoning:
             self._reasoning_state.field = "thinking"
             self._add_reasoning(reasoning)
-        return text
+        if text:
+            self._add_text(text)
 
     def _feed_call(self, value: Any) -> None:
         if not isinstance(value, dict):
             return
-        delta = read_call(value, self._surrogates)
-        call, is_new = self._calls.find(value.get("index"), delta)
-        if is_new:
-            self._flush_text()
-            self._calls.close_whole()
-            if value.get("extra_content"):
-                self._reasoning_state.keep_for_call(self._calls.settle_id(call, delta), value["extra_content"])
-                self._add_reasoning("")
-            self._close_content("completed")
+        delta, extra_content = read_call(value, self._surrogates), value.get("extra_content")
+        if not (delta.id or delta.name or delta.arguments or extra_content):
+            return
+        call = self._calls.find(value.get("index"), delta)
+        if extra_content:
+            self._reasoning_state.keep_for_call(self._calls.call_id(call, delta), extra_content)
         self._calls.feed(call, delta)
+
+    def _make_room(self) -> None:
+        """A call opens: what came before it ends. Signatures that wait go before it, where backends want them."""
+        self._has_begun = True
+        self._flush_text()
+        self._blank = ""
+        if self._reasoning_state:
+            self._open_reasoning()
+        self._close_content("completed")
 
     # Content: reasoning or message, one at a time.
 
     def _add_reasoning(self, text: str) -> None:
         if text:
+            if self._message is not None:
+                self._flush_text()
             self._think.stop()
-            self._reason(self._surrogates.whole("reasoning", text))
-        elif self._message is None and not self._calls:
-            # Signatures come without text; those that follow the answer wait for the end.
+            if text := self._surrogates.whole("reasoning", text):
+                self._reason(text)
+        elif self._reasoning_state and self._message is None and not self._calls:
+            # Signatures come without text; those that follow the answer wait.
             self._open_reasoning()
 
     def _add_text(self, text: str) -> None:
-        if not text.isascii():
+        if self._surrogates.halves or not text.isascii():
             text = self._surrogates.whole("text", text)
+            if not text:
+                return
         if self._think.is_plain(text):
             self._say(text)
             return
-        for is_reasoning, piece in self._think.feed(text):
-            self._tell(is_reasoning, piece)
+        self._tell(self._think.feed(text))
 
     def _flush_text(self) -> None:
-        for is_reasoning, piece in self._think.flush():
-            self._tell(is_reasoning, piece)
+        if rest := self._surrogates.rest("text"):
+            self._tell(self._think.feed(rest))
+        self._tell(self._think.flush())
 
-    def _tell(self, is_reasoning: bool, piece: str) -> None:
-        if is_reasoning:
-            self._reasoning_state.field = self._reasoning_state.field or "think"
-            self._reason(piece)
-        else:
-            self._say(piece)
+    def _tell(self, pieces: list[Piece]) -> None:
+        for is_reasoning, piece in pieces:
+            if not is_reasoning:
+                self._say(piece)
+            elif piece:
+                self._reasoning_state.field = self._reasoning_state.field or "think"
+                self._reason(piece)
+            else:
+                self._close_message("completed")
+        if pieces and pieces[-1][0]:
+            self._logprobs = []
 
     def _say(self, text: str) -> None:
-        message = self._message or self._open_message()
+        message = self._message
+        if message is None:
+            text = self._blank + text
+            if text.isspace() and len(text) <= MAX_BLANK:
+                self._blank = text
+                return
+            self._blank = ""
+            self._logprobs = spelling(self._logprobs, text)
+            message = self._open_message()
+            self._annotate([])
         if self._logprobs:
             logprobs, self._logprobs = self._logprobs, []
             message.add_text(text, logprobs)
         else:
             message.add_text(text)
 
+    def _add_refusal(self, text: str) -> None:
+        self._flush_text()
+        if text := self._surrogates.whole("refusal", text):
+            message = self._message or self._open_message()
+            message.add_refusal(text)
+
     def _reason(self, text: str) -> None:
-        # An empty piece only ends the message: what was said so far turned out to be reasoning.
-        self._close_message("completed")
-        if text:
-            self._open_reasoning().add(text)
+        reasoning = self._reasoning or self._open_reasoning()
+        reasoning.add(text)
 
     def _annotate(self, annotations: list[dict[str, Any]]) -> None:
-        for annotation in annotations:
-            if annotation:
-                self._open_message().annotate(annotation)
+        """Annotate the message; without one, annotations wait for its text."""
+        self._annotations += filter(None, annotations)
+        if self._message is not None:
+            for annotation in self._annotations:
+                self._message.annotate(annotation)
+            self._annotations = []
 
     def _open_message(self) -> StreamingMessage:
-        if self._message is None:
-            self._close_reasoning("completed")
-            self._calls.close_whole()
-            self._message = StreamingMessage(self._writer)
+        self._has_begun = True
+        self._close_reasoning("completed")
+        self._calls.close_whole()
+        self._message = StreamingMessage(self._writer)
         return self._message
 
     def _open_reasoning(self) -> StreamingReasoning:
         if self._reasoning is None:
+            self._has_begun = True
             self._close_message("completed")
             self._calls.close_whole()
             self._reasoning = StreamingReasoning(self._writer)
@@ -266,10 +322,14 @@ class ChatStream:
     def _close_message(self, status: Status) -> None:
         if self._message is not None:
             message, self._message = self._message, None
+            if rest := self._surrogates.rest("refusal"):
+                message.add_refusal(rest)
             message.close(status)
 
     def _close_reasoning(self, status: Status) -> None:
         if self._reasoning is not None:
             reasoning, self._reasoning = self._reasoning, None
+            if rest := self._surrogates.rest("reasoning"):
+                reasoning.add(rest)
             state, self._reasoning_state = self._reasoning_state, ReasoningState()
             reasoning.close(status, state)

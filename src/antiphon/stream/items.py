@@ -7,6 +7,8 @@ so nothing that was sent can change. Deltas are kept in lists and joined once.
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from antiphon.protocol import events
 from antiphon.protocol.items import (
     FunctionCall,
@@ -68,7 +70,7 @@ class StreamingMessage:
         self._writer.emit(events.RefusalDelta(**self._place(), delta=delta))
 
     def annotate(self, annotation: dict[str, Any]) -> None:
-        """Annotate the text so far; a citation without text to stand on opens an empty text part."""
+        """Annotate the text so far, in a new part where there is none yet."""
         if self._kind is not OutputText:
             self._open_part(OutputText, OutputText(text=""))
         index = len(self._annotations)
@@ -112,6 +114,7 @@ class StreamingReasoning:
     def __init__(self, writer: ResponseWriter) -> None:
         self._writer = writer
         self._summary = writer.view.summary
+        self._obfuscate = writer.view.obfuscation
         self.id = writer.new_id("rs")
         self._text: list[str] = []
         item = Reasoning(id=self.id, status="in_progress", summary=[], content=[])
@@ -122,13 +125,17 @@ class StreamingReasoning:
         if not self._text:
             self._open_part()
         self._text.append(delta)
-        event: events.Event
+        event: events.ReasoningTextDelta | events.SummaryTextDelta
         if self._summary:
-            event = events.SummaryTextDelta(**self._place(), delta=delta)
-            if self._writer.view.obfuscation:
+            event = events.SummaryTextDelta(
+                output_index=self._output_index, item_id=self.id, summary_index=0, delta=delta
+            )
+            if self._obfuscate:
                 event.obfuscation = padding(delta)
         else:
-            event = events.ReasoningTextDelta(**self._place(), delta=delta)
+            event = events.ReasoningTextDelta(
+                output_index=self._output_index, item_id=self.id, content_index=0, delta=delta
+            )
         self._writer.emit(event)
 
     def close(self, status: Status, state: ReasoningState) -> None:
@@ -148,7 +155,7 @@ class StreamingReasoning:
 
     def _seal(self, item: Reasoning, text: str, state: ReasoningState) -> None:
         view = self._writer.view
-        if not (state.details or view.encrypted or view.summary):
+        if not (state or view.encrypted or view.summary):
             return
         self._writer.sealed[self.id] = blob = self._writer.seal(state.sealable(text))
         if view.encrypted:
@@ -192,9 +199,19 @@ class StreamingCall:
         """The arguments so far."""
         return "".join(self._arguments)
 
+    @property
+    def is_newest(self) -> bool:
+        """Whether no item opened after this one."""
+        return self._writer.newest == self._output_index
+
+    def is_whole(self) -> bool:
+        """Whether the arguments are a complete JSON object."""
+        last = self._arguments[-1].rstrip() if self._arguments else "{"
+        return (not last or last.endswith("}")) and _is_object(self.arguments)
+
     def add(self, delta: str) -> None:
         """Append to the arguments. A backend that says them all again at the end is not believed twice."""
-        if delta.startswith("{") and len(delta) == self._length and delta == self.arguments:
+        if len(delta) == self._length and delta == self.arguments and self.is_whole():
             return
         self._arguments.append(delta)
         self._length += len(delta)
@@ -214,3 +231,10 @@ class StreamingCall:
 
     def _item(self, status: Status, arguments: str) -> Item:
         return FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.name, arguments=arguments)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,5 +1,6 @@
 """Log probabilities of tokens, as the Responses API has them (specification section 4)."""
 
+import math
 from typing import Any
 
 IMPOSSIBLE = -9999.0
@@ -9,23 +10,36 @@ IMPOSSIBLE = -9999.0
 def read_logprobs(value: Any) -> list[dict[str, Any]]:
     """Return a choice's `logprobs` as a list of `{token, bytes, logprob, top_logprobs}`."""
     content = value.get("content") if isinstance(value, dict) else None
-    if not isinstance(content, list):
-        return []
     return [
-        {**_token(entry), "top_logprobs": [_token(top) for top in entry.get("top_logprobs") or () if _is_token(top)]}
-        for entry in content
-        if _is_token(entry)
+        {**_token(entry), "top_logprobs": [_token(top) for top in _tokens(entry.get("top_logprobs"))]}
+        for entry in _tokens(content)
     ]
 
 
-def _is_token(entry: Any) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("token"), str)
+def spelling(logprobs: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """Return the last of `logprobs`, those whose tokens spell `text`; all where they do not.
+
+    What stands before belongs to tokens that are no text of the message: reasoning, its tags, calls.
+    """
+    start, size = len(logprobs), 0
+    while start and size < len(text):
+        start -= 1
+        size += len(logprobs[start]["token"])
+    tokens = "".join(entry["token"] for entry in logprobs[start:])
+    return logprobs[start:] if tokens.endswith(text) else logprobs
+
+
+def _tokens(entries: Any) -> list[dict[str, Any]]:
+    listed = entries if isinstance(entries, list) else []
+    return [entry for entry in listed if isinstance(entry, dict) and isinstance(entry.get("token"), str)]
 
 
 def _token(entry: dict[str, Any]) -> dict[str, Any]:
     token, logprob, octets = entry["token"], entry.get("logprob"), entry.get("bytes")
+    is_listed = isinstance(octets, list) and all(type(octet) is int for octet in octets)
+    is_number = type(logprob) is float and math.isfinite(logprob)
     return {
         "token": token,
-        "bytes": octets if isinstance(octets, list) else list(token.encode("utf-8", "replace")),
-        "logprob": logprob if isinstance(logprob, int | float) else IMPOSSIBLE,
+        "bytes": octets if is_listed else list(token.encode()),
+        "logprob": logprob if is_number or type(logprob) is int else IMPOSSIBLE,
     }

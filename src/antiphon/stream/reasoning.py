@@ -7,6 +7,7 @@
 | `reasoning_details` | OpenRouter, Vercel, MiniMax | the whole list, signatures and encrypted parts included |
 | `thinking_blocks` | LiteLLM before Anthropic | the whole list, with each block's signature |
 | `content: [{"type": "thinking"}]` | Mistral | the parts |
+| `extra_content` | Gemini | its thought signature, on the message or on the call where it stood |
 | `<think>` | local servers without a parser | see `think.py` |
 """
 
@@ -14,21 +15,24 @@ from typing import Any
 
 from antiphon.protocol.chat import Delta
 
-DETAILS = ("reasoning_details", "thinking_blocks")
-
-JOINED = ("text", "summary", "thinking", "data")
+GROWING = ("text", "summary", "thinking")
 """Fields of a detail that come in pieces."""
 
 
 class ReasoningState:
     """What a backend wants to see of one stretch of reasoning on the next turn.
 
-    `field` is the name under which its text came, `details` what came beside the text.
+    `field` is the name under which its text came. It is true where something came beside the text.
     """
 
     def __init__(self) -> None:
         self.field = ""
-        self.details: dict[str, Any] = {}
+        self._details: dict[str, list[_Detail]] = {}
+        self._extra_content: Any = None
+        self._calls: dict[str, Any] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._details or self._extra_content or self._calls)
 
     def read(self, delta: Delta) -> str:
         """Return the reasoning that a delta carries, and keep what its backend wants back."""
@@ -41,22 +45,68 @@ class ReasoningState:
             ("reasoning_details", delta.reasoning_details),
             ("thinking_blocks", delta.thinking_blocks),
         ):
-            if isinstance(details, list) and details:
-                said = _keep(details, self.details.setdefault(name, []))
+            if details and isinstance(details, list):
+                said = self._keep(name, [detail for detail in details if isinstance(detail, dict)])
                 text = text or said
         return text
 
+    def keep_extra_content(self, extra_content: Any) -> None:
+        """Keep what goes back with the message, if it is a signature and no mere mark."""
+        values = extra_content.values() if isinstance(extra_content, dict) else ()
+        if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
+            self._extra_content = extra_content
+
     def keep_for_call(self, call_id: str, extra_content: Any) -> None:
-        """Keep what goes back with a call: Gemini's thought signature."""
-        self.details.setdefault("calls", {})[call_id] = {"extra_content": extra_content}
+        """Keep what goes back with a call."""
+        self._calls[call_id] = {"extra_content": extra_content}
 
     def sealable(self, text: str) -> dict[str, Any]:
-        """Return what `chat.sealed` keeps: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}, …}`."""
-        details = dict(self.details)
-        reasoning = {name: details.pop(name) for name in DETAILS if name in details}
+        """Return what `chat.sealed` keeps: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""
+        reasoning: dict[str, Any] = {
+            name: [detail.whole() for detail in details] for name, details in self._details.items()
+        }
+        if self._extra_content:
+            reasoning["extra_content"] = self._extra_content
         if text:
             reasoning[self.field or "reasoning_content"] = text
-        return {"reasoning": reasoning, **details}
+        return {"reasoning": reasoning, "calls": self._calls} if self._calls else {"reasoning": reasoning}
+
+    def _keep(self, name: str, details: list[dict[str, Any]]) -> str:
+        kept = self._details.setdefault(name, []) if details else []
+        for detail in details:
+            if kept and kept[-1].goes_on_with(detail):
+                kept[-1].add(detail)
+            else:
+                kept.append(_Detail(detail))
+        return "".join(value for detail in details for field in GROWING if isinstance(value := detail.get(field), str))
+
+
+class _Detail:
+    """One entry of a list of details, growing. Its pieces are joined once, at the end."""
+
+    def __init__(self, detail: dict[str, Any]) -> None:
+        self._fields: dict[str, Any] = dict.fromkeys(detail)
+        self._pieces: dict[str, list[str]] = {}
+        self.add(detail)
+
+    def goes_on_with(self, detail: dict[str, Any]) -> bool:
+        """Whether `detail` is of the same entry. A signature ends one, and encrypted data is always whole."""
+        if self._fields.get("data") or detail.get("data") or self._fields.get("type") != detail.get("type"):
+            return False
+        if self._fields.get("signature") and any(detail.get(name) for name in GROWING):
+            return False
+        places = [(self._fields.get(name), detail.get(name)) for name in ("index", "id")]
+        return all(mine == its or None in (mine, its) for mine, its in places)
+
+    def add(self, detail: dict[str, Any]) -> None:
+        for name, value in detail.items():
+            if name in GROWING and isinstance(value, str):
+                self._pieces.setdefault(name, []).append(value)
+            elif value is not None:
+                self._fields[name] = value
+
+    def whole(self) -> dict[str, Any]:
+        return self._fields | {name: "".join(pieces) for name, pieces in self._pieces.items()}
 
 
 def thinking_parts(parts: list[Any]) -> tuple[str, str]:
@@ -76,31 +126,3 @@ def _text_of(value: Any) -> str:
     if isinstance(value, list):
         return "".join(_text_of(part.get("text")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
-
-
-def _keep(details: list[Any], kept: list[dict[str, Any]]) -> str:
-    said = []
-    for detail in details:
-        if not isinstance(detail, dict):
-            continue
-        said += [value for name in ("text", "summary", "thinking") if isinstance(value := detail.get(name), str)]
-        if kept and _continues(kept[-1], detail):
-            _merge(kept[-1], detail)
-        else:
-            kept.append(dict(detail))
-    return "".join(said)
-
-
-def _continues(last: dict[str, Any], detail: dict[str, Any]) -> bool:
-    return all(
-        last.get(name) == detail.get(name) or (name != "type" and None in (last.get(name), detail.get(name)))
-        for name in ("type", "index", "id")
-    ) and not (last.get("signature") and detail.get("thinking"))
-
-
-def _merge(kept: dict[str, Any], detail: dict[str, Any]) -> None:
-    for name, value in detail.items():
-        if name in JOINED and isinstance(value, str) and isinstance(kept.get(name), str):
-            kept[name] += value
-        elif value is not None:
-            kept[name] = value

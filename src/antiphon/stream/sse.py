@@ -36,51 +36,69 @@ class EventDecoder:
 
     Any line ending, comments, data over several lines, a byte order mark and any cut of the bytes are understood. An
     event without data is none. `feed` and `finish` raise `BackendError` where an event exceeds `MAX_EVENT` bytes.
+    The work is linear in the bytes, however they are cut.
     """
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._line: list[bytes] = []
+        """Pieces of the line that has not ended."""
+        self._line_size = 0
+        self._data: list[bytes] = []
+        """Data lines of the event that has not ended."""
+        self._data_size = 0
         self._started = False
+        self._ended_in_return = False
 
     def feed(self, data: bytes) -> list[bytes]:
         """Take bytes; return the data of each event that they complete."""
-        self._parts.append(data)
-        self._size += len(data)
-        if b"\n" not in data and b"\r" not in data:
-            self._check_size()
-            return []
-        return self._split()
+        if b"\r" in data or self._ended_in_return:
+            data = self._plain_line_ends(data)
+        if b"\n" in data:
+            lines = b"".join([*self._line, data]).split(b"\n")
+            rest = lines.pop()
+            self._line, self._line_size = [rest], len(rest)
+            events = self._read(lines)
+        else:
+            self._line.append(data)
+            self._line_size += len(data)
+            events = []
+        _check(self._data_size + self._line_size)
+        return events
 
     def finish(self) -> list[bytes]:
         """Say that no more bytes come; return the data of an event whose empty line the backend left out."""
-        self._parts.append(b"\n\n")
-        return self._split()
+        return self.feed(b"\n\n")
 
-    def _split(self) -> list[bytes]:
-        buffer = b"".join(self._parts)
+    def _read(self, lines: list[bytes]) -> list[bytes]:
         if not self._started:
             self._started = True
-            buffer = buffer.removeprefix(b"\xef\xbb\xbf")
-        held = b""
-        if b"\r" in buffer:
-            # A carriage return at the very end may be the first half of a CRLF.
-            if buffer.endswith(b"\r"):
-                buffer, held = buffer[:-1], b"\r"
-            buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        blocks = buffer.split(b"\n\n")
-        rest = blocks.pop() + held
-        self._parts, self._size = [rest], len(rest)
-        self._check_size()
-        return [data for block in blocks if (data := _data(block))]
+            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+        events, data, size = [], self._data, self._data_size
+        for line in lines:
+            if line[:6] == b"data: ":  # what all but a few send
+                data.append(line[6:])
+                size += len(line)
+            elif not line:
+                if event := data[0] if len(data) == 1 else b"\n".join(data):
+                    _check(size)
+                    events.append(event)
+                data, size = [], 0
+            elif line[:5] == b"data:":
+                data.append(line[5:])
+                size += len(line)
+        self._data, self._data_size = data, size
+        return events
 
-    def _check_size(self) -> None:
-        if self._size > MAX_EVENT:
-            raise BackendError(f"The backend sent an event of more than {MAX_EVENT} bytes.")
+    def _plain_line_ends(self, data: bytes) -> bytes:
+        """Return the data with line feeds only. One that follows a return in the bytes before is half a line end."""
+        if not data:
+            return data
+        if self._ended_in_return:
+            data = data.removeprefix(b"\n")
+        self._ended_in_return = data.endswith(b"\r")
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-def _data(block: bytes) -> bytes:
-    if block.startswith(b"data: ") and b"\n" not in block:
-        return block[6:]
-    values = [line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")]
-    return b"\n".join(values)
+def _check(size: int) -> None:
+    if size > MAX_EVENT:
+        raise BackendError(f"The backend sent an event of more than {MAX_EVENT} bytes.")

@@ -5,27 +5,31 @@ Told of that (`preopened`), the splitter starts inside; otherwise a closing tag 
 what went before was reasoning, which `found_preopened` remembers for the next call to the same model.
 """
 
-TAGS = {"<think>": "</think>", "[THINK]": "[/THINK]"}
-"""`[THINK]` is Mistral's, where its server does not parse it."""
+TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
+"""`<thought>` is Gemini's, `[THINK]` Mistral's where its server does not parse it."""
 
 BARE_CLOSE = "</think>"
 
 Piece = tuple[bool, str]
-"""Whether it is reasoning, and the text."""
+"""Whether it is reasoning, and the text. An empty piece of reasoning ends the text that was said before."""
 
 
 class ThinkSplitter:
-    """Splits text as it comes into reasoning and answer. Whitespace just inside and after the tags goes with them."""
+    """Splits text as it comes into reasoning and answer. Whitespace around the opening tag and after the closing one
+    goes with them.
+    """
 
     def __init__(self, preopened: bool = False) -> None:
         self.found_preopened = False
         self._look = self._in_reasoning if preopened else self._at_start
+        self._is_assumed = preopened
         self._is_answer = False
         self._is_over = False
         self._close = BARE_CLOSE
         self._held = ""
         self._last = "\n"
         self._said = False
+        self._parts = False
         self._strip = preopened
 
     def is_plain(self, text: str) -> bool:
@@ -39,6 +43,7 @@ class ThinkSplitter:
         """Take text; return what is certain by now."""
         pieces: list[Piece] = []
         text, self._held = self._held + text, ""
+        self._is_assumed = False
         while text:
             if self._strip:
                 text = text.lstrip()
@@ -53,14 +58,17 @@ class ThinkSplitter:
         return [(self._look == self._in_reasoning, held)] if held else []
 
     def stop(self) -> None:
-        """Look no further: the backend has a field of its own for reasoning."""
-        if self._look != self._in_reasoning:
+        """Look no further: the backend has a field of its own for reasoning. A block that is open must still close."""
+        if self._look != self._in_reasoning or self._is_assumed:
             self._enter_rest()
 
     # Where in the text we are. Each takes what is there, adds what is certain, and returns what is left to look at.
 
     def _at_start(self, text: str, pieces: list[Piece]) -> str:
         stripped = text.lstrip()
+        if not stripped:
+            pieces.append((False, text))
+            return ""
         for tag, close in TAGS.items():
             if stripped.startswith(tag):
                 self._look, self._close, self._strip = self._in_reasoning, close, True
@@ -87,8 +95,11 @@ class ThinkSplitter:
         if close and self._is_line_start(before):
             self._enter_rest()
             self._strip = self.found_preopened = True
-            # What was said before is out and stays text; the empty piece of reasoning parts it from the answer.
-            pieces += [(False, before), (True, "")] if self._said else [(True, before)]
+            # What was said before is out and stays text, but apart from the answer.
+            self._parts = self._said
+            before = before if self._said else before.lstrip()
+            if before:
+                pieces.append((not self._said, before))
             return rest
         if close:
             self._enter_rest()
@@ -101,6 +112,9 @@ class ThinkSplitter:
         return rest
 
     def _in_rest(self, text: str, pieces: list[Piece]) -> str:
+        if self._parts:
+            self._parts = False
+            pieces.append((True, ""))
         pieces.append((False, text))
         return ""
 

@@ -81,6 +81,11 @@ class ResponseWriter:
         self.emit(events.OutputItemDone(output_index=output_index, item=item))
 
     @property
+    def newest(self) -> int:
+        """The output index of the item opened last, -1 before the first."""
+        return len(self._output) - 1
+
+    @property
     def output(self) -> list[Item]:
         """The items closed so far, in the order of their opening."""
         return [item for item in self._output if item is not None]
