@@ -1,0 +1,123 @@
+"""Text of every kind that comes in deltas: what `done`, the part and the item say of it is the deltas joined.
+
+A shell's output is two texts, standard output and error; all others are one. So a text is a tuple of strings here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.testing.events.grammar import ITEM_TEXTS, PART_TEXTS, TEXTS, at, stem
+from antiphon.testing.events.rules import Breach, Event, shown
+
+STREAMS = ("stdout", "stderr")
+
+WHOLE_AT_ONCE = ("response.mcp_call_arguments",)
+"""Texts that OpenAI often sends in a `done` alone."""
+
+
+@dataclass(slots=True)
+class Growth:
+    """A text while it grows: the deltas, joined when it is done."""
+
+    deltas: list[tuple[str, ...]] = field(default_factory=list)
+    done: Any = None
+    """What `done` says, as it says it."""
+
+    @property
+    def is_done(self) -> bool:
+        return self.done is not None
+
+
+Texts = dict[tuple[str, int], Growth]
+"""An item's texts by stem and index; those that an item has one of have index 0."""
+
+
+def check_text(events: list[Event]) -> Iterator[Breach]:
+    """Follow every text from its first delta to the item that has it whole."""
+    items: dict[int, Texts] = {}
+    for event in events:
+        name = event["type"]
+        if name in GROWING:
+            yield from _check_growth(items.setdefault(event["output_index"], {}), event)
+        elif name in PART_DONE:
+            yield from _check_part(items.get(event["output_index"], {}), event)
+        elif name == "response.output_item.done":
+            yield from _check_item(items.pop(event["output_index"], {}), event)
+
+
+def joined(deltas: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """Join deltas, each of the same texts."""
+    return tuple(map("".join, zip(*deltas, strict=False)))
+
+
+def pieces(value: Any) -> tuple[str, ...]:
+    """Return the texts in a delta, or in what `done` says: a string, or a shell's output."""
+    if isinstance(value, str):
+        return (value,)
+    outputs = value if isinstance(value, list) else [value]
+    return tuple("".join(str(at(output, (key,)) or "") for output in outputs) for key in STREAMS)
+
+
+GROWING = {f"{name}.{word}" for name in TEXTS for word in ("delta", "done")}
+PART_DONE = {"response.content_part.done": "content_index", "response.reasoning_summary_part.done": "summary_index"}
+
+
+def _check_growth(texts: Texts, event: Event) -> Iterator[Breach]:
+    name = event["type"]
+    kind = stem(name)
+    growth = texts.setdefault((kind, event.get(TEXTS[kind].numbered_by, 0)), Growth())
+    if growth.is_done:
+        yield Breach("text:done-once", f"{name} after it was done", event)
+    elif name.endswith(".delta"):
+        growth.deltas.append(pieces(event["delta"]))
+    else:
+        growth.done = event[TEXTS[kind].field]
+        yield from _check_whole(kind, growth, event)
+
+
+def _check_whole(kind: str, growth: Growth, event: Event) -> Iterator[Breach]:
+    whole = pieces(growth.done)
+    if not growth.deltas:
+        if any(whole) and kind not in WHOLE_AT_ONCE:
+            yield Breach("text:deltas-first", f"{event['type']} without any delta", event)
+    elif joined(growth.deltas) != whole:
+        said, grown = ("".join(text) for text in (whole, joined(growth.deltas)))
+        yield Breach("text:done-equals-deltas", f"{event['type']}: {shown(said)} is not {shown(grown)}", event)
+
+
+def _check_part(texts: Texts, event: Event) -> Iterator[Breach]:
+    part = event["part"]
+    kind = PART_TEXTS.get(part["type"])
+    if kind is None:
+        return
+    growth = texts.get((kind, event[PART_DONE[event["type"]]]), Growth())
+    rule = "summary:done-equals-text" if "summary_index" in event else "part:done-equals-text"
+    if not growth.is_done:
+        yield Breach("text:done-once", f"a {part['type']} is done without {kind}.done", event)
+        growth.done = ""
+    elif part.get(TEXTS[kind].field) != growth.done:
+        yield Breach(rule, f"a done {part['type']} says something else", event)
+
+
+def _check_item(texts: Texts, event: Event) -> Iterator[Breach]:
+    item = event["item"]
+    for (name, _), growth in texts.items():
+        if not growth.is_done:
+            yield Breach("text:done-once", f"the {item['type']} is done without {name}.done", event)
+    kind = ITEM_TEXTS.get(item["type"])
+    if kind is None:
+        return
+    said = at(item, TEXTS[kind].item_path)
+    dones = [texts[key].done for key in sorted(texts) if key[0] == kind]
+    if not dones and said:
+        yield Breach("text:done-once", f"the {item['type']} is done without {kind}.done", event)
+    elif dones and None not in dones and said != _as_item_has_it(kind, dones):
+        yield Breach("item:equals-text", f"the {item['type']} says something else than {kind}.done", event)
+
+
+def _as_item_has_it(kind: str, dones: list[Any]) -> Any:
+    """Commands are a list in their item; a shell's outputs are all in one list; every other text is itself."""
+    if not TEXTS[kind].numbered_by:
+        return dones[0]
+    return dones if isinstance(dones[0], str) else [output for done in dones for output in done]
