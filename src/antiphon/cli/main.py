@@ -3,20 +3,18 @@
 import sys
 from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 
-from antiphon import __version__
 from antiphon.cli.ask import ask
 from antiphon.cli.models import models
 from antiphon.cli.serve import serve
 from antiphon.errors import AntiphonError, ConfigError
+from antiphon.version import __version__
 
 app = typer.Typer(
     name="antiphon",
     help="The Responses API over any Chat Completions backend.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -44,16 +42,14 @@ def options(
 def run() -> None:
     """Run the command line; end the process with its exit code."""
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        _complain(error.format_message())
-        code = error.exit_code
-    except click.exceptions.Exit as ended:
-        code = ended.exit_code
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except typer.TyperException as error:
+        _complain(getattr(error, "format_message", error.__str__)())
+        code = 2
     except AntiphonError as error:
         _complain(error.message)
         code = 2 if isinstance(error, ConfigError) else 1
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         code = 130
     sys.exit(code if isinstance(code, int) else 0)
 

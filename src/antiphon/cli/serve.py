@@ -12,13 +12,13 @@ import typer
 import uvloop
 from rich.console import Console
 
-from antiphon import __version__
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.config import Settings
 from antiphon.engine.models import Served
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
+from antiphon.version import __version__
 from antiphon.wiring import House, build
 
 SHOWN = 8
@@ -42,6 +42,7 @@ def serve(
     logging.basicConfig(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
     )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     uvloop.run(_serve(settings))
 
 

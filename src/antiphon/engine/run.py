@@ -24,7 +24,7 @@ from antiphon.protocol.events import Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.store.base import Store, StoredResponse
-from antiphon.stream.answer import AnswerReader
+from antiphon.stream.answer import AnswerReader, conclude
 from antiphon.stream.chat import ChatStream
 from antiphon.stream.writer import ResponseWriter
 
@@ -160,15 +160,9 @@ class Run:
         return True
 
     def _conclude(self, step: Finish) -> None:
-        ending = step.ending
-        if ending.error is not None:
-            if not self.is_stream:
-                raise ending.error
-            self._writer.fail(ending.error, ending.usage)
-        elif ending.outcome == "completed":
-            self._writer.complete(ending.usage)
-        else:
-            self._writer.stop_short(ending.outcome, ending.usage)
+        if step.ending.error is not None and not self.is_stream:
+            raise step.ending.error
+        conclude(self._writer, step.ending)
 
     async def _end(self) -> list[Event]:
         """Make the response durable, then tell its end."""

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from antiphon import __version__
 from antiphon.engine.run import Engine
 from antiphon.protocol.queries import InputItemsQuery, RetrieveQuery
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.server.http import Resources, reply_json
+from antiphon.version import __version__
 
 REF = "#/components/schemas/{name}"
 
