@@ -92,4 +92,7 @@ class Response(Struct, kw_only=True):
     moderation: None = None
     image: None = None
     access_programs: None = None
+    input_transformations: None = None
+    prompt_cache_diagnostics: None = None
+    tool_usage: None = None
     output_text: str | UnsetType = UNSET

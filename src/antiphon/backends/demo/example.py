@@ -33,7 +33,7 @@ def example_of(schema: Any, text: str = "") -> Any:
 class _Example:
     def __init__(self, root: Any, text: str) -> None:
         self._root = root
-        self._words = [word for word in re.findall(r"[^\W_]+", text) if len(word) > 3][-1:] or ["example"]
+        self._words: list[str] = [word for word in re.findall(r"[^\W_]+", text) if len(word) > 3][-1:] or ["example"]
 
     def value(self, schema: Any, depth: int) -> Any:
         if not isinstance(schema, dict):
@@ -118,7 +118,7 @@ class _Example:
     def _string(self, schema: dict[str, Any]) -> str:
         if schema.get("format") in FORMATS:
             return FORMATS[str(schema["format"])]
-        text = self._words[0]
+        text: str = self._words[0]
         if pattern := schema.get("pattern"):
             text = _fitting(pattern, text)
         text = text.ljust(int(schema.get("minLength", 0)), "x")
