@@ -37,10 +37,10 @@ docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
 	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# Run it with the oldest Python that pyproject.toml allows: what that one can install, the newer ones can too.
+# With the oldest Python that pyproject.toml allows: what that one can install, the newer ones can too.
 constraints: ## renew constraints.txt within what pyproject.toml allows
 	@rm -rf $(VENV)-constraints
-	scripts/make-venv $(VENV)-constraints
+	PYTHON="$${PYTHON:-python3.11}" scripts/make-venv $(VENV)-constraints
 	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/pip install --quiet \
 	    hatchling editables '.[test,check,docs]'
 	{ sed '/^[^#]/d' constraints.txt; $(VENV)-constraints/bin/pip freeze --exclude antiphon; } > constraints.new

@@ -12,7 +12,8 @@ BASES = {"backends.base", "eventlog.base", "store.base", "tools.base"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "ids": set(),
-    "protocol": {"errors", "ids"},
+    "version": set(),
+    "protocol": {"errors", "ids", "version"},
     "stream": {"protocol"},
     "chat": {"protocol"},
     **{base: {"protocol"} for base in BASES},
@@ -22,23 +23,24 @@ ARROWS: dict[str, set[str]] = {
     "backends": {"backends.base"},
     "backends.discover": {"backends"},
     "tools": {"tools.base"},
-    "testing": {"protocol"},
+    "testing": {"protocol", "store.base"},
     "verify": {"protocol"},
     "server": {"engine"},
     "config": {"errors"},
     "wiring": {"config", "engine", "store", "eventlog", "backends", "backends.discover", "tools"},
     "embed": {"wiring"},
+    "translate": {"engine"},
     "cli": {"server", "wiring"},
-    "": {"embed", "testing"},
+    "": {"embed", "translate"},
     "__main__": {"cli"},
 }
 """A room, and the rooms that it may import; what those may import, it may too. A file's room: the longest that fits."""
 
 TECHNOLOGIES = ("backends", "eventlog", "store", "tools")
-SHARED = {"base", "discover", "migrate", "sql"}
-"""Files of a technology's folder that serve several of it, such as every SQL store."""
+SHARED = {"base", "discover", "migrate", "scripted", "sql"}
+"""Files of such a folder that serve several technologies: every SQL store has migrations, the demo follows a script."""
 
-SANS_IO = ("protocol", "stream", "chat", "engine.turn")
+SANS_IO = ("protocol", "stream", "chat", "engine.turn", "translate")
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),
     *("socket", "ssl", "starlette", "subprocess", "threading", "time", "urllib.request", "uuid", "uvloop"),
@@ -67,9 +69,9 @@ def imports(code: str) -> Iterator[str]:
 
 
 def own_imports(code: str) -> set[str]:
-    """The modules of ours that the code imports. `__version__` is a fact about the package, no part of it."""
+    """The modules of ours that the code imports; the package itself is the empty name."""
     names = {name.partition(".")[2] for name in imports(code) if name.partition(".")[0] == "antiphon"}
-    return {name if name in MODULES else name.rpartition(".")[0] for name in names - {"__version__"}}
+    return {name if name in MODULES else name.rpartition(".")[0] for name in names}
 
 
 def room_of(module: str) -> str:
@@ -139,7 +141,7 @@ def test_no_arrow_points_back() -> None:
         ("protocol.items", "from antiphon.engine import run"),
         ("stream.writer", "def late():\n    import antiphon.store.base"),
         ("engine.run", "from antiphon.store.sqlite import SqliteStore"),
-        ("backends.scripted", "from antiphon.backends.http import HttpBackend"),
+        ("backends.demo.model", "from antiphon.backends.http import HttpBackend"),
         ("store.postgres", "from antiphon.store.sqlite_rows import Act"),
         ("server.app", "from antiphon import Responses"),
         ("server.app", "from antiphon.wiring import Parts"),
