@@ -8,6 +8,8 @@ from antiphon.testing.events.rules import Breach, Event
 OPENINGS = (["response.created", "response.in_progress"], list(OPENING))
 """How a stream opens; a response that fails may do so earlier."""
 
+ENDS = tuple(STATUS)  # a tuple, since a type may be anything, such as a list
+
 
 def check_envelope(events: list[Event]) -> Iterator[Breach]:
     """Look at types and numbers alone, of all events, those of other servers' making too."""
@@ -58,7 +60,7 @@ def _check_end(events: list[Event]) -> Iterator[Breach]:
     for event in events:
         if end is not None:
             yield Breach("stream:nothing-after-terminal", f"{event.get('type')} follows {end}", event)
-        elif event.get("type") in STATUS:
+        elif event.get("type") in ENDS:
             end = event["type"]
     if end is None:
         yield Breach("stream:one-terminal", f"the last event is {_name(events[-1:])}", *events[-1:])
