@@ -201,6 +201,8 @@ async def test_a_client_that_leaves_ends_the_backends_call_and_leaves_a_cancelle
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     response = await served.http.post(f"{served.url}/responses", json={"model": "m", "input": "Hi", "stream": True})
     first = parse(await response.content.readuntil(b"\n\n"))[0]
+    while b"output_text.delta" not in await response.content.readuntil(b"\n\n"):
+        pass
     response.close()
 
     await asyncio.wait_for(backend.left.wait(), 1)
@@ -210,6 +212,7 @@ async def test_a_client_that_leaves_ends_the_backends_call_and_leaves_a_cancelle
             await asyncio.sleep(0)
     _, stored = await served.get(f"/responses/{first['response']['id']}")
     assert stored["status"] == "cancelled"
+    assert (stored["output"][0]["status"], stored["output_text"]) == ("incomplete", "Once")
 
 
 async def test_a_client_that_leaves_a_plain_request_ends_the_backends_call(served: Served, backend: ReplayBackend):

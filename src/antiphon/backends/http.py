@@ -9,12 +9,16 @@ import aiohttp
 
 from antiphon.backends.base import Listing, Reply
 from antiphon.errors import BackendError
+from antiphon.version import __version__
 
 FIRST_BYTE_TIMEOUT = 900.0
 """Seconds a backend may be silent before its first byte: a long prompt on a small machine."""
 
 IDLE_TIMEOUT = 120.0
 """Seconds a backend may be silent in mid-answer."""
+
+LEAVE_TIMEOUT = 1.0
+"""Seconds that a backend has between `[DONE]` and the end of its answer."""
 
 CONNECT_TIMEOUT = 5.0
 LIST_TIMEOUT = 5.0
@@ -46,6 +50,7 @@ class HttpBackend:
         self._first_byte_timeout = first_byte_timeout
         self._idle_timeout = idle_timeout
         self._session: aiohttp.ClientSession | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
 
     def __repr__(self) -> str:
         return f"HttpBackend({self.name!r}, {self.url!r})"
@@ -83,12 +88,17 @@ class HttpBackend:
 
     async def close(self) -> None:
         """Close every connection."""
+        await asyncio.gather(*self._leaving)
         if self._session is not None:
             await self._session.close()
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
-            headers = {"content-type": "application/json", "accept-encoding": "identity"}
+            headers = {
+                "content-type": "application/json",
+                "accept-encoding": "identity",
+                "user-agent": f"antiphon/{__version__}",
+            }
             if self._key:
                 headers["authorization"] = f"Bearer {self._key.decode()}"
             self._session = aiohttp.ClientSession(
@@ -101,6 +111,7 @@ class HttpBackend:
 
     async def _body(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         silence = _Silence(response, self._first_byte_timeout)
+        part = b""
         try:
             while part := await response.content.readany():
                 silence.broken(self._idle_timeout)
@@ -111,11 +122,31 @@ class HttpBackend:
             raise BackendError("The connection to the backend broke in the middle of its answer.") from error
         finally:
             silence.end()
+            self._let_go(response, is_done=part.rstrip().endswith(b"[DONE]"))
+
+    def _let_go(self, response: aiohttp.ClientResponse, *, is_done: bool) -> None:
+        """Break the exchange off; after `[DONE]` read it to its end, so that its connection serves again."""
+        if not is_done or response.content.is_eof():
             response.close()
+            return
+        task = asyncio.create_task(_read_out(response))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
     def _unreachable(self, error: Exception) -> BackendError:
         reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
         return BackendError(f"The model backend {reason}.", status=503, headers={"retry-after": "1"})
+
+
+async def _read_out(response: aiohttp.ClientResponse) -> None:
+    try:
+        async with asyncio.timeout(LEAVE_TIMEOUT):
+            while await response.content.readany():
+                pass
+    except (aiohttp.ClientError, OSError):
+        pass
+    finally:
+        response.close()
 
 
 class _Silence:

@@ -50,7 +50,8 @@ class Models:
         self.served = [
             Served(backend, self._dialect(backend, Listing()), error="not asked yet") for backend in backends
         ]
-        self._targets: dict[str, Target] = {}
+        self._targets: dict[tuple[str, str], Target] = {}
+        self._routes: dict[str, Target] = {}
         self._refreshed = float("-inf")
         self._refreshing = asyncio.Lock()
 
@@ -66,7 +67,7 @@ class Models:
         Raises `ClientError` (400, `model_not_found`) for a name that no backend lists, and `BackendError` (503)
         where no backend could be asked.
         """
-        target = self._targets.get(model)
+        target = self._routes.get(model)
         if target is not None:
             return target
         served = self._listing(model)
@@ -77,7 +78,7 @@ class Models:
             served = self._silent()
         if served is None:
             raise self._not_found(model)
-        target = self._targets[model] = Target(served.backend, served.dialect, model)
+        target = self._routes[model] = self._target(served, model)
         return target
 
     def list(self) -> list[dict[str, Any]]:
@@ -97,7 +98,13 @@ class Models:
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
         served.dialect = self._dialect(served.backend, listing)
-        self._targets = {name: target for name, target in self._targets.items() if target.backend is not served.backend}
+        self._routes.clear()
+
+    def _target(self, served: Served, model: str) -> Target:
+        """Return what is known of a model at a backend; what was learned outlives a new listing."""
+        target = self._targets.setdefault((served.backend.name, model), Target(served.backend, served.dialect, model))
+        target.dialect = served.dialect
+        return target
 
     def _dialect(self, backend: Backend, listing: Listing) -> Dialect:
         owners = {model["owned_by"] for model in listing.models if isinstance(model.get("owned_by"), str)}

@@ -148,6 +148,10 @@ class Run:
                     yield batch
         except BackendError as error:
             answer.fail(error)
+        except BaseException:
+            # The client went away: what was said so far is closed as incomplete, to be kept.
+            answer.finish()
+            raise
         self._turn.answered(answer.finish())
         self._target.preopened = self._target.preopened or chat.found_preopened
 

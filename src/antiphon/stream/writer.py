@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol import events
 from antiphon.protocol.items import Item
@@ -114,8 +114,8 @@ class ResponseWriter:
     def fail(self, error: AntiphonError, usage: Usage | None = None) -> None:
         """It failed."""
         self.error = error
-        code = error.code or "server_error"
-        self._finish("failed", usage, error=ResponseError(code=code, message=error.message))
+        response_error = ResponseError(code=_failure_code(error), message=error.message)
+        self._finish("failed", usage, error=response_error)
 
     def cancel(self, usage: Usage | None = None) -> None:
         """It was given up: nobody listens any more."""
@@ -124,13 +124,18 @@ class ResponseWriter:
     def end(self) -> None:
         """Emit the terminal event; before `response.failed` the `error`, nested with the flat fields beside."""
         if self.error is not None:
-            body = {**self.error.body(), "code": self.error.code or "server_error"}
+            body = {**self.error.body(), "code": _failure_code(self.error)}
             flat = {name: body[name] for name in ("code", "message", "param")}
             self.emit(events.ErrorEvent(error=body, **flat))
         self.emit(TERMINAL[self.response.status](response=self.response))
 
     def _finish(self, status: Any, usage: Usage | None, **fields: Any) -> None:
         self.response = replace(self.response, status=status, output=self.output, usage=usage, **fields)
+
+
+def _failure_code(error: AntiphonError) -> str:
+    """A response's error always has a code; `invalid_prompt` tells Codex that trying again is of no use."""
+    return error.code or ("invalid_prompt" if isinstance(error, ClientError) else "server_error")
 
 
 TERMINAL: dict[str, Any] = {
