@@ -1,0 +1,16 @@
+"""Real backends' answers, where they are at hand. They belong to other projects and are never copied into this one."""
+
+import os
+from pathlib import Path
+
+BESIDE = Path(__file__).parents[2].parent / "shared" / "recordings"
+
+FOLDER = Path(os.environ.get("ANTIPHON_RECORDINGS") or BESIDE)
+
+MISSING = "no recordings: ANTIPHON_RECORDINGS names none, and ../shared/recordings is not there"
+
+
+def recorded(pattern: str) -> list[Path]:
+    """The recordings of backends' answers that match, requests and read boundaries left out; none without a folder."""
+    paths = sorted((FOLDER / "chat").glob(pattern))
+    return [path for path in paths if not path.name.endswith((".request.json", ".splits.json"))]
