@@ -18,11 +18,8 @@ class Details:
 def check_details(events: list[Event]) -> Iterator[Breach]:
     """Follow both by the part that they belong to."""
     parts: dict[tuple[int, int], Details] = {}
-    images: dict[int, int] = {}
     for event in events:
         name = event["type"]
-        if name == "response.image_generation_call.partial_image":
-            yield from _check_partial_image(images, event)
         if name not in CHECKS:
             continue
         details = parts.setdefault((event["output_index"], event["content_index"]), Details())
@@ -56,13 +53,6 @@ def _check_part(details: Details, event: Event) -> Iterator[Breach]:
         yield Breach("text:logprobs-equal-deltas", "the done part has others than its deltas", event)
     if (part.get("annotations") or []) != details.annotations:
         yield Breach("annotation:part-equals-added", "the done part has others than were added", event)
-
-
-def _check_partial_image(images: dict[int, int], event: Event) -> Iterator[Breach]:
-    index, expected = event["partial_image_index"], images.get(event["output_index"], 0)
-    if index != expected:
-        yield Breach("image:partial-index-next", f"{index} came when {expected} was next", event)
-    images[event["output_index"]] = index + 1
 
 
 CHECKS = {

@@ -12,10 +12,13 @@ ENDS = ("completed", "failed")
 
 @dataclass(slots=True)
 class Progress:
-    """How far an item has come: its steps' last words, and the highest place reached in `STEP_ORDER`."""
+    """How far an item has come."""
 
     steps: list[str] = field(default_factory=list)
+    """The last words of its steps' events."""
     reached: int = 0
+    """The highest place in `STEP_ORDER`."""
+    images: int = 0
 
     @property
     def end(self) -> str | None:
@@ -27,7 +30,10 @@ def check_tools(events: list[Event]) -> Iterator[Breach]:
     items: dict[int, Progress] = {}
     for event in events:
         if event["type"] in STEP_ORDER:
-            yield from _check_step(items.setdefault(event["output_index"], Progress()), event)
+            progress = items.setdefault(event["output_index"], Progress())
+            yield from _check_step(progress, event)
+            if event["type"] == "response.image_generation_call.partial_image":
+                yield from _check_partial_image(progress, event)
         elif event["type"] == "response.output_item.done" and event["item"]["type"] in STEPS:
             yield from _check_done(items.pop(event["output_index"], Progress()), event)
 
@@ -43,6 +49,13 @@ def _check_step(progress: Progress, event: Event) -> Iterator[Breach]:
     if STEP_ORDER[name] < progress.reached:
         yield Breach("tool:order", f"{name} comes too late", event)
     progress.reached = max(progress.reached, STEP_ORDER[name])
+
+
+def _check_partial_image(progress: Progress, event: Event) -> Iterator[Breach]:
+    index = event["partial_image_index"]
+    if index != progress.images:
+        yield Breach("image:partial-index-next", f"{index} came when {progress.images} was next", event)
+    progress.images = index + 1
 
 
 def _check_done(progress: Progress, event: Event) -> Iterator[Breach]:
