@@ -77,9 +77,8 @@ class NoAddress(Dictionary):
 
 class ForgetsSeals(Dictionary):
     async def save(self, response: StoredResponse) -> None:
-        output = [replace(item, sealed=item.sealed or None) for item in response.output]
-        input = [replace(item, sealed=item.sealed or None) for item in response.input]
-        await super().save(replace(response, input=input, output=output))
+        items = [replace(item, sealed=item.sealed or None) for item in response.input]
+        await super().save(replace(response, input=items))
 
 
 class RaisesForTheUnknown(Dictionary):

@@ -61,7 +61,8 @@ class Store(Protocol):
         """Return every item of the chain that ends in this response, oldest first.
 
         The order is each ancestor's input, then its output, down to this response's own input and output. None where
-        this response or any ancestor is unknown: a chain with a hole is no chain. Linear in the length of the chain.
+        this response or any ancestor is unknown, or is its own ancestor: a chain without a head is no chain. Linear in
+        the length of the chain.
         """
         ...
 
@@ -74,5 +75,8 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish pending writes and release the storage."""
+        """Finish pending writes and release the storage.
+
+        Every other method raises `StoreError` from then on; closing again does nothing.
+        """
         ...

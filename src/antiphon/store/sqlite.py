@@ -1,8 +1,7 @@
 """The store in one SQLite file: write-ahead log, one writing thread, reads at once.
 
 Reads run on the event loop's own thread: one takes less time than it would take to hand it to another thread, and in
-WAL mode no writer holds it up. Where something does (another program recovers the log, say), the read goes to the
-writing thread, which may wait; so does every read of a store in memory, which has one connection only.
+WAL mode no writer holds it up. A store in memory has one connection only, so there the writing thread reads as well.
 """
 
 import sqlite3
@@ -12,7 +11,7 @@ from antiphon.store import sqlite_rows as rows
 from antiphon.store.base import StoredItem, StoredResponse
 from antiphon.store.sqlite_file import open_file, open_memory, path_of
 from antiphon.store.sqlite_rows import A, Act, R
-from antiphon.store.sqlite_writer import Writer, is_busy, store_error
+from antiphon.store.sqlite_writer import Writer, store_error
 
 
 class SqliteStore:
@@ -80,13 +79,12 @@ class SqliteStore:
 
     async def _read(self, act: Act[A, R], argument: A) -> R:
         self._refuse_closed()
-        if self._reader:
-            try:
-                return act(self._reader, [argument])[0]
-            except sqlite3.Error as error:
-                if not is_busy(error):
-                    raise store_error(error) from error
-        return await self._writer.submit(act, argument)
+        if self._reader is None:
+            return await self._writer.submit(act, argument)
+        try:
+            return act(self._reader, [argument])[0]
+        except (sqlite3.Error, UnicodeError) as error:
+            raise store_error(error) from error
 
     def _refuse_closed(self) -> None:
         if self._closed:

@@ -15,9 +15,9 @@ _LOG_BYTES = 64 * 1024 * 1024  # what a log that a slow reader made grow is cut 
 _REFUSALS = {
     sqlite3.SQLITE_NOTADB: "is not an SQLite database",
     sqlite3.SQLITE_CORRUPT: "is damaged",
-    sqlite3.SQLITE_READONLY: "is read-only",
+    sqlite3.SQLITE_READONLY: "is read-only, or its folder is",
     sqlite3.SQLITE_BUSY: "is locked by another program",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; are it and its folder ours to write?",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
 }
 
 
@@ -111,8 +111,9 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")  # fails where the file can only be read
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA user_version = {version(connection)}")  # fails where the file can only be read
+    connection.execute("ROLLBACK")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise _refused(path, "is on a file system without shared memory, which the write-ahead log needs")
     # NORMAL would lose the last commits in a power cut.

@@ -41,11 +41,6 @@ def store_error(cause: Exception) -> StoreError:
     return error
 
 
-def is_busy(error: sqlite3.Error) -> bool:
-    """Whether waiting might help."""
-    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
 def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail of the same trouble
 

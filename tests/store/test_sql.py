@@ -1,0 +1,34 @@
+"""Named queries."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from antiphon.store.migrate import migrate
+from antiphon.store.sql import QUERIES, migrations, parse
+
+
+def test_a_query_is_its_name_a_comment_and_a_statement() -> None:
+    text = "-- one --\n-- Why.\nSELECT 1\n\n-- two --\nSELECT\n    '-- not a comment'\n"
+
+    assert parse(text) == {"one": "SELECT 1", "two": "SELECT\n    '-- not a comment'"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-- one --\n-- Only words.\n", "query one: no statement"),
+        ("-- one --\nA\n-- one --\nB\n", "query one: given twice"),
+    ],
+)
+def test_a_file_that_names_no_statement_or_one_twice_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        parse(text)
+
+
+def test_the_schema_knows_every_table_and_column_that_a_query_names() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, migrations())
+        for query in QUERIES.values():
+            connection.execute(f"EXPLAIN {query}", (None,) * query.count("?"))

@@ -1,0 +1,230 @@
+"""The SQLite store: the contract, and what it makes of trouble."""
+
+import asyncio
+import resource
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from antiphon.errors import StoreError
+from antiphon.store.base import StoredItem, StoredResponse
+from antiphon.store.sql import QUERIES
+from antiphon.store.sqlite import SqliteStore
+from antiphon.testing import check_store
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db", busy_timeout=0.05)
+    yield store
+    await store.close()
+
+
+def response(id: str, **fields: object) -> StoredResponse:
+    given = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
+    return StoredResponse(id=id, **given)  # type: ignore[arg-type]
+
+
+@contextmanager
+def another_program(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+async def test_a_store_in_a_file_keeps_every_promise(tmp_path: Path) -> None:
+    await check_store(lambda: SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db"))
+
+
+async def test_a_store_in_memory_keeps_every_promise_but_to_outlive_its_closing() -> None:
+    await check_store(lambda: SqliteStore.open("sqlite://"), durable=False)
+
+
+async def test_two_stores_in_memory_know_nothing_of_each_other() -> None:
+    one, other = SqliteStore.open("sqlite://"), SqliteStore.open("sqlite:///:memory:")
+    await one.save(response("resp_1"))
+
+    assert await other.load("resp_1") is None
+    await one.close()
+    await other.close()
+
+
+async def test_two_stores_on_one_file_see_what_the_other_saved(store: SqliteStore) -> None:
+    other = SqliteStore.open(store.url)
+    await asyncio.gather(*(one.save(response(f"resp_{i}")) for i in range(64) for one in (store, other)))
+    await store.save(response("resp_last", body=b"whole"))
+
+    assert (await other.load("resp_last")) == response("resp_last", body=b"whole")
+    assert await other.expire(2) == 65
+    await other.close()
+
+
+async def test_sixty_four_creates_at_once_are_all_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/antiphon.db"
+    store = SqliteStore.open(url)
+    saved = [response(f"resp_{i}", input=(StoredItem(f"msg_{i}", b"{}"),)) for i in range(64)]
+    await asyncio.gather(*map(store.save, saved))
+    await store.close()
+
+    store = SqliteStore.open(url)
+    assert [await store.load(one.id) for one in saved] == saved
+    await store.close()
+
+
+async def test_saves_that_come_together_share_a_commit(store: SqliteStore, tmp_path: Path) -> None:
+    saved = [response(f"resp_{i}") for i in range(200)]
+    log = tmp_path / "antiphon.db-wal"
+    before = log.stat().st_size
+    await store.save(saved[0])
+    alone = log.stat().st_size - before
+    await asyncio.gather(*map(store.save, saved[1:]))
+
+    assert log.stat().st_size - before < 20 * alone
+
+
+async def test_a_save_that_fails_fails_alone(store: SqliteStore) -> None:
+    good = [response(f"resp_{i}", output=(StoredItem(f"msg_{i}", b"{}"),)) for i in range(20)]
+    bad = [
+        response("resp_bad_1", created_at=2**70),
+        response("resp_bad_2", output=(StoredItem("msg_good", b"{}"), StoredItem("msg_bad", b"{}", "\ud800"))),
+        response("resp_bad_3", body=None),
+    ]
+    results = await asyncio.gather(*map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True)
+
+    assert [type(result) for result in results] == [type(None)] * 10 + [StoreError] * 3 + [type(None)] * 10
+    assert [await store.load(one.id) for one in good] == good
+    assert [await store.load(one.id) for one in bad] == [None] * 3
+    assert await store.find_item("msg_good") is None
+
+
+async def test_an_error_keeps_its_cause_and_shows_neither_path_nor_sql(store: SqliteStore, tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        await store.save(response("resp_bad", body=None))
+
+    assert isinstance(caught.value.__cause__, sqlite3.IntegrityError)
+    assert caught.value.message == "The store could not do this."
+    assert (caught.value.status, caught.value.headers) == (503, {"retry-after": "1"})
+
+
+async def test_another_program_that_goes_on_writing_makes_saves_fail_and_holds_up_no_read(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await store.save(response("resp_before"))
+    with another_program(tmp_path / "antiphon.db") as other:
+        other.execute("BEGIN IMMEDIATE")
+        results = await asyncio.gather(*(store.save(response(f"resp_{i}")) for i in range(8)), return_exceptions=True)
+
+        assert {str(result) for result in results} == {"The store is busy: another program is writing to it."}
+        assert {type(result) for result in results} == {StoreError}
+        assert await store.load("resp_before") is not None
+
+    await store.save(response("resp_after"))
+    assert await store.load("resp_after") is not None
+
+
+async def test_a_save_waits_for_another_program_to_finish(tmp_path: Path) -> None:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db", busy_timeout=30)
+    with another_program(tmp_path / "antiphon.db") as other:
+        other.execute("BEGIN IMMEDIATE")
+        save = asyncio.create_task(store.save(response("resp_1")))
+        done, _ = await asyncio.wait({save}, timeout=0.05)
+        assert done == set()
+        other.execute("COMMIT")
+    await save
+
+    assert await store.load("resp_1") is not None
+    await store.close()
+
+
+async def test_a_disk_that_takes_no_more_fails_saves_keeps_reads_and_recovers(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await store.save(response("resp_before"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+    try:
+        with pytest.raises(StoreError, match=r"^The store's disk "):
+            await store.save(response("resp_big", body=b"x" * 1_000_000))
+        assert await store.load("resp_before") is not None
+        assert await store.load("resp_big") is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    await store.save(response("resp_big", body=b"x" * 1_000_000))
+    assert await store.load("resp_big") is not None
+
+
+async def test_a_file_that_is_damaged_meanwhile_gives_errors_and_no_crash(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    store = SqliteStore.open(f"sqlite://{path}")
+    await store.save(response("resp_1", body=b"x" * 100_000))
+    with another_program(path) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * (path.stat().st_size - 4096))
+
+    with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
+        await store.load("resp_1")
+    with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
+        await store.save(response("resp_2"))
+    await store.close()
+
+
+async def test_more_responses_expire_than_one_transaction_takes(store: SqliteStore) -> None:
+    await asyncio.gather(*(store.save(response(f"resp_{i}", created_at=i)) for i in range(1300)))
+
+    assert await store.expire(1200) == 1200
+    assert await store.load("resp_1199") is None
+    assert await store.load("resp_1200") is not None
+
+
+async def test_one_save_may_hold_thousands_of_items(store: SqliteStore) -> None:
+    items = tuple(StoredItem(f"msg_{i}", b"%d" % i) for i in range(5000))
+    await store.save(response("resp_1", input=items[:2500], output=items[2500:]))
+
+    assert await store.load("resp_1") == response("resp_1", input=items[:2500], output=items[2500:])
+    assert await store.history("resp_1") == list(items)
+
+
+async def test_a_store_serves_one_event_loop_after_the_other(tmp_path: Path) -> None:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db")
+    await asyncio.to_thread(asyncio.run, store.save(response("resp_1")))
+
+    assert await store.load("resp_1") is not None
+    await store.close()
+
+
+async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: SqliteStore) -> None:
+    with another_program(tmp_path / "antiphon.db") as connection:
+        for name, query in QUERIES.items():
+            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", (None,) * query.count("?"))]
+            assert [step for step in plan if step in ("SCAN responses", "SCAN items")] == [], name
+            assert [step for step in plan if "TEMP B-TREE" in step] == [], name
+
+
+async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path: Path) -> None:
+    def turn(number: int) -> StoredResponse:
+        parent = f"resp_{number - 1}" if number else None
+        return response(f"resp_{number}", previous_response_id=parent, input=(StoredItem(f"msg_{number}", b"{}"),))
+
+    await asyncio.gather(*(store.save(turn(number)) for number in range(400)))
+
+    def steps(turns: int) -> int:
+        taken = 0
+
+        def count() -> int:
+            nonlocal taken
+            taken += 1
+            return 0
+
+        with another_program(tmp_path / "antiphon.db") as connection:
+            connection.set_progress_handler(count, 1)
+            rows = connection.execute(QUERIES["history"], (f"resp_{turns - 1}",)).fetchall()
+        assert len(rows) == turns
+        return taken
+
+    assert steps(400) < 2.1 * steps(200)

@@ -1,0 +1,233 @@
+"""What the store opens, what it makes, and what it refuses without touching it."""
+
+import os
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from antiphon.errors import ConfigError
+from antiphon.store.base import StoredResponse
+from antiphon.store.sqlite import SqliteStore
+from antiphon.store.sqlite_file import path_of
+
+NOBODY = 65534
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: mode(path) for path in folder.iterdir()}
+
+
+async def saved(path: Path) -> bytes:
+    """Make a store with a response in it at this path; return the file's bytes."""
+    store = SqliteStore.open(f"sqlite://{path}")
+    await store.save(StoredResponse("resp_1", 1, "completed", None, b"x" * 20_000))
+    await store.close()
+    return path.read_bytes()  # noqa: ASYNC240 - a test waits for nobody else
+
+
+def refusal(path: Path) -> str:
+    """Open the store there, which must fail; return the words, without the path."""
+    with pytest.raises(ConfigError) as caught:
+        SqliteStore.open(f"sqlite://{path}", busy_timeout=0.01)
+    head, _, reason = caught.value.message.partition(f"store: {path} ")
+    assert head == ""
+    return reason
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///var/lib/antiphon.db", "/var/lib/antiphon.db"),
+        ("sqlite:////var/lib/antiphon.db", "/var/lib/antiphon.db"),
+        ("sqlite:///with space/100%25#1.db", "/with space/100%25#1.db"),
+        ("sqlite:///~/antiphon.db", "/home/somebody/antiphon.db"),
+    ],
+)
+def test_an_address_names_a_file(monkeypatch: pytest.MonkeyPatch, url: str, path: str) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+
+    assert path_of(url) == Path(path)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_an_address_names_the_memory(url: str) -> None:
+    assert path_of(url) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "antiphon.db", "/var/antiphon.db", "sqlite:antiphon.db", "sqlite://antiphon.db", "sqlite:///"),
+        *("postgres:///antiphon", "sqlite:///antiphon.db?mode=ro", "sqlite:///a\0b"),
+    ],
+)
+def test_any_other_address_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        SqliteStore.open(url)
+
+    assert caught.value.message == f"store: {url} is no address of a store; write sqlite:///absolute/path, or sqlite://"
+
+
+def test_the_home_of_nobody_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^store: ~no-such-user/antiphon\.db: "):
+        SqliteStore.open("sqlite:///~no-such-user/antiphon.db")
+
+
+async def test_files_and_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/one/two/antiphon.db")
+    await store.save(StoredResponse("resp_1", 1, "completed", None, b"{}"))
+    folder = tmp_path / "one" / "two"
+
+    assert [mode(tmp_path / "one"), mode(folder)] == [0o700, 0o700]
+    assert modes(folder) == {
+        "antiphon.db": 0o600,
+        "antiphon.db-shm": 0o600,
+        "antiphon.db-wal": 0o600,
+    }
+    await store.close()
+
+
+async def test_a_closed_store_is_one_file(tmp_path: Path) -> None:
+    await saved(tmp_path / "antiphon.db")
+
+    assert modes(tmp_path) == {"antiphon.db": 0o600}
+
+
+async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / "antiphon.db").touch()
+
+    assert await saved(tmp_path / "antiphon.db")
+
+
+async def test_the_address_stays_as_the_operator_wrote_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    store = SqliteStore.open("sqlite:///~/antiphon.db")
+
+    assert store.url == "sqlite:///~/antiphon.db"
+    assert (tmp_path / "antiphon.db").exists()
+    await store.close()
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == "is a folder; name a file in it"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"mine")
+
+    assert refusal(tmp_path / "file" / "antiphon.db").startswith("cannot be opened: ")
+    assert (tmp_path / "file").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("content", [b"hello", b"hello, this is no database. " * 1000, b"\0" * 8192])
+def test_a_file_that_is_no_database_is_refused_unchanged(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "antiphon.db"
+    path.write_bytes(content)
+
+    assert refusal(path) == "is not an SQLite database"
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("page", [0, 1, 2, -1])
+async def test_a_damaged_file_is_refused_unchanged(tmp_path: Path, page: int) -> None:
+    path = tmp_path / "antiphon.db"
+    content = bytearray(await saved(path))
+    start = page % (len(content) // 4096) * 4096 + (100 if page == 0 else 0)
+    content[start : start + 16] = b"\xff" * 16
+    path.write_bytes(content)
+
+    assert refusal(path).startswith("is damaged")
+    assert path.read_bytes() == content
+
+
+async def test_a_file_cut_short_is_refused_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    content = (await saved(path))[: 3 * 4096]
+    path.write_bytes(content)
+
+    assert refusal(path).startswith("is damaged")
+    assert path.read_bytes() == content
+
+
+async def test_a_newer_schema_is_refused_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    await saved(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 1000")
+    content = path.read_bytes()
+
+    assert refusal(path) == "has schema 1000, newer than this Antiphon's 1; upgrade Antiphon"
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE responses (text TEXT)")
+    content = path.read_bytes()
+
+    assert refusal(path) == "belongs to another program"
+    assert path.read_bytes() == content
+
+
+async def test_a_locked_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    await saved(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        assert refusal(path) == "is locked by another program"
+
+
+@pytest.fixture
+def shared_folder() -> Iterator[Path]:
+    """A folder that every user can reach; pytest's own are for their owner."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@pytest.fixture
+def mere_user() -> Iterator[None]:
+    """Nobody may write everywhere, not even root, while this test runs."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    yield
+    os.seteuid(user)
+
+
+async def test_a_read_only_file_is_refused_unchanged(shared_folder: Path, mere_user: None) -> None:
+    path = shared_folder / "antiphon.db"
+    content = await saved(path)
+    path.chmod(0o400)
+
+    assert refusal(path) == "is read-only, or its folder is"
+    assert path.read_bytes() == content
+
+
+async def test_a_file_in_a_read_only_folder_is_refused_unchanged(shared_folder: Path, mere_user: None) -> None:
+    path = shared_folder / "folder" / "antiphon.db"
+    content = await saved(path)
+    path.parent.chmod(0o500)
+
+    assert refusal(path) == "is read-only, or its folder is"
+    assert path.read_bytes() == content
+    path.parent.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(shared_folder: Path, mere_user: None) -> None:
+    shared = shared_folder / "closed"
+    shared.mkdir(mode=0o500)
+
+    assert refusal(shared / "new" / "antiphon.db") == "cannot be opened: Permission denied"
