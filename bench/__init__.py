@@ -1,0 +1,1 @@
+"""What the server costs, measured beside nginx: `python -m bench`."""

@@ -1,0 +1,73 @@
+"""Programs that the bench starts, what they take of the machine, and their end."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+Program = subprocess.Popen[str]
+
+
+@contextmanager
+def running(
+    command: Sequence[str], environment: Mapping[str, str] | None = None, folder: Path = ROOT
+) -> Iterator[Program]:
+    """Run a program beside us, and end it."""
+    program = subprocess.Popen(
+        command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield program
+    finally:
+        _end(program)
+
+
+def _end(program: Program) -> None:
+    program.terminate()
+    try:
+        program.communicate(timeout=15)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.communicate()
+
+
+def line(program: Program) -> str:
+    """Return the next line that a program prints. Raises `RuntimeError` where it ended instead."""
+    assert program.stdout is not None
+    text = program.stdout.readline().strip()
+    if not text:
+        raise RuntimeError(f"{program.args} ended without a result")
+    return text
+
+
+def cpu(pid: int) -> float:
+    """Return the seconds of processor time that a process took until now, all its threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def memory(pid: int) -> int:
+    """Return the bytes that a process holds in memory (its resident set)."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def free_port() -> int:
+    """Return a port of the loopback that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def wait_until(is_so: Callable[[], bool], program: Program, seconds: float = 30.0) -> None:
+    """Wait, looking every 5 ms. Raises `RuntimeError` where the program ends or the time is over before."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        if program.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"{program.args} does not answer")
+        time.sleep(0.005)

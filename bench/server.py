@@ -1,0 +1,58 @@
+"""The programs that are measured, and the backend behind them, each a process of its own."""
+
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.process import Program, free_port, line, running, wait_until
+
+
+@dataclass(slots=True)
+class Served:
+    """Something that listens: its port, its process, and the seconds from its start to its first answer."""
+
+    port: int
+    pid: int
+    started_in: float = 0.0
+
+
+@contextmanager
+def antiphon(backend: int, folder: Path) -> Iterator[Served]:
+    """Run `antiphon serve` before the backend at this port, with a new SQLite file in `folder`."""
+    port = free_port()
+    command = [sys.executable, "-m", "antiphon", "serve", "--port", str(port)]
+    command += ["--backend", f"http://127.0.0.1:{backend}/v1", "--store", f"sqlite://{folder}/bench-{port}.db"]
+    # In an empty folder and without its variables, so that nobody's configuration is measured.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
+    began = time.perf_counter()
+    with running(command, environment, folder) as program:
+        wait_for_answer(port, "/healthz", program)
+        yield Served(port, program.pid, time.perf_counter() - began)
+
+
+@contextmanager
+def module(name: str, *arguments: str) -> Iterator[Served]:
+    """Run a program of this folder that prints its port."""
+    with running([sys.executable, "-m", name, *arguments]) as program:
+        yield Served(int(line(program)), program.pid)
+
+
+def wait_for_answer(port: int, path: str, program: Program) -> None:
+    """Return when a GET is answered, whatever the answer."""
+
+    def answers() -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5):
+                return True
+        except urllib.error.HTTPError:
+            return True
+        except OSError:
+            return False
+
+    wait_until(answers, program)

@@ -1,0 +1,40 @@
+"""The translation alone: a backend's bytes in, the client's bytes out, in this process and without a socket."""
+
+import time
+from collections.abc import Sequence
+
+from antiphon.ids import new_id, now
+from antiphon.protocol.response import Response
+from antiphon.stream.answer import AnswerReader
+from antiphon.stream.chat import ChatStream
+from antiphon.stream.sse import encode
+from antiphon.stream.writer import ResponseWriter, View
+from bench.backend import DELTAS, END, EVENTS
+
+BURST = [b"".join(EVENTS)]
+"""Every delta in one read; `EVENTS` is a read for each."""
+
+_STREAMS = 20
+
+
+def microseconds(reads: Sequence[bytes]) -> float:
+    """Return what one delta of a stream takes of processor time, in µs, where its bytes come in these reads."""
+    began = time.process_time()
+    for _ in range(_STREAMS):
+        _translate(reads)
+    return (time.process_time() - began) / (_STREAMS * DELTAS) * 1e6
+
+
+def _translate(reads: Sequence[bytes]) -> int:
+    response = Response(id=new_id("resp"), created_at=int(now()), model="burst")
+    # Obfuscated, because that is how a stream is sent unless its client asks otherwise.
+    writer = ResponseWriter(response, new_id, now, seal=lambda state: "", view=View(obfuscation=True))
+    answer = AnswerReader(ChatStream(writer))
+    writer.start()
+    size = 0
+    for read in (*reads, END):
+        answer.feed(read)
+        size += len(encode(writer.take()))
+    writer.complete(answer.finish().usage)
+    writer.end()
+    return size + len(encode(writer.take()))

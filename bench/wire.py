@@ -1,0 +1,63 @@
+"""HTTP/1.1 as thin as a bench may have it: it reads only what the other programs of this folder write."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import uvloop
+
+EVENT_STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+LAST_CHUNK = b"0\r\n\r\n"
+
+
+def chunked(part: bytes) -> bytes:
+    """Return a part of a body as one chunk on the wire."""
+    return b"%x\r\n%b\r\n" % (len(part), part)
+
+
+def whole(content_type: bytes, body: bytes) -> bytes:
+    """Return a whole answer."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n"
+    return head % (content_type, len(body)) + body
+
+
+def content_length(head: bytes) -> int:
+    """Return the length of the body behind this head, 0 where it names none."""
+    _, found, rest = head.lower().partition(b"\r\ncontent-length:")
+    return int(rest.split(b"\r\n", 1)[0]) if found else 0
+
+
+class Requests(asyncio.Protocol):
+    """A server's side of a connection; requests come one after the other."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._buffer = b""
+
+    def connection_made(self, transport: Any) -> None:
+        """See asyncio.Protocol."""
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio.Protocol."""
+        self._buffer += data
+        head, found, rest = self._buffer.partition(b"\r\n\r\n")
+        if found and len(rest) >= content_length(head):
+            self._buffer = b""
+            self.answer(head, rest)
+
+    def answer(self, head: bytes, body: bytes) -> None:
+        """Answer a request."""
+        raise NotImplementedError
+
+
+def serve(protocol: Callable[[], asyncio.Protocol]) -> None:
+    """Listen on a free port of the loopback, print the port, serve until the process is ended."""
+    uvloop.run(_serve(protocol))
+
+
+async def _serve(protocol: Callable[[], asyncio.Protocol]) -> None:
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0, backlog=2048)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
