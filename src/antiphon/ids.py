@@ -12,8 +12,12 @@ Clock = Callable[[], float]
 
 
 def new_id(prefix: str) -> str:
-    """Return `prefix_` and 192 random bits in hexadecimal: nobody guesses another's id."""
-    return f"{prefix}_{_take(24).hex()}"
+    """Return `prefix_`, 48 bits of the time in milliseconds and 144 random bits, in hexadecimal.
+
+    Nobody guesses another's id; and ids made one after the other stand side by side in a database's index, which
+    halves the work of keeping it.
+    """
+    return f"{prefix}_{int(time.time() * 1000):012x}{_take(18).hex()}"
 
 
 now: Clock = time.time

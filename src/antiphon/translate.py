@@ -11,7 +11,7 @@ from antiphon.chat.input import normalise_input
 from antiphon.chat.request import to_chat
 from antiphon.chat.sealed import seal
 from antiphon.engine.response import open_response, view_of
-from antiphon.protocol.calls import check_calls
+from antiphon.protocol.calls import call_ids, check_calls
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.protocol.validate import decode_request
@@ -54,6 +54,7 @@ class Translator:
         chat = ChatStream(
             self._writer,
             names=frozenset(tool.name for tool in decoded.tools or ()),
+            call_ids=call_ids(items),
             needs_reason=not family.ends_without_finish_reason,
         )
         self._answer = AnswerReader(chat, is_json)

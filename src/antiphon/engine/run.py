@@ -20,6 +20,7 @@ from antiphon.engine.response import open_response, view_of
 from antiphon.engine.turn import CallModel, Finish, Turn
 from antiphon.errors import AntiphonError, BackendError, reportable
 from antiphon.ids import Clock, NewId
+from antiphon.protocol.calls import call_ids
 from antiphon.protocol.events import Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
@@ -61,6 +62,7 @@ class Run:
         self._target = target
         self._stored = request.store is not False
         self._names = frozenset(tool.name for tool in request.tools or ())
+        self._call_ids = call_ids(context.items)
         self.is_stream = bool(request.stream)
         self._turn = Turn(request, context, target)
         self._is_started = False
@@ -135,6 +137,7 @@ class Run:
         chat = ChatStream(
             self._writer,
             names=self._names,
+            call_ids=self._call_ids,
             preopened=self._target.preopened,
             needs_reason=not self._target.dialect.ends_without_finish_reason,
         )

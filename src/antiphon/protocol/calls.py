@@ -4,7 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items import FunctionCall, FunctionCallOutput
+from antiphon.protocol.items import FunctionCall, FunctionCallOutput, InputItem
+
+
+def call_ids(items: Iterable[InputItem]) -> frozenset[str]:
+    """Return the ids of the calls in a conversation: a new call must have another."""
+    return frozenset(item.call_id for item in items if isinstance(item, FunctionCall))
 
 
 def check_calls(items: Iterable[Any]) -> None:
