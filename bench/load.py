@@ -73,6 +73,13 @@ class Tally:
 class Client(asyncio.Protocol):
     """One connection."""
 
+    _head: bytes
+    _rest: bytes
+    _left: int
+    _has_head: bool
+    _is_chunked: bool
+    _has_begun: bool
+
     def __init__(self, load: Load, tally: Tally) -> None:
         body = load.body.encode()
         head = f"POST {load.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"

@@ -42,7 +42,7 @@ def line(program: Program) -> str:
     assert program.stdout is not None
     text = program.stdout.readline().strip()
     if not text:
-        raise RuntimeError(f"{program.args} ended without a result")
+        raise RuntimeError(f"{program.args!r} ended without a result")
     return text
 
 
@@ -69,5 +69,5 @@ def wait_until(is_so: Callable[[], bool], program: Program, seconds: float = 30.
     end = time.monotonic() + seconds
     while not is_so():
         if program.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"{program.args} does not answer")
+            raise RuntimeError(f"{program.args!r} does not answer")
         time.sleep(0.005)
