@@ -74,12 +74,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _head_bytes = 0
-    _in_head = True
+    _in_head = False
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
         super().connection_made(transport)
-        self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, "The request's headers came too slowly.")
+        self._set_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
@@ -88,32 +88,24 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
+        super().data_received(data)
         if self._in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD and b"\r\n\r\n" not in data[:MAX_HEAD]:
+            if self._head_bytes > MAX_HEAD:
                 self._refuse(431, f"The request's headers are larger than {MAX_HEAD} bytes.")
-                return
-        super().data_received(data)
 
     def on_message_begin(self) -> None:
         """A request's first byte."""
         super().on_message_begin()
-        self._in_head = True
+        self._in_head, self._head_bytes = True, 0
         if self._deadline is None:
-            self._deadline = self.loop.call_later(
-                HEAD_TIMEOUT, self._refuse, 408, "The request's headers came too slowly."
-            )
+            self._set_deadline()
 
     def on_headers_complete(self) -> None:
         """The last byte of a request's head."""
+        self._in_head = False
         self._clear_deadline()
-        self._in_head, self._head_bytes = False, 0
         super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """A request's last byte."""
-        super().on_message_complete()
-        self._in_head = True
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP."""
@@ -127,6 +119,10 @@ class BoundedProtocol(HttpToolsProtocol):
         head = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
         self.transport.write(STATUS_LINES[status] + head + body)
         self.transport.close()
+
+    def _set_deadline(self) -> None:
+        text = "The request's headers came too slowly."
+        self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, text)
 
     def _clear_deadline(self) -> None:
         if self._deadline is not None:
