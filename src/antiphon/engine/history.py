@@ -74,7 +74,7 @@ async def _chain(response_id: str, store: Store) -> list[InputItem]:
     stored = await store.history(response_id) if parent else None
     if parent is None or stored is None:
         raise ClientError(
-            f"Previous response with id '{response_id}' not found.",
+            f"Previous response with id '{response_id[:100]}' not found.",
             code="previous_response_not_found",
             param="previous_response_id",
         )

@@ -56,7 +56,7 @@ async def list_input_items(store: Store, response_id: str, query: InputItemsQuer
 
 def not_found(response_id: str) -> ClientError:
     """Return the error for a response that is not there (specification section 13)."""
-    return ClientError(f"Response with id '{response_id}' not found.", status=404)
+    return ClientError(f"Response with id '{response_id[:100]}' not found.", status=404)
 
 
 async def _load(store: Store, response_id: str) -> StoredResponse:
