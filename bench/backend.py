@@ -2,7 +2,8 @@
 
 The model's name in a request says how a stream comes; without `"stream":true` the answer is one JSON object.
 
-- `burst`: 256 deltas in one write
+- `burst`: 256 deltas in one write, as one chunk of HTTP
+- `chunks`: 256 deltas in one write, each a chunk of HTTP for itself
 - `drip`: 256 deltas, one every `DRIP` seconds
 - `word`: one delta and the end
 - `silent`: one delta, and then nothing
@@ -50,7 +51,8 @@ END = _event([_choice({}, "stop")]) + _event([], _USAGE) + b"data: [DONE]\n\n"
 
 _DROPS = [*map(chunked, EVENTS), chunked(END) + LAST_CHUNK]
 _STREAMS = {
-    b"burst": EVENT_STREAM + b"".join(_DROPS),
+    b"burst": EVENT_STREAM + chunked(b"".join(EVENTS)) + _DROPS[-1],
+    b"chunks": EVENT_STREAM + b"".join(_DROPS),
     b"word": EVENT_STREAM + _DROPS[0] + _DROPS[-1],
     b"silent": EVENT_STREAM + _DROPS[0],
 }
@@ -61,7 +63,7 @@ _PLAIN = {
     "choices": [{"index": 0, "message": _MESSAGE, "logprobs": None, "finish_reason": "stop"}],
     "usage": _USAGE,
 }
-_MODELS = [{"id": name, "object": "model", "owned_by": "bench"} for name in ("burst", "drip", "word", "silent")]
+_MODELS = [{"id": name, "object": "model", "owned_by": "bench"} for name in [*map(bytes.decode, _STREAMS), "drip"]]
 
 PLAIN = whole(b"application/json", _json(_PLAIN))
 MODELS = whole(b"application/json", _json({"object": "list", "data": _MODELS}))

@@ -39,15 +39,16 @@ def translation() -> Iterator[Reading]:
 
 def rates(servers: Servers, seconds: float) -> Iterator[Reading]:
     """Whole answers, as fast as they are given."""
-    for name, connections, stream in (
-        ("plain requests", PLAIN_CONNECTIONS, False),
-        ("streams of 256 deltas in one burst", BURST_CONNECTIONS, True),
+    for name, model, connections, stream in (
+        ("plain requests", "burst", PLAIN_CONNECTIONS, False),
+        ("streams of 256 deltas in one burst", "burst", BURST_CONNECTIONS, True),
+        ("streams of 256 deltas in one burst of chunks", "chunks", BURST_CONNECTIONS, True),
     ):
         for store in (False, True):
-            load = responses(servers.antiphon.port, "burst", connections, seconds, stream=stream, store=store)
+            load = responses(servers.antiphon.port, model, connections, seconds, stream=stream, store=store)
             yield from _rate(name + (", stored" if store else ""), OURS, measure(load, servers.antiphon))
         if servers.nginx:
-            load = chat(servers.nginx.port, "burst", connections, seconds, stream=stream)
+            load = chat(servers.nginx.port, model, connections, seconds, stream=stream)
             yield from _rate(name, NGINX, measure(load, servers.nginx))
 
 
