@@ -1,6 +1,7 @@
 """`antiphon serve`: the server."""
 
 import asyncio
+import gc
 import json
 import logging
 import socket
@@ -55,6 +56,8 @@ async def _serve(settings: Settings) -> None:
         serving = asyncio.create_task(host.serve())
         await host.listening.wait()
         _announce(settings, port, house)
+        # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU.
+        gc.freeze()
         await serving
         expiring.cancel()
     finally:

@@ -8,14 +8,17 @@ from starlette.types import Receive
 
 from antiphon.server.http import ClientGone
 
+LATE = 0.2
+"""Seconds after which attendance begins: most work is over before, and need not pay for a task beside it."""
+
 Tick = Callable[[], Awaitable[float]]
 """Called when its time has come; returns in how many seconds to call again."""
 
 
 class Attendance:
-    """`async with` around the work: raises `ClientGone` out of it as soon as the client leaves.
+    """`async with` around the work: raises `ClientGone` out of it when the client leaves, within `LATE` seconds.
 
-    With a `tick`, calls it after `delay` seconds and again whenever it asks for it.
+    With a `tick`, calls it `delay` seconds after attendance began and again whenever it asks for it.
     """
 
     def __init__(self, receive: Receive, tick: Tick | None = None, delay: float | None = None) -> None:
@@ -26,14 +29,20 @@ class Attendance:
 
     async def __aenter__(self) -> Self:
         self._work = asyncio.current_task()
-        self._task = asyncio.get_running_loop().create_task(self._attend())
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(LATE, self._begin)
         return self
 
     async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        self._task.cancel()
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
         if self._gone and isinstance(error, asyncio.CancelledError) and self._work is not None:
             self._work.uncancel()
             raise ClientGone from error
+
+    def _begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._attend())
 
     async def _attend(self) -> None:
         if self._tick is None:
