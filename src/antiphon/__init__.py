@@ -5,7 +5,7 @@
 | the API in your program, without a server | `Responses` |
 | one request and its answer translated, without I/O | `Translator` |
 | chunks to events, piece by piece | `ChatStream`, `ResponseWriter`, `EventDecoder`, `decode_chunk`, `encode` |
-| requests to Chat Completions, piece by piece | `decode_request`, `to_chat`, `tell_dialect` |
+| requests to Chat Completions, piece by piece | `decode_request`, `normalise_input`, `tell_dialect`, `to_chat` |
 | the API as an ASGI application | `antiphon.server.app.create_app` |
 | any server's event stream judged | `antiphon.testing.check_event_stream` |
 
@@ -14,6 +14,7 @@ Below: `protocol` is the two APIs as data, `stream` makes events, `chat` makes r
 """
 
 from antiphon.chat.dialects import Dialect, tell_dialect
+from antiphon.chat.input import normalise_input
 from antiphon.chat.request import to_chat
 from antiphon.embed import Responses
 from antiphon.errors import AntiphonError, BackendError, ClientError, ConfigError, StoreError
@@ -45,6 +46,7 @@ __all__ = [
     "decode_chunk",
     "decode_request",
     "encode",
+    "normalise_input",
     "tell_dialect",
     "to_chat",
 ]

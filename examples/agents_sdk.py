@@ -1,0 +1,24 @@
+"""The Agents SDK (`pip install openai-agents`) with a tool, against a running server."""
+
+from agents import Agent, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
+from openai import AsyncOpenAI
+
+set_tracing_disabled(True)  # traces would go to OpenAI
+
+
+@function_tool
+def tide_at(place: str) -> str:
+    """Return when the tide is high."""
+    return f"In {place} at 14:05."
+
+
+client = AsyncOpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
+agent = Agent(
+    name="Pilot",
+    instructions="Answer questions about the tide.",
+    model=OpenAIResponsesModel(model="demo", openai_client=client),
+    tools=[tide_at],
+)
+
+result = Runner.run_sync(agent, "When is the tide high in Dover?")
+print(result.final_output)

@@ -1,0 +1,26 @@
+"""Requests to Chat Completions, piece by piece, and how the backends' families differ."""
+
+import json
+
+from antiphon import ClientError, decode_request, normalise_input, tell_dialect, to_chat
+from antiphon.ids import new_id
+
+BODY = {
+    "model": "m",
+    "instructions": "Be brief.",
+    "input": "Hello!",
+    "max_output_tokens": 100,
+    "reasoning": {"effort": "high"},
+    "text": {"verbosity": "low"},
+}
+
+request = decode_request(json.dumps(BODY).encode())
+items = normalise_input(request.input, new_id)
+for url in ("https://api.openai.com/v1", "http://127.0.0.1:11434/v1", "https://api.deepseek.com/v1"):
+    dialect = tell_dialect(url, owned_by=set(), server="", configured=None)
+    print(dialect.name, json.dumps(to_chat(request, items, dialect)))
+
+try:
+    decode_request(json.dumps({**BODY, "temprature": 0.2}).encode())
+except ClientError as error:
+    print(error.status, error.code, error.param, error.message)

@@ -1,0 +1,112 @@
+"""Each example does what it shows, against the scripted model `demo`."""
+
+import asyncio
+import importlib.util
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from antiphon.backends.demo import DemoBackend
+from antiphon.server.host import Host
+from tests.support.replay import ReplayBackend
+from tests.support.server import serve
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+USUAL_SERVER = "http://127.0.0.1:8321/v1"
+USUAL_BACKEND = "http://127.0.0.1:11434/v1"
+
+HELLO = "I am demo, Antiphon's scripted model: no thought went into this answer. You said: "
+
+ALONE = {
+    "embed": (
+        f"{HELLO}My name is Ada.\n",
+        "(The)( user)",
+        "You said: What is my name?\ncompleted 61 tokens\n3 items went in\n",
+    ),
+    "chat_stream": ('"delta":"A greeting."', '"text":"Good day"', "event: response.completed\n"),
+    "request_translation": (
+        'openai {"model": "m", "messages": [{"role": "developer"',
+        'deepseek {"model": "m", "messages": [{"role": "system"',
+        "400 unknown_parameter temprature Unknown parameter: 'temprature'. Did you mean 'temperature'?\n",
+    ),
+}
+WITH_A_SERVER = {
+    "sdk": (f"{HELLO}My name is Ada.\n{HELLO}What is my name?",),
+    "chain": (
+        "The model calls tide_at with {'place': 'Dover'}\n",
+        "The tool answered: At 14:05.\n",
+        "The answer was made from: message, function_call, function_call_output\n",
+    ),
+    "translator": ("0 response.created\n", "22 response.completed\n", f"completed {HELLO}Hello!\n"),
+    "check_stream": ("23 events, sound\n",),
+    "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
+}
+
+
+def source_of(name: str) -> str:
+    return (EXAMPLES / f"{name}.py").read_text()
+
+
+async def said_by(source: str) -> tuple[str, str]:
+    """Run a program; return what it printed and what it complained of."""
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-W", "error", "-c", source, env=quiet, stdout=-1, stderr=-1
+    )
+    printed, complained = await process.communicate()
+    assert process.returncode == 0, complained.decode()
+    return printed.decode(), complained.decode()
+
+
+@pytest.mark.parametrize("name", ALONE)
+async def test_an_example_of_the_library_runs_alone(name: str) -> None:
+    printed, complained = await said_by(source_of(name))
+    assert [words for words in ALONE[name] if words not in printed] == []
+    assert complained == ""
+
+
+@pytest.mark.parametrize("name", WITH_A_SERVER)
+async def test_an_example_of_a_client_runs_against_the_server(name: str) -> None:
+    if name == "agents_sdk" and not importlib.util.find_spec("agents"):
+        pytest.skip("the Agents SDK is not installed: pip install openai-agents")
+    async with serve(DemoBackend()) as served:
+        printed, _ = await said_by(source_of(name).replace(USUAL_SERVER, served.url))
+    assert [words for words in WITH_A_SERVER[name] if words not in printed] == []
+
+
+async def test_the_mounted_application_serves_both_its_own_page_and_the_api(backend: ReplayBackend) -> None:
+    example: dict[str, Any] = {"__name__": "mount"}
+    exec(source_of("mount").replace(USUAL_BACKEND, backend.url), example)
+    app = example["app"]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    host = Host(app, "127.0.0.1", port)
+    async with app.router.lifespan_context(app):
+        serving = asyncio.create_task(host.serve())
+        await host.listening.wait()
+        async with AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/ai/v1", api_key="none") as client:
+            first = await client.responses.create(model="m", input="Hi")
+            second = await client.responses.create(model="m", input="Again", previous_response_id=first.id)
+            page = await client.get(f"http://127.0.0.1:{port}/", cast_to=str)
+        host.should_exit = host.force_exit = True
+        with suppress(asyncio.CancelledError):
+            await serving
+    assert (first.output_text, second.output_text) == ("You said: Hi", "You said: Again")
+    assert page == "The application's own page."
+
+
+def test_every_example_is_run_and_is_short() -> None:
+    lines = {path.stem: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
+    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, "mount"])
+    assert {name: count for name, count in lines.items() if count >= 40} == {}
+
+
+def test_examples_name_the_servers_that_the_tests_replace() -> None:
+    assert [name for name in WITH_A_SERVER if USUAL_SERVER not in source_of(name)] == []
+    assert USUAL_BACKEND in source_of("mount")
