@@ -7,7 +7,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -50,8 +50,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a backend may be silent before its first byte."""
     idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
     """How long a backend may be silent in the middle of an answer."""
-    log_level: str = "info"
-    """`debug`, `info`, `warning` or `error`."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """What is worth a line in the log, on standard error."""
 
 
 def load_settings(

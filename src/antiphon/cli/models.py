@@ -3,7 +3,8 @@
 import asyncio
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from antiphon.cli.settings import BackendFlag, ConfigFlag, read_settings
 from antiphon.config import Settings
@@ -27,11 +28,11 @@ async def _look(settings: Settings) -> list[Served]:
 
 
 def _table(served: list[Served]) -> Table:
-    table = Table("model", "backend", "dialect", "URL")
+    table = Table(*(Column(name, overflow="fold") for name in ("model", "backend", "dialect", "URL")))
     for one in served:
         place = (one.backend.name, one.dialect.name, one.backend.url or "in this process")
         for model in one.models:
-            table.add_row(model["id"], *place)
+            table.add_row(*map(Text, (model["id"], *place)))
         if not one.models:
-            table.add_row(f"[red]{one.error or 'no models'}[/red]", *place)
+            table.add_row(Text(one.error or "no models", style="red"), *map(Text, place))
     return table
