@@ -67,6 +67,35 @@ def test_whatever_bytes_come_an_answer_ends(parts: list[bytes], is_json: bool) -
     assert_sound(translate(parts, is_json=is_json))
 
 
+@given(anything.filter(bool))
+def test_whatever_error_comes_the_answer_fails(error: Any) -> None:
+    translation = translate(wire([{"error": error}]))
+    assert_sound(translation)
+    assert translation.response["status"] == "failed"
+
+
+NESTED = {
+    "content": '{"choices": [{"delta": {"content": %s}}]}',
+    "thinking": '{"choices": [{"delta": {"content": [{"type": "thinking", "thinking": %s}]}}]}',
+    "reasoning_details": '{"choices": [{"delta": {"reasoning_details": [{"type": "reasoning.text", "x": %s}]}}]}',
+    "extra_content": '{"choices": [{"delta": {"extra_content": {"google": {"thought_signature": %s}}}}]}',
+    "extra_content of a call": '{"choices": [{"delta": {"tool_calls": [{"id": "a", "extra_content": %s}]}}]}',
+    "arguments": '{"choices": [{"delta": {"tool_calls": [{"function": {"name": "a", "arguments": {"a": %s}}}]}}]}',
+    "annotations": '{"choices": [{"delta": {"content": "x", "annotations": [%s]}}]}',
+    "logprobs": '{"choices": [{"delta": {"content": "x"}, "logprobs": {"content": %s}}]}',
+    "usage": '{"usage": {"prompt_tokens_details": %s}}',
+    "error": '{"error": %s}',
+}
+
+
+@pytest.mark.parametrize("field", NESTED)
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"error":', "}")])
+def test_whatever_is_nested_however_deep_the_answer_ends(field: str, opening: str, closing: str) -> None:
+    for depth in (10, 100, *range(300, 1000, 7), 5000):
+        chunk = NESTED[field] % (opening * depth + "1" + closing * depth)
+        assert translate(f"data: {chunk}\n\n".encode()).response["status"] == "failed"
+
+
 # Every field of a usual stream, wrong in every way.
 
 USUAL: list[dict[str, Any]] = [

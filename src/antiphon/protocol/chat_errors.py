@@ -28,7 +28,10 @@ OVERFLOWS = (
 
 def read_error(value: Any, *, status: int | None = None) -> BackendError:
     """Return the error that a backend's `error` value, string or whole body describes."""
-    code, message = error_code(value), error_message(value)
+    try:
+        code, message = error_code(value), error_message(value)
+    except RecursionError:  # nested without end
+        code, message = "server_error", ""
     return BackendError(
         f"The backend failed: {message}" if message else "The backend failed.", code=code, status=status
     )
@@ -55,6 +58,6 @@ def error_code(value: Any) -> str:
     inner = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(inner, dict):
         for name in (inner.get("code"), inner.get("type")):
-            if name in KNOWN_CODES:
-                return str(name)
+            if isinstance(name, str) and name in KNOWN_CODES:
+                return name
     return "server_error"

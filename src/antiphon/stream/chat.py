@@ -188,9 +188,11 @@ class ChatStream:
             self._add_refusal(delta.refusal)
         if delta.annotations and isinstance(delta.annotations, list):
             self._annotate([read_annotation(annotation) for annotation in delta.annotations])
-        for call in delta.tool_calls or ():
-            self._feed_call(call)
-        if delta.function_call:
+        if delta.tool_calls:
+            for call in delta.tool_calls:
+                self._feed_call(call)
+        elif delta.function_call:
+            # llama-cpp-python says each call both ways.
             self._feed_call({"index": 0, "function": delta.function_call})
 
     def _add_content(self, content: Any) -> None:

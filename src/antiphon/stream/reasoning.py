@@ -18,6 +18,9 @@ from antiphon.protocol.chat import Delta
 GROWING = ("text", "summary", "thinking")
 """Fields of a detail that come in pieces."""
 
+MAX_LEVELS = 16
+"""Levels of arrays and objects in what is kept for a backend: sealing recurses, and signatures are flat."""
+
 
 class ReasoningState:
     """What a backend wants to see of one stretch of reasoning on the next turn.
@@ -46,19 +49,22 @@ class ReasoningState:
             ("thinking_blocks", delta.thinking_blocks),
         ):
             if details and isinstance(details, list):
-                said = self._keep(name, [detail for detail in details if isinstance(detail, dict)])
+                said = self._keep(
+                    name, [detail for detail in details if isinstance(detail, dict) and _is_shallow(detail)]
+                )
                 text = text or said
         return text
 
     def keep_extra_content(self, extra_content: Any) -> None:
         """Keep what goes back with the message, if it is a signature and no mere mark."""
-        values = extra_content.values() if isinstance(extra_content, dict) else ()
+        values = extra_content.values() if isinstance(extra_content, dict) and _is_shallow(extra_content) else ()
         if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
             self._extra_content = extra_content
 
     def keep_for_call(self, call_id: str, extra_content: Any) -> None:
         """Keep what goes back with a call."""
-        self._calls[call_id] = {"extra_content": extra_content}
+        if _is_shallow(extra_content):
+            self._calls[call_id] = {"extra_content": extra_content}
 
     def sealable(self, text: str) -> dict[str, Any]:
         """Return what `chat.sealed` keeps: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""
@@ -126,3 +132,10 @@ def _text_of(value: Any) -> str:
     if isinstance(value, list):
         return "".join(_text_of(part.get("text")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
+
+
+def _is_shallow(value: Any, levels: int = MAX_LEVELS) -> bool:
+    if not isinstance(value, dict | list):
+        return True
+    members = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_shallow(member, levels - 1) for member in members)

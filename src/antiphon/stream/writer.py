@@ -129,8 +129,24 @@ class ResponseWriter:
             self.emit(events.ErrorEvent(error=body, **flat))
         self.emit(TERMINAL[self.response.status](response=self.response))
 
-    def _finish(self, status: Any, usage: Usage | None, **fields: Any) -> None:
-        self.response = replace(self.response, status=status, output=self.output, usage=usage, **fields)
+    def _finish(
+        self,
+        status: Any,
+        usage: Usage | None,
+        *,
+        completed_at: int | None = None,
+        incomplete_details: IncompleteDetails | None = None,
+        error: ResponseError | None = None,
+    ) -> None:
+        self.response = replace(
+            self.response,
+            status=status,
+            output=self.output,
+            usage=usage,
+            completed_at=completed_at,
+            incomplete_details=incomplete_details,
+            error=error,
+        )
 
 
 def _failure_code(error: AntiphonError) -> str:

@@ -1,0 +1,60 @@
+from typing import Any
+
+import pytest
+
+from antiphon.stream.annotations import read_annotation, read_citations
+
+BREST = {"url": "https://tides.example/brest", "title": "Brest", "start_index": 3, "end_index": 8}
+
+
+def test_a_nested_citation_is_flattened() -> None:
+    assert read_annotation({"type": "url_citation", "url_citation": BREST}) == {"type": "url_citation", **BREST}
+
+
+def test_a_flat_citation_stays_flat() -> None:
+    assert read_annotation({"type": "url_citation", **BREST}) == {"type": "url_citation", **BREST}
+
+
+def test_fields_that_the_api_does_not_know_are_left_out() -> None:
+    cited = read_annotation({"type": "url_citation", "url_citation": {**BREST, "content": "…"}, "index": 1})
+    assert cited == {"type": "url_citation", **BREST}
+
+
+@pytest.mark.parametrize("odd", [None, [], {}, True, 1.5])
+def test_a_field_that_is_wrong_gets_its_empty_value(odd: Any) -> None:
+    cited = read_annotation({"type": "url_citation", "url_citation": dict.fromkeys(BREST, odd)})
+    assert cited == {"type": "url_citation", "url": "", "title": "", "start_index": 0, "end_index": 0}
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        {"type": "file_citation", "file_id": "file_1", "filename": "tides.pdf", "index": 2},
+        {"type": "file_path", "file_id": "file_1", "index": 2},
+        {
+            "type": "container_file_citation",
+            "container_id": "cntr_1",
+            "file_id": "file_1",
+            "filename": "tides.csv",
+            "start_index": 0,
+            "end_index": 4,
+        },
+    ],
+    ids=lambda annotation: annotation["type"],
+)
+def test_every_annotation_of_the_api_is_kept(annotation: dict[str, Any]) -> None:
+    assert read_annotation(annotation) == annotation
+
+
+@pytest.mark.parametrize(
+    "odd", [None, "url_citation", [], {}, {"type": None}, {"type": []}, {"type": "file", "file": {}}]
+)
+def test_what_is_no_annotation_of_the_api_is_none(odd: Any) -> None:
+    assert read_annotation(odd) == {}
+
+
+def test_a_list_of_sources_is_cited_without_a_place() -> None:
+    url = "https://tides.example/brest"
+    assert read_citations([url, None, 3, {"url": url}]) == [
+        {"type": "url_citation", "url": url, "title": url, "start_index": 0, "end_index": 0}
+    ]

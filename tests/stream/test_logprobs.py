@@ -1,0 +1,57 @@
+from typing import Any
+
+import pytest
+
+from antiphon.stream.logprobs import IMPOSSIBLE, read_logprobs, spelling
+
+
+def logprobs(*tokens: str) -> list[dict[str, Any]]:
+    return read_logprobs({"content": [{"token": token, "logprob": -1.0} for token in tokens]})
+
+
+def test_a_token_keeps_its_bytes_its_probability_and_its_rivals() -> None:
+    rival = {"token": "low", "bytes": [108], "logprob": -2}
+    token = {"token": "high", "bytes": [104], "logprob": -0.5, "top_logprobs": [rival]}
+    assert read_logprobs({"content": [token], "refusal": None}) == [token]
+
+
+def test_what_is_missing_is_filled_in() -> None:
+    assert read_logprobs({"content": [{"token": "é"}]}) == [
+        {"token": "é", "bytes": [195, 169], "logprob": IMPOSSIBLE, "top_logprobs": []}
+    ]
+
+
+@pytest.mark.parametrize("odd", [None, "x", True, float("nan"), float("-inf"), [], {}])
+def test_a_probability_that_is_no_number_is_that_of_the_impossible(odd: Any) -> None:
+    assert read_logprobs({"content": [{"token": "a", "logprob": odd}]})[0]["logprob"] == IMPOSSIBLE
+
+
+@pytest.mark.parametrize("odd", [None, "a", 97, [None], ["a"], {}])
+def test_bytes_that_are_none_are_those_of_the_token(odd: Any) -> None:
+    assert read_logprobs({"content": [{"token": "a", "bytes": odd}]})[0]["bytes"] == [97]
+
+
+@pytest.mark.parametrize("odd", [None, 5, {"token": "b"}, [None, "b", {"token": None}]])
+def test_rivals_that_are_none_are_left_out(odd: Any) -> None:
+    assert read_logprobs({"content": [{"token": "a", "top_logprobs": odd}]})[0]["top_logprobs"] == []
+
+
+@pytest.mark.parametrize("odd", [None, [], "x", {}, {"content": None}, {"content": {"token": "a"}}, {"content": [3]}])
+def test_what_holds_no_tokens_gives_none(odd: Any) -> None:
+    assert read_logprobs(odd) == []
+
+
+def test_the_tokens_of_a_text_are_those_that_spell_it() -> None:
+    tokens = logprobs("<think>", "Moon", "</think>", "\n", "Ti", "de")
+    assert spelling(tokens, "Tide") == tokens[4:]
+
+
+def test_a_token_may_begin_before_the_text() -> None:
+    tokens = logprobs("</think>", "\n\nTide")
+    assert spelling(tokens, "Tide") == tokens[1:]
+
+
+def test_tokens_that_spell_another_text_are_all_kept() -> None:
+    tokens = logprobs("Tide", " \\xf0", "\\x9f")
+    assert spelling(tokens, "Tide ") == tokens
+    assert spelling([], "Tide") == []

@@ -1,0 +1,123 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.errors import BackendError
+from antiphon.protocol.events import ArgumentsDelta, Keepalive
+from antiphon.stream import sse
+from antiphon.stream.sse import EventDecoder, encode
+from tests.support.translate import at_random, bytewise
+
+LINE_ENDS = [b"\n", b"\r\n", b"\r"]
+
+
+def decode(*parts: bytes) -> list[bytes]:
+    decoder = EventDecoder()
+    return [data for part in parts for data in decoder.feed(part)] + decoder.finish()
+
+
+def test_an_event_is_complete_at_its_empty_line() -> None:
+    decoder = EventDecoder()
+    assert decoder.feed(b"data: high") == []
+    assert decoder.feed(b" water\n") == []
+    assert decoder.feed(b"\ndata: low") == [b"high water"]
+
+
+@pytest.mark.parametrize("line_end", LINE_ENDS)
+def test_an_event_is_complete_as_soon_as_its_empty_line_came(line_end: bytes) -> None:
+    assert EventDecoder().feed(b"data: tide" + 2 * line_end) == [b"tide"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "data"),
+    [
+        (b"data:tide\n\n", [b"tide"]),
+        (b"data:  tide\n\n", [b" tide"]),
+        (b"data: high\ndata:water\n\n", [b"high\nwater"]),
+        (b"event: message\nid: 7\nretry: 10\ndata: tide\n\n", [b"tide"]),
+        (b": a comment\n\n: another\ndata: tide\n\n", [b"tide"]),
+        (b"event: ping\n\ndata: tide\n\n", [b"tide"]),
+        (b"data:\n\ndata: \n\ndata: tide\n\n", [b"tide"]),
+        (b"\n\n\ndata: high\n\n\n\ndata: low\n\n", [b"high", b"low"]),
+        (b"\xef\xbb\xbfdata: tide\n\n", [b"tide"]),
+        (b"database: none\nxdata: none\n data: none\ndata: tide\n\n", [b"tide"]),
+        (b"data: high\r\n\r\ndata: low\n\n", [b"high", b"low"]),
+        ("data: h\u2028w\x85\u2029\n\n".encode(), ["h\u2028w\x85\u2029".encode()]),
+        (b"data: [DONE]", [b"[DONE]"]),
+        (b"", []),
+    ],
+)
+def test_dialects_of_the_format_are_understood(wire: bytes, data: list[bytes]) -> None:
+    assert decode(wire) == data
+    assert decode(*bytewise(wire)) == data
+
+
+lines = st.binary(max_size=8).filter(lambda line: not set(line) & set(b"\r\n"))
+fillers = st.sampled_from([b": comment", b"event: message", b"id: 3", b":"])
+
+
+@given(
+    st.lists(st.tuples(st.lists(lines, min_size=1, max_size=3), st.lists(fillers, max_size=2)), max_size=5),
+    st.sampled_from(LINE_ENDS),
+    st.booleans(),
+    st.integers(),
+)
+def test_any_cut_and_any_line_end_give_the_same_data(
+    told: list[tuple[list[bytes], list[bytes]]], line_end: bytes, marked: bool, seed: int
+) -> None:
+    wire = b"\xef\xbb\xbf" if marked else b""
+    for data, rest in told:
+        written = [*rest, *(b"data: " + line for line in data), b""]
+        wire += b"".join(line + line_end for line in written)
+    expected = [b"\n".join(data) for data, _ in told]
+    assert decode(*at_random(seed, 8)(wire)) == [data for data in expected if data]
+
+
+def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "MAX_EVENT", 1000)
+    for piece in (b"x" * 100, b"\ndata: " + b"x" * 100):
+        decoder = EventDecoder()
+        decoder.feed(b"data: ")
+        with pytest.raises(BackendError, match="more than 1000 bytes"):
+            for _ in range(20):
+                decoder.feed(piece)
+
+
+def test_an_event_that_is_too_long_is_refused_in_one_read_as_in_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "MAX_EVENT", 1000)
+    with pytest.raises(BackendError):
+        EventDecoder().feed(b"data: " + b"x" * 1000 + b"\n\n")
+
+
+def test_many_short_events_in_one_read_are_no_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "MAX_EVENT", 1000)
+    decoder = EventDecoder()
+    for _ in range(3):
+        assert len(decoder.feed(b"data: tide\n\n" * 200)) == 200
+
+
+def test_comments_do_not_add_up_to_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "MAX_EVENT", 1000)
+    decoder = EventDecoder()
+    for _ in range(200):
+        assert decoder.feed(b": keep-alive\n\n") == []
+
+
+def test_events_are_written_with_their_type_and_one_line_of_json() -> None:
+    events = [
+        Keepalive(sequence_number=4),
+        ArgumentsDelta(output_index=0, item_id="fc_1", delta="{\n", sequence_number=5),
+    ]
+    first, second, rest = encode(events).split(b"\n\n")
+    assert first == b'event: keepalive\ndata: {"type":"keepalive","sequence_number":4}'
+    head, data = second.split(b"\n")
+    assert head == b"event: response.function_call_arguments.delta"
+    assert json.loads(data.removeprefix(b"data: "))["delta"] == "{\n"
+    assert rest == b""
+
+
+def test_what_is_written_can_be_read() -> None:
+    events = [Keepalive(sequence_number=number) for number in range(3)]
+    assert [json.loads(data)["sequence_number"] for data in decode(encode(events))] == [0, 1, 2]

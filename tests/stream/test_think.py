@@ -1,0 +1,126 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.stream.think import Piece, ThinkSplitter
+
+
+def split(*texts: str, preopened: bool = False) -> list[Piece]:
+    """Feed texts as `ChatStream` does, and join neighbours of a kind."""
+    splitter = ThinkSplitter(preopened)
+    pieces: list[Piece] = []
+    for text in texts:
+        pieces += [(False, text)] if splitter.is_plain(text) else splitter.feed(text)
+    joined: list[Piece] = []
+    for is_reasoning, text in pieces + splitter.flush():
+        if joined and joined[-1][0] == is_reasoning:
+            joined[-1] = (is_reasoning, joined[-1][1] + text)
+        else:
+            joined.append((is_reasoning, text))
+    return joined
+
+
+def answer(text: str) -> Piece:
+    return (False, text)
+
+
+def thought(text: str) -> Piece:
+    return (True, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("High water.", [answer("High water.")]),
+        ("<think>Moon.</think>Tide.", [thought("Moon."), answer("Tide.")]),
+        ("\n<think>\n\nMoon.\n</think>\n\nTide.\n", [thought("Moon.\n"), answer("Tide.\n")]),
+        ("<think></think>\n\nTide.", [answer("Tide.")]),
+        ("<think>\n\n</think>\n\nTide.", [answer("Tide.")]),
+        ("<think>Moon.", [thought("Moon.")]),
+        ("<think>Moon.</thin", [thought("Moon.</thin")]),
+        ("[THINK]Moon.[/THINK]Tide.", [thought("Moon."), answer("Tide.")]),
+        ("<thought>Moon.</thought>Tide.", [thought("Moon."), answer("Tide.")]),
+        ("[THINK]Moon.</think>Tide.", [thought("Moon.</think>Tide.")]),
+        ("<think>a</think>b<think>c</think>\n</think>d", [thought("a"), answer("b<think>c</think>\n</think>d")]),
+        ("Tide. <think>Moon.</think>", [answer("Tide. <think>Moon.</think>")]),
+        ("</think>Tide.", [answer("Tide.")]),
+        ("\n</think>Tide.", [answer("Tide.")]),
+        ("Moon.\n</think>\nTide.", [thought("Moon.\n"), answer("Tide.")]),
+        ("Moon. </think> Tide.", [answer("Moon. </think> Tide.")]),
+        ("<thi", [answer("<thi")]),
+        ("a <b> c", [answer("a <b> c")]),
+        ("\n\n", [answer("\n\n")]),
+        ("", []),
+    ],
+)
+def test_text_is_split_into_reasoning_and_answer(text: str, pieces: list[Piece]) -> None:
+    assert split(text) == pieces
+
+
+@given(
+    st.lists(st.sampled_from(["<think>", "</think", ">", "<", "Moon", " tide", "\n", "[THINK]", "[/THINK]"])),
+    st.randoms(use_true_random=False),
+)
+def test_a_cut_changes_nothing_where_no_bare_closing_tag_comes(words: list[str], dice: object) -> None:
+    text = "<think>" + "".join(words)
+    assert split(text) == split(*text)
+
+
+def test_a_closing_tag_alone_is_remembered() -> None:
+    splitter = ThinkSplitter()
+    splitter.feed("Moon.\n</think>\nTide.")
+    assert splitter.found_preopened
+
+
+@pytest.mark.parametrize("text", ["<think>Moon.</think>Tide.", "Say </think> aloud.", "Tide."])
+def test_other_texts_do_not_look_as_if_the_template_opened_the_block(text: str) -> None:
+    splitter = ThinkSplitter()
+    splitter.feed(text)
+    assert not splitter.found_preopened
+
+
+def test_what_was_said_before_a_closing_tag_alone_is_parted_from_the_answer() -> None:
+    splitter = ThinkSplitter()
+    assert splitter.feed("Moon.") == [answer("Moon.")]
+    assert splitter.feed("\n</think>\n") == [answer("\n")]
+    assert splitter.feed("Tide.") == [thought(""), answer("Tide.")]
+    assert splitter.is_plain("<think>")
+
+
+def test_a_text_that_begins_inside_the_block_is_reasoning() -> None:
+    assert split("\nMoon", ".</think>\n", "Tide.", preopened=True) == [thought("Moon."), answer("Tide.")]
+    assert split("Moon.", preopened=True) == [thought("Moon.")]
+
+
+def test_text_is_held_back_only_as_long_as_it_may_be_a_tag() -> None:
+    splitter = ThinkSplitter()
+    assert splitter.feed("<thi") == []
+    assert splitter.feed("s> is no tag") == [answer("<this> is no tag")]
+    assert splitter.feed("; 1 <") == [answer("; 1 ")]
+    assert splitter.feed(" 2") == [answer("< 2")]
+
+
+def test_a_backend_with_a_field_for_reasoning_is_not_searched_for_tags() -> None:
+    splitter = ThinkSplitter()
+    splitter.stop()
+    assert splitter.feed("<think> is a tag.") == [answer("<think> is a tag.")]
+
+
+def test_what_was_held_is_not_lost_when_the_search_stops() -> None:
+    splitter = ThinkSplitter()
+    splitter.feed("<thi")
+    splitter.stop()
+    assert splitter.feed("s>") == [answer("<this>")]
+
+
+def test_an_assumed_block_is_given_up_when_reasoning_comes_in_a_field() -> None:
+    splitter = ThinkSplitter(preopened=True)
+    splitter.stop()
+    assert splitter.feed("Tide.") == [answer("Tide.")]
+
+
+def test_a_block_that_is_open_stays_so_when_reasoning_comes_in_a_field_too() -> None:
+    splitter = ThinkSplitter()
+    splitter.feed("<think>Mo")
+    splitter.stop()
+    assert splitter.feed("on.</think>Tide.") == [thought("on."), answer("Tide.")]
