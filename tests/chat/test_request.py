@@ -188,6 +188,7 @@ def test_a_schema_is_sent_whole_where_it_is_taken():
     ("formats", "wanted", "sent", "told"),
     [
         ({"json_object"}, SCHEMA, {"type": "json_object"}, True),
+        ({"json_object", "json_object_schema"}, SCHEMA, {"type": "json_object", "schema": {"type": "object"}}, False),
         (set(), SCHEMA, None, True),
         (set(), {"type": "json_object"}, None, True),
         (

@@ -74,7 +74,10 @@ class Dialect:
     strict: bool = False
     """Whether `strict` of a function or a schema may be sent."""
     json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})
-    """Types of `response_format` taken; for others the model is told in words what to write."""
+    """Types of `response_format` taken; for others the model is told in words what to write.
+
+    `json_object_schema` stands for a `json_object` that has a `schema` beside its type.
+    """
     file_part: Literal["", "file", "document_url"] = ""
     """How a file that is not text is sent; empty where it cannot be."""
     file_urls: bool = False
@@ -197,6 +200,12 @@ _ROWS = (
         ports=(8080,),
         owners=("llamacpp",),
         servers=("llama.cpp",),
+    ),
+    Dialect(
+        # Its server 0.3.36, run here: `json_schema` is a 500, a grammar comes of `schema` in a `json_object`.
+        "llama-cpp-python",
+        json_formats=frozenset({"json_object", "json_object_schema"}),
+        owners=("me",),
     ),
     Dialect(
         # vllm#38488: only `reasoning` is read back, `reasoning_content` is dropped unseen; unknown keys are ignored;

@@ -21,6 +21,8 @@ def response_format(text: TextConfig | None, dialect: Dialect) -> dict[str, Any]
         return None
     if isinstance(wanted, JsonSchemaFormat) and "json_schema" in dialect.json_formats:
         return _schema(wanted, dialect)
+    if isinstance(wanted, JsonSchemaFormat) and "json_object_schema" in dialect.json_formats:
+        return {"type": "json_object", "schema": wanted.schema}
     if isinstance(wanted, JsonSchemaFormat | JsonObjectFormat) and "json_object" in dialect.json_formats:
         return {"type": "json_object"}
     if isinstance(wanted, JsonObjectFormat) and "json_schema" in dialect.json_formats:
@@ -32,7 +34,7 @@ def instruction(text: TextConfig | None, dialect: Dialect) -> str:
     """Return what to tell the model because `response_format` does not say it; empty where it does."""
     wanted = text.format if text else None
     formats = dialect.json_formats if "response_format" in dialect.accepts else frozenset()
-    if isinstance(wanted, JsonSchemaFormat) and "json_schema" not in formats:
+    if isinstance(wanted, JsonSchemaFormat) and not formats & {"json_schema", "json_object_schema"}:
         schema = msgspec.json.encode(wanted.schema).decode()
         about = f" {wanted.description}" if wanted.description else ""
         return f"Answer with one JSON object and nothing else.{about} It must fit this JSON Schema:\n{schema}"
