@@ -23,7 +23,7 @@ from antiphon.errors import ConfigError
         ("http://127.0.0.1:8080/v1", set(), "llama.cpp", "llamacpp"),
         ("http://127.0.0.1:1234/v1", set(), "", "lmstudio"),
         ("http://127.0.0.1:8000/v1", set(), "", "vllm"),
-        ("http://127.0.0.1:9/v1", {"me"}, "nginx", "generic"),
+        ("http://127.0.0.1:9/v1", {"somebody"}, "nginx", "generic"),
         ("https://notapi.openai.com.example/v1", set(), "", "generic"),
         ("", set(), "", "demo"),
     ],
