@@ -1,0 +1,317 @@
+"""What the traces do not show of `ChatStream`: its options, its ends, and where two things meet."""
+
+import json
+from typing import Any
+
+import pytest
+
+from antiphon.stream.chat import BREAKDOWNS, FINISH_REASONS, ChatStream
+from antiphon.stream.decode import decode_chunk
+from antiphon.stream.writer import View
+from antiphon.testing import assert_event_stream
+from tests.support.replay import delta, sse
+from tests.support.translate import Translation, begin, end, translate, translate_plain
+
+STOP = delta("stop")
+HIGH, LOW, WAVE = "\ud83c", "\udf0a", "\U0001f30a"
+
+
+def streamed(*chunks: dict[str, Any], **options: Any) -> Translation:
+    translation = translate(sse(*chunks), **options)
+    assert_event_stream(translation.events)
+    return translation
+
+
+def call(arguments: Any = "{}", name: str | None = "tide_at", **fields: Any) -> dict[str, Any]:
+    return delta(tool_calls=[{"index": 0, "id": "call_a", "function": {"name": name, "arguments": arguments}} | fields])
+
+
+def plain(**message: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+# How an answer ends.
+
+
+@pytest.mark.parametrize("reason", FINISH_REASONS)
+def test_a_finish_reason_means_one_outcome(reason: str) -> None:
+    response = streamed(delta(reason, content="Tide.")).response
+    outcome = FINISH_REASONS[reason]
+    assert response["status"] == ("completed" if outcome == "completed" else "incomplete")
+    assert response["incomplete_details"] == (None if outcome == "completed" else {"reason": outcome})
+
+
+@pytest.mark.parametrize("reason", ["function_call", "tool_use", "end_turn", "eos", "odd"])
+def test_a_finish_reason_that_nobody_knows_ends_well(reason: str) -> None:
+    assert streamed(delta(reason, content="Tide.")).response["status"] == "completed"
+
+
+@pytest.mark.parametrize("reason", BREAKDOWNS)
+def test_a_finish_reason_can_be_a_failure(reason: str) -> None:
+    response = streamed(delta(reason, content="Tide.")).response
+    assert response["status"] == "failed"
+    assert response["error"]["message"] == BREAKDOWNS[reason]
+
+
+@pytest.mark.parametrize("later", [None, "", 7, [], {}])
+def test_a_finish_reason_is_not_unsaid(later: Any) -> None:
+    assert streamed(delta("length", content="Ti"), delta(later)).response["status"] == "incomplete"
+
+
+def test_done_is_not_enough_where_nothing_was_said() -> None:
+    assert streamed(delta(content=""), needs_reason=False).response["status"] == "failed"
+
+
+def test_groq_can_fail_under_its_own_name() -> None:
+    response = streamed(delta(content="Ti"), {"x_groq": {"error": "over capacity"}}).response
+    assert response["error"]["message"] == "The backend failed: over capacity"
+
+
+@pytest.mark.parametrize("odd", [None, "none", 7, [1]])
+def test_a_usage_that_is_none_does_not_hide_the_one_before(odd: Any) -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+    assert streamed({**STOP, "usage": usage}, {"choices": [], "usage": odd}).response["usage"]["total_tokens"] == 5
+
+
+def test_nothing_stands_behind_an_item_that_was_cut() -> None:
+    late = delta(reasoning_details=[{"type": "reasoning.encrypted", "data": "bGF0ZQ=="}])
+    assert streamed(call('{"port"'), late, delta("length")).kinds == ["function_call"]
+    assert streamed(call(), late, STOP).kinds == ["function_call", "reasoning"]
+
+
+def test_a_whole_call_that_was_the_last_thing_before_the_cut_is_cut_too() -> None:
+    assert [item["status"] for item in streamed(call(), delta("length")).output] == ["incomplete"]
+
+
+# A response may take several answers.
+
+
+def test_a_second_plain_answer_of_the_same_response_is_read_like_the_first() -> None:
+    translation = begin()
+    for text in ("High", "Low"):
+        chat = ChatStream(translation.writer)
+        chat.feed(decode_chunk(json.dumps(plain(content=text)).encode()))
+        ending = chat.finish()
+    assert end(translation, ending).text == "HighLow"
+
+
+def test_a_second_answer_that_says_nothing_does_not_live_on_the_first() -> None:
+    translation = begin()
+    first, second = ChatStream(translation.writer), ChatStream(translation.writer, needs_reason=False)
+    first.feed(decode_chunk(json.dumps(plain(content="High")).encode()))
+    assert first.finish().error is None
+    assert second.finish(done=True).error is not None
+
+
+# Text.
+
+
+@pytest.mark.parametrize("other", [{"refusal": "No."}, {"reasoning": "Moon."}])
+def test_text_that_was_held_back_comes_before_what_follows_it(other: dict[str, str]) -> None:
+    translation = streamed(delta(content="a <"), delta(**other), STOP)
+    assert [event["delta"] for event in translation.events if event["type"].endswith(".delta")] == [
+        "a ",
+        "<",
+        *other.values(),
+    ]
+
+
+def test_whitespace_before_reasoning_belongs_to_the_text_after_it() -> None:
+    translation = streamed(delta(content="\n"), delta(reasoning="Moon."), delta(content="Tide."), STOP)
+    assert translation.kinds == ["reasoning", "message"]
+    assert translation.text == "\nTide."
+
+
+def test_a_text_of_blanks_is_a_message_where_nothing_else_is_said_in_more_than_64() -> None:
+    assert streamed(delta(content=" " * 64), STOP).kinds == []
+    assert streamed(delta(content=" " * 65), STOP).kinds == ["message"]
+
+
+def test_a_block_opened_by_the_template_is_reported() -> None:
+    assert streamed(delta(content="Moon.\n</think>\nTide."), STOP).chat.found_preopened
+    assert not streamed(delta(content="Tide."), STOP).chat.found_preopened
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("content", lambda translation: translation.text),
+        ("refusal", lambda translation: translation.refusal),
+        ("reasoning", lambda translation: translation.reasoning),
+    ],
+)
+def test_halves_of_a_character_are_joined_in_every_field(field: str, told: Any) -> None:
+    assert told(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: LOW}), STOP)) == f"a{WAVE}"
+    assert told(streamed(delta(**{field: f"a{HIGH}"}), STOP)) == "a\ufffd"
+    assert told(streamed(delta(**{field: f"a{HIGH}"}), call(), STOP)) == "a\ufffd"
+
+
+def test_halves_of_a_character_are_joined_in_arguments() -> None:
+    translation = streamed(call('{"a":"' + HIGH), call(LOW + '"}', name=None), STOP)
+    assert translation.calls == [("tide_at", '{"a":"' + WAVE + '"}')]
+
+
+def test_a_half_alone_is_no_delta() -> None:
+    translation = streamed(delta(content="a"), delta(content=HIGH), delta(content=LOW), STOP)
+    assert [event["delta"] for event in translation.events if event["type"].endswith(".delta")] == ["a", WAVE]
+
+
+@pytest.mark.parametrize(("content", "text"), [([{"type": "text", "text": "Tide"}], "Tide"), (7, "7"), (True, "true")])
+def test_content_may_be_no_string(content: Any, text: str) -> None:
+    assert streamed(delta(content=content), STOP).text == text
+
+
+# Log probabilities.
+
+
+def with_logprobs(chunk: dict[str, Any], *tokens: str) -> dict[str, Any]:
+    chunk["choices"][0]["logprobs"] = {"content": [{"token": token, "logprob": -1.0} for token in tokens]}
+    return chunk
+
+
+def test_log_probabilities_that_nobody_asked_for_stay_out() -> None:
+    assert streamed(with_logprobs(delta("stop", content="Tide"), "Tide"), view=View(logprobs=False)).tokens == []
+
+
+def test_log_probabilities_of_tokens_that_are_no_text_stay_out() -> None:
+    translation = streamed(
+        with_logprobs(delta(reasoning="Moon"), "Moon"),
+        with_logprobs(call(), "call"),
+        with_logprobs(delta(content="Tide"), "Tide"),
+        STOP,
+    )
+    assert translation.tokens == ["Tide"]
+
+
+def test_log_probabilities_of_text_that_was_held_back_come_with_it() -> None:
+    translation = streamed(
+        with_logprobs(delta(content="\n"), "\n"),
+        with_logprobs(delta(content="<"), "<"),
+        with_logprobs(delta(content="b>"), "b", ">"),
+        STOP,
+    )
+    assert translation.tokens == ["\n", "<", "b", ">"]
+
+
+def test_log_probabilities_of_a_plain_answer_are_those_of_its_text() -> None:
+    answer = with_logprobs(plain(reasoning="Moon", content="Tide"), "Moon", "Ti", "de")
+    assert translate_plain(answer).tokens == ["Ti", "de"]
+
+
+# Annotations.
+
+
+def test_what_annotates_no_text_is_left_out() -> None:
+    cited = [{"type": "url_citation", "url_citation": {"url": "https://tides.example"}}]
+    assert streamed(delta(annotations=cited), call(), STOP).kinds == ["function_call"]
+    assert streamed({**call(), "citations": ["https://tides.example"]}, STOP).kinds == ["function_call"]
+
+
+def test_annotations_do_not_break_into_reasoning() -> None:
+    cited = [{"type": "url_citation", "url_citation": {"url": "https://tides.example"}}]
+    chunks = [delta(reasoning="Moon", annotations=cited), delta(reasoning="."), delta(content="Tide."), STOP]
+    translation = streamed(*chunks)
+    assert translation.kinds == ["reasoning", "message"]
+    assert [a["url"] for a in translation.output[1]["content"][0]["annotations"]] == ["https://tides.example"]
+
+
+# Reasoning.
+
+
+def test_details_without_words_open_no_second_item_after_text() -> None:
+    late = delta(reasoning_details=[{"type": "reasoning.text", "signature": "c2ln"}])
+    assert streamed(delta(content="High"), late, delta(content=" water."), STOP).text == "High water."
+    assert streamed(delta(content="High"), late, delta(content=" water."), STOP).kinds == ["message"]
+
+
+def test_what_is_no_detail_opens_nothing() -> None:
+    assert streamed(delta(reasoning_details=[None], thinking_blocks=["x"]), STOP).kinds == []
+
+
+def test_reasoning_is_sealed_for_the_store_where_the_client_does_not_see_it() -> None:
+    signed = delta(
+        reasoning="Moon.", reasoning_details=[{"type": "reasoning.text", "text": "Moon.", "signature": "c2ln"}]
+    )
+    translation = streamed(signed, delta(content="Tide."), STOP)
+    assert "encrypted_content" not in translation.output[0]
+    assert translation.sealed[0]["reasoning"]["reasoning_details"][0]["signature"] == "c2ln"
+
+
+def test_plain_reasoning_needs_no_seal() -> None:
+    assert streamed(delta(reasoning="Moon."), STOP).sealed == []
+
+
+# Calls.
+
+
+def test_a_call_that_never_got_a_name_is_none() -> None:
+    assert streamed(call(name=None), delta(content="Tide."), STOP).kinds == ["message"]
+
+
+def test_text_goes_on_while_a_call_waits_for_its_name() -> None:
+    translation = streamed(delta(content="High"), call(name=None), delta(content=" water."), STOP)
+    assert (translation.kinds, translation.text) == (["message"], "High water.")
+
+
+def test_a_name_that_is_cut_is_told_as_far_as_it_came() -> None:
+    translation = streamed(delta(content="Hm."), call("", name="tide"), delta("length"), names=["tide_at"])
+    assert [(item["type"], item["status"]) for item in translation.output] == [
+        ("message", "completed"),
+        ("function_call", "incomplete"),
+    ]
+    assert translation.calls == [("tide", "")]
+
+
+def test_a_name_is_no_longer_than_clients_may_send_back() -> None:
+    assert streamed(call(name="x" * 200), STOP).calls == [("x" * 128, "{}")]
+
+
+def test_what_came_with_a_call_is_sealed_under_the_id_that_the_client_sees() -> None:
+    signed = call(extra_content={"google": {"thought_signature": "c2ln"}}, id="x" * 70)
+    translation = streamed(signed, STOP)
+    (sealed,) = translation.sealed
+    assert list(sealed["calls"]) == [translation.output[1]["call_id"]]
+
+
+@pytest.mark.parametrize("arguments", ["", None, "  ", []])
+def test_a_completed_call_always_has_arguments_that_parse(arguments: Any) -> None:
+    ((_, told),) = streamed(call(arguments), STOP).calls
+    assert json.loads(told) == {}
+
+
+def test_arguments_that_are_no_json_are_told_as_they_came() -> None:
+    assert streamed(call("{not json"), STOP).calls == [("tide_at", "{not json")]
+
+
+def test_a_call_that_was_closed_ignores_what_comes_late() -> None:
+    assert streamed(call(), delta(content="Tide."), call(" ", name=None), STOP).calls == [("tide_at", "{}")]
+
+
+def test_another_id_at_the_index_of_a_closed_call_is_another_call() -> None:
+    second = [call(None, name=None, id="call_b"), call("{}", name="wind_at", id="call_b")]
+    assert streamed(call(), delta(content="Hm."), *second, STOP).calls == [("tide_at", "{}"), ("wind_at", "{}")]
+
+
+def test_a_call_without_index_goes_on_in_deltas_without_anything() -> None:
+    first = {"function": {"name": "tide_at", "arguments": '{"a":'}}
+    rest = {"function": {"arguments": "1}"}}
+    assert streamed(delta(tool_calls=[first]), delta(tool_calls=[rest]), STOP).calls == [("tide_at", '{"a":1}')]
+
+
+def test_calls_without_index_are_told_apart_by_id() -> None:
+    chunks = [
+        {"id": call_id, "function": {"name": name, "arguments": arguments}}
+        for call_id, name, arguments in [
+            ("a", "tide_at", "{"),
+            ("b", "wind_at", "{"),
+            ("a", None, "}"),
+            ("b", None, "}"),
+        ]
+    ]
+    translation = streamed(*(delta(tool_calls=[chunk]) for chunk in chunks), STOP)
+    assert translation.calls == [("tide_at", "{}"), ("wind_at", "{}")]
+
+
+@pytest.mark.parametrize("odd", [None, 7, "x", [], {"function": "x"}, {"function": None}, {"function": {"name": 7}}])
+def test_a_call_that_is_none_is_skipped(odd: Any) -> None:
+    assert streamed(delta(content="High", tool_calls=[odd]), delta(content="."), STOP).kinds == ["message"]
