@@ -8,7 +8,7 @@ from starlette.types import Receive, Send
 
 from antiphon.engine.run import Run
 from antiphon.protocol.events import Event
-from antiphon.server.attendance import Attendance
+from antiphon.server.attendance import LATE, Attendance
 from antiphon.stream.sse import COMMENT, encode
 
 GRACE = 0.5
@@ -42,7 +42,7 @@ class _EventStream:
         self._last_sent = self._last_event = self._loop.time()
 
     async def serve(self, receive: Receive) -> None:
-        async with Attendance(receive, self._tick, GRACE), aclosing(self._run.events()) as batches:
+        async with Attendance(receive, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
             async for batch in batches:
                 await self._send_events(batch)
             await self._send_body(b"", more_body=False)
