@@ -1,0 +1,47 @@
+"""The page of dialects says what the table in the source says, row by row.
+
+The page is not written by hand: where a row differs, the failure shows the right one.
+"""
+
+from tests.support.pages import REFERENCE
+
+from antiphon.chat.dialects import DIALECTS, USUAL, Dialect
+
+TOLD_BY = {"hosts": "", "ports": "port ", "owners": "`owned_by` ", "servers": "`server` "}
+EFFORT_FORMS = {
+    "reasoning_effort": "`reasoning_effort`",
+    "reasoning": "`reasoning.effort`",
+    "thinking": "`thinking` and `reasoning_effort`",
+    "enable_thinking": "`enable_thinking`",
+}
+REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
+CHOICES = {"full": "all", "named": "modes, a function", "strings": "modes"}
+
+
+def row_of(dialect: Dialect) -> str:
+    cells = (
+        f"`{dialect.name}`",
+        ", ".join(word + f"`{value}`" for name, word in TOLD_BY.items() for value in getattr(dialect, name)),
+        f"`{dialect.max_tokens}`",
+        EFFORT_FORMS.get(dialect.effort, ""),
+        reasoning_of(dialect),
+        CHOICES[dialect.tool_choice] if "tool_choice" in dialect.accepts else "",
+        ", ".join(f"`{name}`" for name in sorted(dialect.json_formats)) if "response_format" in dialect.accepts else "",
+        f"`{dialect.file_part}`" if dialect.file_part else "",
+        ", ".join(f"`{name}`" for name in sorted(USUAL - dialect.accepts)),
+    )
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
+def reasoning_of(dialect: Dialect) -> str:
+    if dialect.replay == "never":
+        return "never"
+    place = {"": "signed only", "think_tags": "in `<think>` tags", "thinking": "as thinking parts"}
+    return f"{place.get(dialect.reasoning, f'`{dialect.reasoning}`')}, {REPLAYS[dialect.replay]}"
+
+
+def test_every_dialect_has_its_row_and_every_row_its_dialect() -> None:
+    page = (REFERENCE / "dialects.md").read_text().splitlines()
+    rows = [line for line in page if line.startswith("| `")]
+    right = [row_of(dialect) for dialect in DIALECTS.values()]
+    assert rows == right, "The rows of dialects.md are now to be:\n" + "\n".join(right)
