@@ -128,8 +128,20 @@ def test_a_text_of_blanks_is_a_message_where_nothing_else_is_said_in_more_than_6
 
 
 def test_a_block_opened_by_the_template_is_reported() -> None:
-    assert streamed(delta(content="Moon.\n</think>\nTide."), STOP).chat.found_preopened
-    assert not streamed(delta(content="Tide."), STOP).chat.found_preopened
+    assert streamed(delta(content="Moon.\n</think>\nTide."), STOP).chat.preopened
+    assert not streamed(delta(content="Tide."), STOP).chat.preopened
+
+
+def test_an_answer_that_was_taken_for_reasoning_by_mistake_is_said_after_all() -> None:
+    translation = streamed(delta(content="High "), delta(content="water."), STOP, preopened=True)
+    assert (translation.reasoning, translation.text) == ("High water.", "High water.")
+    assert not translation.chat.preopened
+
+
+@pytest.mark.parametrize("chunks", [[delta("length")], [call(), STOP], []])
+def test_reasoning_that_was_cut_or_led_to_a_call_is_no_answer(chunks: list[dict[str, Any]]) -> None:
+    translation = streamed(delta(content="Moon."), *chunks, preopened=True)
+    assert (translation.reasoning, translation.text) == ("Moon.", "")
 
 
 @pytest.mark.parametrize(

@@ -69,14 +69,14 @@ def test_a_cut_changes_nothing_where_no_bare_closing_tag_comes(words: list[str],
 def test_a_closing_tag_alone_is_remembered() -> None:
     splitter = ThinkSplitter()
     splitter.feed("Moon.\n</think>\nTide.")
-    assert splitter.found_preopened
+    assert splitter.preopened
 
 
 @pytest.mark.parametrize("text", ["<think>Moon.</think>Tide.", "Say </think> aloud.", "Tide."])
 def test_other_texts_do_not_look_as_if_the_template_opened_the_block(text: str) -> None:
     splitter = ThinkSplitter()
     splitter.feed(text)
-    assert not splitter.found_preopened
+    assert not splitter.preopened
 
 
 def test_what_was_said_before_a_closing_tag_alone_is_parted_from_the_answer() -> None:
@@ -90,6 +90,38 @@ def test_what_was_said_before_a_closing_tag_alone_is_parted_from_the_answer() ->
 def test_a_text_that_begins_inside_the_block_is_reasoning() -> None:
     assert split("\nMoon", ".</think>\n", "Tide.", preopened=True) == [thought("Moon."), answer("Tide.")]
     assert split("Moon.", preopened=True) == [thought("Moon.")]
+
+
+def test_a_block_that_was_assumed_may_be_opened_by_the_model_after_all() -> None:
+    assert split("\n<thi", "nk>Moon.</think>Tide.", preopened=True) == [thought("Moon."), answer("Tide.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "preopened"), [("Moon.</think>Tide.", True), ("Moon", True), ("<think>Moon.</think>Tide.", False)]
+)
+def test_an_answer_shows_whether_the_template_still_opens_the_block(text: str, preopened: bool) -> None:
+    splitter = ThinkSplitter(preopened=True)
+    splitter.feed(text)
+    assert splitter.preopened is preopened
+
+
+@pytest.mark.parametrize(
+    ("text", "preopened", "is_astray"),
+    [
+        ("Tide.", True, True),
+        ("Moon.</think>", True, False),
+        ("<think>Moon.", True, False),
+        ("<think>Moon.", False, False),
+        ("Tide.", False, False),
+        ("\n", True, False),
+    ],
+)
+def test_only_a_block_that_was_assumed_and_never_closed_leads_astray(
+    text: str, preopened: bool, is_astray: bool
+) -> None:
+    splitter = ThinkSplitter(preopened)
+    splitter.feed(text)
+    assert splitter.is_astray is is_astray
 
 
 def test_text_is_held_back_only_as_long_as_it_may_be_a_tag() -> None:
@@ -117,6 +149,7 @@ def test_an_assumed_block_is_given_up_when_reasoning_comes_in_a_field() -> None:
     splitter = ThinkSplitter(preopened=True)
     splitter.stop()
     assert splitter.feed("Tide.") == [answer("Tide.")]
+    assert not splitter.preopened
 
 
 def test_a_block_that_is_open_stays_so_when_reasoning_comes_in_a_field_too() -> None:

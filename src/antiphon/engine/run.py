@@ -18,7 +18,7 @@ from antiphon.engine.history import Context, gather, store_item
 from antiphon.engine.models import Models, Target
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.turn import CallModel, Finish, Turn
-from antiphon.errors import AntiphonError, BackendError, reportable
+from antiphon.errors import AntiphonError, BackendError, StoreError, log, reportable
 from antiphon.ids import Clock, NewId
 from antiphon.protocol.calls import call_ids
 from antiphon.protocol.events import Event
@@ -156,7 +156,7 @@ class Run:
             answer.finish()
             raise
         self._turn.answered(answer.finish())
-        self._target.preopened = self._target.preopened or chat.found_preopened
+        self._target.preopened = chat.preopened
 
     def _start(self) -> bool:
         """Say that the response began, unless that was said; return whether it was said now."""
@@ -188,7 +188,10 @@ class Run:
         if self._is_started and not self._is_over:
             self._is_over = True
             self._writer.cancel()
-            await self._save()
+            try:
+                await self._save()
+            except StoreError as error:
+                log.warning("A response that its client left was not stored: %s", error)
 
     async def _save(self) -> None:
         if not self._stored:

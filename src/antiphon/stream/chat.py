@@ -107,9 +107,9 @@ class ChatStream:
         self.error: BackendError | None = None
 
     @property
-    def found_preopened(self) -> bool:
-        """Whether `</think>` came without its opening: the template opens it, so start `preopened` the next time."""
-        return self._think.found_preopened
+    def preopened(self) -> bool:
+        """Whether the model's template opens `<think>`, as far as is known now: how to start on its next answer."""
+        return self._think.preopened
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
@@ -130,6 +130,8 @@ class ChatStream:
         outcome = FINISH_REASONS.get(self._finish_reason, "completed")
         status: Status = "incomplete" if error or outcome != "completed" else "completed"
         self._flush_text()
+        if self._think.is_astray and status == "completed":
+            self._take_for_answer()
         self._annotate(read_citations(self._citations))
         self._calls.open_named()
         self._close_content(status)
@@ -283,6 +285,12 @@ class ChatStream:
             message.add_text(text, logprobs)
         else:
             message.add_text(text)
+
+    def _take_for_answer(self) -> None:
+        """The block that the template was thought to open never closed: its text was the answer, and is said as one."""
+        self._think.preopened = False
+        if self._reasoning is not None and not self._calls:
+            self._say(self._reasoning.text)
 
     def _add_refusal(self, text: str) -> None:
         self._flush_text()

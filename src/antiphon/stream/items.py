@@ -120,6 +120,11 @@ class StreamingReasoning:
         item = Reasoning(id=self.id, status="in_progress", summary=[], content=[])
         self._output_index = writer.open_item(item)
 
+    @property
+    def text(self) -> str:
+        """The reasoning so far."""
+        return "".join(self._text)
+
     def add(self, delta: str) -> None:
         """Append reasoning."""
         if not self._text:
@@ -140,7 +145,7 @@ class StreamingReasoning:
 
     def close(self, status: Status, state: ReasoningState) -> None:
         """End the reasoning. What the backend wants to see of it again becomes its `encrypted_content`."""
-        text = "".join(self._text)
+        text = self.text
         item = Reasoning(id=self.id, status=status, summary=[], content=[])
         if text and self._summary:
             item.summary = [SummaryText(text=text)]

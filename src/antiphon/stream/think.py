@@ -1,8 +1,9 @@
 """Reasoning inside the text: `<think>` at its beginning, split over chunks, never closed, or opened by the template.
 
 A chat template may open the block itself, so that the model's text starts inside it and only `</think>` is seen.
-Told of that (`preopened`), the splitter starts inside; otherwise a closing tag alone at the start of a line says that
-what went before was reasoning, which `found_preopened` remembers for the next call to the same model.
+Told of that (`preopened`), the splitter takes a text without an opening tag for reasoning; otherwise a closing tag
+alone at the start of a line says that what went before was reasoning. What an answer shows of the template,
+`preopened` says for the next one.
 """
 
 TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
@@ -20,8 +21,8 @@ class ThinkSplitter:
     """
 
     def __init__(self, preopened: bool = False) -> None:
-        self.found_preopened = False
-        self._look = self._in_reasoning if preopened else self._at_start
+        self.preopened = preopened
+        self._look = self._at_start
         self._is_assumed = preopened
         self._is_answer = False
         self._is_over = False
@@ -30,7 +31,12 @@ class ThinkSplitter:
         self._last = "\n"
         self._said = False
         self._parts = False
-        self._strip = preopened
+        self._strip = False
+
+    @property
+    def is_astray(self) -> bool:
+        """Whether all text was taken for reasoning on the strength of `preopened` alone: the block never closed."""
+        return self._is_assumed and self._look == self._in_reasoning
 
     def is_plain(self, text: str) -> bool:
         """Whether this text is answer beyond doubt, and need not be fed."""
@@ -43,7 +49,6 @@ class ThinkSplitter:
         """Take text; return what is certain by now."""
         pieces: list[Piece] = []
         text, self._held = self._held + text, ""
-        self._is_assumed = False
         while text:
             if self._strip:
                 text = text.lstrip()
@@ -59,7 +64,9 @@ class ThinkSplitter:
 
     def stop(self) -> None:
         """Look no further: the backend has a field of its own for reasoning. A block that is open must still close."""
-        if self._look != self._in_reasoning or self._is_assumed:
+        if self._look == self._at_start:
+            self.preopened = False
+        if self._look != self._in_reasoning:
             self._enter_rest()
 
     # Where in the text we are. Each takes what is there, adds what is certain, and returns what is left to look at.
@@ -67,15 +74,20 @@ class ThinkSplitter:
     def _at_start(self, text: str, pieces: list[Piece]) -> str:
         stripped = text.lstrip()
         if not stripped:
-            pieces.append((False, text))
+            if not self._is_assumed:
+                pieces.append((False, text))
             return ""
         for tag, close in TAGS.items():
             if stripped.startswith(tag):
+                self.preopened = self._is_assumed = False
                 self._look, self._close, self._strip = self._in_reasoning, close, True
                 return stripped[len(tag) :]
             if tag.startswith(stripped):
                 self._held = text
                 return ""
+        if self._is_assumed:
+            self._look = self._in_reasoning
+            return stripped
         self._look, self._is_answer = self._in_answer, True
         return text
 
@@ -94,7 +106,7 @@ class ThinkSplitter:
         before, close, rest = text.partition(BARE_CLOSE)
         if close and self._is_line_start(before):
             self._enter_rest()
-            self._strip = self.found_preopened = True
+            self._strip = self.preopened = True
             # What was said before is out and stays text, but apart from the answer.
             self._parts = self._said
             before = before if self._said else before.lstrip()
