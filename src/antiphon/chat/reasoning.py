@@ -1,7 +1,7 @@
 """What the model thought before goes back to it: in the fields it came in, and only where the backend wants it.
 
-State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}},
-"extra_content"}`, the last three where there is something to say. Only the family that made it gets its signatures
+State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}}}`,
+the last two where there is something to say. Only the family that made it gets its signatures
 back; another gets the plain text (lesson L30).
 """
 
@@ -58,7 +58,7 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect) -> None:
         return
     for name, value in _known(reasoning, REASONING_FIELDS).items():
         recalled.fields[name] = _joined(recalled.fields.get(name), value)
-    recalled.signatures |= _known(state, _SIGNATURES)
+    recalled.signatures |= _known(reasoning, _SIGNATURES)
     for call_id, extra in _table(state.get("calls")).items():
         recalled.calls[call_id] = _known(extra, _SIGNATURES)
 

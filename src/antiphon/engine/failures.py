@@ -6,12 +6,13 @@ The client's is 4xx with the name of its own parameter. The operator's, such as 
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from antiphon.chat.request import responses_parameter
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat_errors import error_code, error_message
+from antiphon.stream.surrogates import repaired
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
@@ -19,12 +20,21 @@ LONGEST_WAIT = 120
 """Seconds: above this the SDKs do not wait (specification section 14)."""
 
 
-def read_failure(status: int, headers: Mapping[str, str], body: bytes, model: str) -> AntiphonError:
-    """Return the error to report for a backend's answer of 400 and above."""
+def read_failure(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    model: str,
+    rename: Callable[[str], str | None] = responses_parameter,
+) -> AntiphonError:
+    """Return the error to report for a backend's answer of 400 and above.
+
+    `rename` gives the client's own name for a Chat parameter; None where the client sent none.
+    """
     value = _value(body)
     message, code = error_message(value), error_code(value)
     if code == "context_length_exceeded" and status < 500:
-        return ClientError(TOO_LONG, code=code, param="input")
+        return ClientError(TOO_LONG, code=code, param=rename("messages"))
     if status in {401, 403}:
         return BackendError("The model backend refused this server's credentials. Its operator must correct them.")
     if status == 402 or code == "insufficient_quota":
@@ -35,7 +45,7 @@ def read_failure(status: int, headers: Mapping[str, str], body: bytes, model: st
         text = f"The requested model '{model}' does not exist."
         return ClientError(text, code="model_not_found", param="model")
     if status in {400, 404, 409, 413, 415, 422}:
-        return _client_error(status, value, message)
+        return _client_error(status, value, message, rename)
     if status in {503, 529}:
         text = "The model backend is overloaded. Please try again later."
         return BackendError(
@@ -51,12 +61,12 @@ def is_overflow(error: AntiphonError) -> bool:
 
 def _value(body: bytes) -> Any:
     try:
-        return json.loads(body)
+        return repaired(json.loads(body))
     except (ValueError, RecursionError):
         return None
 
 
-def _client_error(status: int, value: Any, message: str) -> ClientError:
+def _client_error(status: int, value: Any, message: str, rename: Callable[[str], str | None]) -> ClientError:
     inner = value.get("error") if isinstance(value, dict) else None
     param = inner.get("param") if isinstance(inner, dict) else None
     code = inner.get("code") if isinstance(inner, dict) else None
@@ -64,7 +74,7 @@ def _client_error(status: int, value: Any, message: str) -> ClientError:
         message or f"The model backend refused the request with status {status}.",
         status=413 if status == 413 else 400,
         code=code if isinstance(code, str) else None,
-        param=responses_parameter(param) if isinstance(param, str) else None,
+        param=rename(param) if isinstance(param, str) else None,
     )
 
 

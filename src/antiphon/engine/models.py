@@ -13,6 +13,9 @@ from antiphon.ids import Clock
 STALE_AFTER = 5.0
 """Seconds after which a model that is not listed is looked for again: somebody may just have pulled it."""
 
+MAX_TARGETS = 1000
+"""Models that are remembered: where a backend lists none, clients make up names."""
+
 
 @dataclass(slots=True)
 class Target:
@@ -53,13 +56,18 @@ class Models:
         self._targets: dict[tuple[str, str], Target] = {}
         self._routes: dict[str, Target] = {}
         self._refreshed = float("-inf")
+        self._refreshes = 0
         self._refreshing = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Ask every backend for its models, side by side."""
+        """Ask every backend for its models, side by side. Who comes while others are asking shares their answer."""
+        before = self._refreshes
         async with self._refreshing:
+            if self._refreshes != before:
+                return
             await asyncio.gather(*map(self._ask, self.served))
             self._refreshed = self._now()
+            self._refreshes += 1
 
     async def find(self, model: str) -> Target:
         """Return where a model is served.
@@ -102,6 +110,9 @@ class Models:
 
     def _target(self, served: Served, model: str) -> Target:
         """Return what is known of a model at a backend; what was learned outlives a new listing."""
+        if len(self._targets) >= MAX_TARGETS:
+            self._targets.clear()
+            self._routes.clear()
         target = self._targets.setdefault((served.backend.name, model), Target(served.backend, served.dialect, model))
         target.dialect = served.dialect
         return target
@@ -130,10 +141,10 @@ class Models:
 
 
 def _model_object(model: dict[str, Any]) -> dict[str, Any]:
-    created = model.get("created")
+    created, owner = model.get("created"), model.get("owned_by")
     return {
         "id": model["id"],
         "object": "model",
         "created": created if isinstance(created, int) else 0,
-        "owned_by": model.get("owned_by") or "unknown",
+        "owned_by": owner if owner and isinstance(owner, str) else "unknown",
     }

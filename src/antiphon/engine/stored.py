@@ -76,7 +76,7 @@ def _position(items: Sequence[StoredItem], item_id: str, param: str) -> int:
     for position, item in enumerate(items):
         if item.id == item_id:
             return position
-    raise ClientError(f"Invalid '{param}': no input item with id '{item_id}'.", code="invalid_value", param=param)
+    raise ClientError(f"Invalid '{param}': no input item with id '{item_id[:100]}'.", code="invalid_value", param=param)
 
 
 def _shown(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:

@@ -36,7 +36,8 @@ async def _pass_on(
         reply = await target.backend.post(path, body)
         try:
             if reply.status >= 400:
-                raise read_failure(reply.status, reply.headers, await reply.read(MAX_ERROR_BODY), target.model)
+                body = await reply.read(MAX_ERROR_BODY)
+                raise read_failure(reply.status, reply.headers, body, target.model, rename=str)
             await _copy(reply, send)
         finally:
             await reply.close()

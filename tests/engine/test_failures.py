@@ -1,0 +1,155 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.engine.failures import is_overflow, read_failure
+from antiphon.errors import AntiphonError, BackendError, ClientError
+
+
+def failure(status: int, body: Any = None, **headers: str) -> AntiphonError:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return read_failure(status, {name.replace("_", "-"): value for name, value in headers.items()}, raw, "m")
+
+
+def envelope(message: str = "no", **fields: Any) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "x", "param": None, "code": None} | fields}
+
+
+TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
+    "its key is refused": (401, envelope(), (502, "server_error", "server_error", None)),
+    "it is forbidden": (403, envelope(), (502, "server_error", "server_error", None)),
+    "it wants to be paid": (402, envelope(), (429, "insufficient_quota", "insufficient_quota", None)),
+    "the quota is used up": (
+        429,
+        envelope(code="insufficient_quota"),
+        (429, "insufficient_quota", "insufficient_quota", None),
+    ),
+    "too many requests": (429, envelope(), (429, "requests", "rate_limit_exceeded", None)),
+    "too long, OpenAI": (
+        400,
+        envelope(code="context_length_exceeded"),
+        (400, "invalid_request_error", "context_length_exceeded", "input"),
+    ),
+    "too long, llama.cpp": (
+        400,
+        envelope("the request exceeds the available context size"),
+        (400, "invalid_request_error", "context_length_exceeded", "input"),
+    ),
+    "too long, as 413": (
+        413,
+        envelope("prompt is too long"),
+        (400, "invalid_request_error", "context_length_exceeded", "input"),
+    ),
+    "the model is gone": (
+        404,
+        envelope("model 'm' not found"),
+        (400, "invalid_request_error", "model_not_found", "model"),
+    ),
+    "another 404": (404, envelope("no such route"), (400, "invalid_request_error", None, None)),
+    "a bad parameter": (
+        400,
+        envelope(param="max_tokens", code="invalid_value"),
+        (400, "invalid_request_error", "invalid_value", "max_output_tokens"),
+    ),
+    "a bad message": (400, envelope(param="messages[3].content"), (400, "invalid_request_error", None, "input")),
+    "a parameter of its own": (400, envelope(param="min_p"), (400, "invalid_request_error", None, None)),
+    "FastAPI's 422": (422, {"detail": [{"msg": "bad"}]}, (400, "invalid_request_error", None, None)),
+    "a large body": (413, b"<html>", (413, "invalid_request_error", None, None)),
+    "an empty 400": (400, b"", (400, "invalid_request_error", None, None)),
+    "overloaded": (503, b"busy", (503, "service_unavailable_error", "server_is_overloaded", None)),
+    "overloaded, Anthropic": (529, b"", (503, "service_unavailable_error", "server_is_overloaded", None)),
+    "a crash": (500, envelope("Traceback (most recent call last)"), (502, "server_error", "server_error", None)),
+    "a bad gateway": (502, b"<html>", (502, "server_error", "server_error", None)),
+    "a teapot": (418, b"", (502, "server_error", "server_error", None)),
+}
+
+
+@pytest.mark.parametrize(("status", "body", "expected"), TABLE.values(), ids=TABLE)
+def test_whose_fault_it_is_decides_what_is_said(
+    status: int, body: Any, expected: tuple[int, str, str | None, str | None]
+) -> None:
+    error = failure(status, body)
+
+    assert (error.status, error.type, error.code, error.param) == expected
+    assert error.message
+
+
+def test_the_backends_own_faults_and_the_operators_tell_nothing_of_it() -> None:
+    for status in (401, 403, 500, 502, 503):
+        assert "secret" not in failure(status, envelope("secret")).message
+
+
+def test_the_clients_fault_is_told_in_the_backends_words() -> None:
+    assert failure(400, envelope("temperature must be a number")).message == "temperature must be a number"
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"retry_after": "7"}, {"retry-after": "7"}),
+        ({"retry_after": "0.2"}, {"retry-after": "1"}),
+        ({"retry_after_ms": "2500", "retry_after": "9"}, {"retry-after": "3"}),
+        ({"retry_after": "121"}, {"x-should-retry": "false"}),
+        ({"retry_after": "-1"}, {"x-should-retry": "false"}),
+        ({"retry_after": "nan"}, {"x-should-retry": "false"}),
+        ({"retry_after": "Fri, 20 Nov 2026 12:00:00 GMT"}, {"retry-after": "1"}),
+        ({"retry_after": "7\r\nx-evil: 1"}, {"retry-after": "1"}),
+        ({}, {"retry-after": "1"}),
+    ],
+)
+def test_a_wait_is_told_in_whole_seconds_that_the_sdks_read(headers: dict[str, str], expected: dict[str, str]) -> None:
+    assert failure(429, envelope(), **headers).headers == expected
+    assert failure(503, envelope(), **headers).headers == expected
+
+
+def test_a_rate_limit_says_the_wait_once() -> None:
+    assert failure(429, envelope("Slow down."), retry_after="7").message == "Slow down. Please try again in 7s."
+    told = "Limit reached. Please try again in 7s."
+    assert failure(429, envelope(told), retry_after="7").message == told
+
+
+def test_an_overflow_is_known_by_its_code() -> None:
+    assert is_overflow(failure(400, envelope("maximum context length is 8192 tokens")))
+    assert not is_overflow(failure(400, envelope()))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "message", "detail", "code", "param", "type", "x"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.integers(400, 599), st.one_of(st.binary(max_size=60), json_values.map(lambda v: json.dumps(v).encode())))
+def test_whatever_a_backend_answers_becomes_an_error_that_can_be_sent(status: int, body: bytes) -> None:
+    error = failure(status, body)
+
+    assert isinstance(error, ClientError | BackendError)
+    assert error.status in {400, 413, 429, 502, 503}
+    assert set(msgspec.json.decode(msgspec.json.encode({"error": error.body()}))["error"]) == {
+        "message",
+        "type",
+        "param",
+        "code",
+    }
+
+
+@pytest.mark.parametrize("depth", [400, 800, 100_000])
+def test_a_body_nested_too_deeply_is_no_fault_of_ours(depth: int) -> None:
+    assert failure(500, b"[" * depth + b"]" * depth).status == 502
+    assert failure(400, b'{"error":' * depth + b"1" + b"}" * depth).status == 400
+
+
+def test_half_a_surrogate_pair_in_a_message_can_be_sent_on() -> None:
+    error = failure(400, b'{"error": {"message": "bad \\ud83c", "code": "\\ud83c", "param": "max_tokens.\\ud83c"}}')
+
+    assert msgspec.json.decode(msgspec.json.encode(error.body()))["message"].startswith("bad ")

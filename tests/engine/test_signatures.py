@@ -1,0 +1,163 @@
+"""What a backend signs comes back to it on the next turn, kept by the store or by the client."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.engine import Chunks, ask, called, engine, said
+from tests.support.replay import delta
+
+TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+
+DETAIL = {
+    "type": "reasoning.text",
+    "text": "Hm, well.",
+    "signature": "c2ln",
+    "format": "anthropic-claude-v1",
+    "index": 0,
+}
+SECRET = {"type": "reasoning.encrypted", "data": "Z2VoZWlt", "id": "rs_x", "format": "openai-responses-v1", "index": 1}
+BLOCK = {"type": "thinking", "thinking": "Hm, well.", "signature": "c2ln"}
+REDACTED = {"type": "redacted_thinking", "data": "Z2VoZWlt"}
+SIGNATURE = {"google": {"thought_signature": "c2ln"}}
+
+
+def openrouter() -> Chunks:
+    pieces = [
+        {"type": "reasoning.text", "text": "Hm, ", "format": "anthropic-claude-v1", "index": 0},
+        {"type": "reasoning.text", "text": "well.", "index": 0},
+        {"type": "reasoning.text", "signature": "c2ln", "index": 0},
+    ]
+    return [*(delta(reasoning_details=[piece]) for piece in pieces), delta(reasoning_details=[SECRET]), *called()]
+
+
+def anthropic() -> Chunks:
+    pieces = [
+        {"type": "thinking", "thinking": "Hm, "},
+        {"type": "thinking", "thinking": "well."},
+        {"type": "thinking", "thinking": "", "signature": "c2ln"},
+    ]
+    blocks = [delta(thinking_blocks=[piece], reasoning_content=piece["thinking"]) for piece in pieces]
+    return [*blocks, delta(thinking_blocks=[REDACTED]), *called()]
+
+
+def gemini() -> Chunks:
+    return called(extra_content=SIGNATURE)
+
+
+def of_openrouter(message: dict[str, Any]) -> None:
+    assert message["reasoning_details"] == [DETAIL, SECRET]
+
+
+def of_anthropic(message: dict[str, Any]) -> None:
+    assert message["thinking_blocks"] == [BLOCK, REDACTED]
+
+
+def of_gemini(message: dict[str, Any]) -> None:
+    assert message["tool_calls"][0]["extra_content"] == SIGNATURE
+
+
+FAMILIES = {
+    "openrouter": (openrouter, of_openrouter),
+    "anthropic": (anthropic, of_anthropic),
+    "gemini": (gemini, of_gemini),
+}
+per_family = pytest.mark.parametrize(
+    ("family", "answer", "check"), [(name, *pair) for name, pair in FAMILIES.items()], ids=FAMILIES
+)
+
+
+def output_of(response: dict[str, Any]) -> dict[str, Any]:
+    call = next(item for item in response["output"] if item["type"] == "function_call")
+    return {"type": "function_call_output", "call_id": call["call_id"], "output": "a star"}
+
+
+def replayed(requests: list[dict[str, Any]]) -> dict[str, Any]:
+    message: dict[str, Any] = requests[-1]["messages"][1]
+    assert message["role"] == "assistant"
+    return message
+
+
+@per_family
+async def test_signatures_come_back_along_a_chain(family: str, answer: Any, check: Any) -> None:
+    made, backend = engine(answer(), said("A star."), dialect=family)
+    first = await ask(made, tools=[TOOL])
+    await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+
+    assert "encrypted_content" not in first["output"][0]
+    check(replayed(backend.requests))
+
+
+@per_family
+async def test_signatures_come_back_from_a_client_that_keeps_its_own_history(
+    family: str, answer: Any, check: Any
+) -> None:
+    made, backend = engine(answer(), said("A star."), dialect=family)
+    first = await ask(made, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
+    history = [{"role": "user", "content": "Hi"}, *first["output"], output_of(first)]
+    await ask(made, input=history, tools=[TOOL], store=False)
+
+    assert first["output"][0]["encrypted_content"]
+    check(replayed(backend.requests))
+
+
+@per_family
+async def test_another_familys_signatures_are_kept_back(family: str, answer: Any, check: Any) -> None:
+    made, _ = engine(answer(), dialect=family)
+    first = await ask(made, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
+    other, elsewhere = engine(said("A star."), dialect="groq")
+    history = [{"role": "user", "content": "Hi"}, *first["output"], output_of(first)]
+    await ask(other, input=history, tools=[TOOL])
+
+    message = replayed(elsewhere.requests)
+    assert not message.keys() & {"reasoning_details", "thinking_blocks", "extra_content"}
+    assert "extra_content" not in message["tool_calls"][0]
+
+
+async def test_a_signature_on_a_message_comes_back_with_it() -> None:
+    made, backend = engine(
+        [delta(content="Yes", extra_content=SIGNATURE), *called()], said("A star."), dialect="gemini"
+    )
+    first = await ask(made, tools=[TOOL])
+    await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+
+    assert replayed(backend.requests)["extra_content"] == SIGNATURE
+
+
+@pytest.mark.parametrize("store", [True, False])
+async def test_plain_reasoning_comes_back_under_the_familys_name_in_a_tool_turn(store: bool) -> None:
+    made, backend = engine([delta(reasoning="Hm, "), delta(reasoning="well."), *called()], said("!"), dialect="groq")
+    first = await ask(made, tools=[TOOL], store=store)
+    if store:
+        await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+    else:
+        await ask(made, input=[{"role": "user", "content": "Hi"}, *first["output"], output_of(first)], tools=[TOOL])
+
+    assert replayed(backend.requests)["reasoning"] == "Hm, well."
+
+
+async def test_reasoning_shown_as_a_summary_is_replayed_raw() -> None:
+    made, backend = engine([delta(reasoning_content="Hm, well."), *called()], said("!"), dialect="deepseek")
+    first = await ask(made, tools=[TOOL], reasoning={"summary": "auto"})
+    assert first["output"][0]["summary"] == [{"type": "summary_text", "text": "Hm, well."}]
+    assert not first["output"][0].get("content")
+    await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+
+    assert replayed(backend.requests)["reasoning_content"] == "Hm, well."
+
+
+async def test_raw_reasoning_is_content_and_no_summary_unless_asked_for() -> None:
+    made, _ = engine([delta(reasoning_content="Hm."), *said("Yes")])
+    reasoning = (await ask(made))["output"][0]
+
+    assert (reasoning["summary"], reasoning["content"]) == ([], [{"type": "reasoning_text", "text": "Hm."}])
+
+
+async def test_state_that_a_client_changed_is_refused() -> None:
+    made, _ = engine(openrouter(), said("!"), dialect="openrouter")
+    first = await ask(made, tools=[TOOL], store=False)
+    reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
+    with pytest.raises(Exception, match="could not be verified") as caught:
+        await ask(made, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
+
+    assert caught.value.code == "invalid_encrypted_content"  # type: ignore[attr-defined]

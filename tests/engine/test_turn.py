@@ -1,0 +1,124 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.engine.history import Context
+from antiphon.engine.models import Target
+from antiphon.engine.turn import CallModel, Finish, Turn
+from antiphon.errors import BackendError, ClientError
+from antiphon.protocol.items import Message
+from antiphon.protocol.validate import decode_request
+from antiphon.stream.chat import Ending
+from tests.support.engine import target
+
+
+def turn(to: Target | None = None, *said: str, history: int = 0, **body: Any) -> Turn:
+    request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
+    items: list[Any] = [Message(role="user", content=text) for text in said or ("Hi",)]
+    return Turn(request, Context(items[:history], items[history:]), to or target())
+
+
+def called(turn: Turn) -> dict[str, Any]:
+    step = turn.next()
+    assert isinstance(step, CallModel)
+    return step.body
+
+
+def error(message: str, **fields: Any) -> bytes:
+    return json.dumps({"error": {"message": message, **fields}}).encode()
+
+
+def test_it_calls_the_model_and_finishes_with_its_answer() -> None:
+    one, ending = turn(), Ending("completed", None)
+
+    assert called(one)["messages"] == [{"role": "user", "content": "Hi"}]
+    one.answered(ending)
+    assert one.next() == Finish(ending)
+
+
+def test_a_refused_parameter_is_left_out_now_and_from_then_on() -> None:
+    to = target()
+    one = turn(to, top_p=0.5)
+    assert called(one)["top_p"] == 0.5
+
+    one.refused(400, {}, error("Unsupported parameter: 'top_p'"))
+
+    assert "top_p" not in called(one)
+    assert "top_p" not in called(turn(to, top_p=0.5))
+    assert "top_p" in called(turn(top_p=0.5))
+
+
+def test_a_parameter_that_was_left_out_already_and_is_still_refused_is_reported() -> None:
+    one = turn(top_p=0.5)
+    called(one)
+    one.refused(400, {}, error("Unsupported parameter: 'top_p'"))
+    called(one)
+
+    with pytest.raises(ClientError, match="top_p"):
+        one.refused(400, {}, error("Unsupported parameter: 'top_p'"))
+
+
+def test_the_other_name_of_the_token_limit_is_tried() -> None:
+    one = turn(max_output_tokens=16)
+    assert called(one)["max_tokens"] == 16
+
+    one.refused(400, {}, error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."))
+
+    body = called(one)
+    assert (body.get("max_tokens"), body["max_completion_tokens"]) == (None, 16)
+
+
+def test_any_other_refusal_is_reported_at_once() -> None:
+    one = turn()
+    called(one)
+
+    with pytest.raises(BackendError) as caught:
+        one.refused(500, {}, b"")
+    assert caught.value.status == 502
+
+
+def test_a_backend_that_refuses_everything_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = iter(f"p{number}" for number in range(100))
+    monkeypatch.setattr("antiphon.engine.turn.refused_parameter", lambda *_: next(names))
+    one = turn()
+
+    with pytest.raises(ClientError):
+        for _ in range(20):
+            called(one)
+            one.refused(400, {}, error("no"))
+    assert next(names) == "p9"
+
+
+def test_too_long_an_input_is_reported_unless_it_may_be_truncated() -> None:
+    one = turn(target(), "a", "b")
+    called(one)
+
+    with pytest.raises(ClientError) as caught:
+        one.refused(400, {}, error("maximum context length is 8 tokens"))
+    assert (caught.value.code, caught.value.param) == ("context_length_exceeded", "input")
+
+
+def test_truncation_halves_the_history_until_it_fits_or_one_exchange_is_left() -> None:
+    one = turn(target(), *"abcdefgh", history=7, truncation="auto", instructions="Be brief.")
+    seen = []
+    with pytest.raises(ClientError) as caught:
+        for _ in range(9):
+            seen.append("".join(message["content"] for message in called(one)["messages"][1:]))
+            one.refused(400, {}, error("prompt is too long"))
+
+    assert seen == ["abcdefgh", "efgh", "gh", "h"]
+    assert caught.value.code == "context_length_exceeded"
+    assert called(one)["messages"][0] == {"role": "system", "content": "Be brief."}
+
+
+def test_what_this_backend_cannot_take_is_named_as_the_client_counts() -> None:
+    file = {"type": "input_file", "file_url": "https://example.com/a.pdf"}
+    body = {"model": "m", "input": [{"role": "user", "content": [file]}]}
+    request = decode_request(msgspec.json.encode(body))
+    history: list[Any] = [Message(role="user", content=text) for text in "abcd"]
+
+    with pytest.raises(ClientError) as caught:
+        Turn(request, Context(history, list(request.input)), target()).next()
+    assert (caught.value.param or "").startswith("input[0].content[0]")

@@ -1,0 +1,99 @@
+"""The engine in front of a scripted model, without a server."""
+
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from antiphon.backends.base import Backend, Listing, Reply
+from antiphon.backends.scripted import ScriptedBackend
+from antiphon.chat.dialects import DIALECTS
+from antiphon.engine.models import Models, Target
+from antiphon.engine.run import Engine, Run
+from antiphon.errors import BackendError
+from antiphon.protocol.validate import decode_request
+from antiphon.store.base import Store
+from antiphon.store.sqlite import SqliteStore
+from tests.support.replay import completion, delta
+
+NOW = 1_700_000_000
+
+Chunks = list[dict[str, Any]]
+
+
+def said(*words: str) -> Chunks:
+    """A streamed answer of these words."""
+    return [*(delta(content=word) for word in words), delta("stop")]
+
+
+def called(name: str = "look", arguments: str = "{}", call_id: str = "call_1", **extra: Any) -> Chunks:
+    """A streamed answer that is one call; `extra` stands in the call."""
+    call = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}, **extra}
+    return [delta(tool_calls=[call]), delta("tool_calls")]
+
+
+def plain(content: str | None = "Hello", **message: Any) -> dict[str, Any]:
+    """A plain answer."""
+    answer: dict[str, Any] = json.loads(completion(content, **message))
+    return answer
+
+
+def engine(*answers: Any, dialect: str = "generic", store: Store | None = None) -> tuple[Engine, ScriptedBackend]:
+    """An engine whose one model gives these answers in turn, with ids that count and a clock that stands."""
+    backend = ScriptedBackend(answers, models=["m"])
+    numbers = itertools.count(1)
+    made = Engine(
+        Models([backend], lambda: NOW, {backend.name: dialect}),
+        store or SqliteStore.open("sqlite://"),
+        lambda prefix: f"{prefix}_{next(numbers):032x}",
+        lambda: NOW,
+    )
+    return made, backend
+
+
+async def begin(engine: Engine, **body: Any) -> Run:
+    """Begin a response to this body."""
+    return await engine.create(decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
+
+
+async def ask(engine: Engine, **body: Any) -> dict[str, Any]:
+    """Ask plainly; the response as JSON."""
+    return json.loads(msgspec.json.encode(await (await begin(engine, **body)).result()))  # type: ignore[no-any-return]
+
+
+async def stream(engine: Engine, **body: Any) -> list[dict[str, Any]]:
+    """Ask for a stream; its events as JSON."""
+    run = await begin(engine, stream=True, **body)
+    return [json.loads(msgspec.json.encode(event)) async for batch in run.events() for event in batch]
+
+
+def target(dialect: str = "generic") -> Target:
+    """A model of this family, at a backend that is never asked."""
+    return Target(ScriptedBackend([]), DIALECTS[dialect], "m")
+
+
+class Listed:
+    """A backend that lists these models, or cannot be reached where `models` is None."""
+
+    def __init__(self, name: str, models: Sequence[str] | None, url: str = "http://127.0.0.1:1/v1") -> None:
+        self.name, self.url, self.models = name, url, models
+        self.asked = 0
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        raise BackendError("The model backend cannot be reached.", status=503)
+
+    async def list_models(self) -> Listing:
+        self.asked += 1
+        if self.models is None:
+            raise BackendError("The model backend cannot be reached.", status=503)
+        return Listing([{"id": model, "owned_by": self.name} for model in self.models])
+
+    async def close(self) -> None:
+        pass
+
+
+def listed(name: str, *models: str) -> Backend:
+    """A backend with these models."""
+    return Listed(name, models)
