@@ -90,6 +90,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """See asyncio.Protocol."""
         super().data_received(data)
         if self._in_head:
+            # Only now: most heads come whole, and need no timer.
+            self._set_deadline()
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD:
                 self._refuse(431, f"The request's headers are larger than {MAX_HEAD} bytes.")
@@ -98,8 +100,6 @@ class BoundedProtocol(HttpToolsProtocol):
         """A request's first byte."""
         super().on_message_begin()
         self._in_head, self._head_bytes = True, 0
-        if self._deadline is None:
-            self._set_deadline()
 
     def on_headers_complete(self) -> None:
         """The last byte of a request's head."""
@@ -121,8 +121,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _set_deadline(self) -> None:
-        text = "The request's headers came too slowly."
-        self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, text)
+        if self._deadline is None:
+            text = "The request's headers came too slowly."
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, text)
 
     def _clear_deadline(self) -> None:
         if self._deadline is not None:
