@@ -1,6 +1,6 @@
 """What the engine asks of a backend: a Chat Completions server, real or scripted."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ class Reply:
 
     status: int
     headers: Mapping[str, str]
-    body: AsyncIterator[bytes]
+    body: AsyncIterable[bytes]
 
     @property
     def content_type(self) -> str:

@@ -1,11 +1,11 @@
 """A Chat Completions server over HTTP."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import aiohttp
+import msgspec
 
 from antiphon.backends.base import Listing, Reply
 from antiphon.errors import BackendError
@@ -19,6 +19,9 @@ IDLE_TIMEOUT = 120.0
 
 LEAVE_TIMEOUT = 1.0
 """Seconds that a backend has between `[DONE]` and the end of its answer."""
+
+MASK = b"***"
+"""Stands for the key where a backend repeats it."""
 
 CONNECT_TIMEOUT = 5.0
 LIST_TIMEOUT = 5.0
@@ -65,7 +68,7 @@ class HttpBackend:
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return Reply(response.status, headers, self._body(response))
+        return Reply(response.status, headers, _Body(response, self._parts(response)))
 
     async def list_models(self) -> Listing:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
@@ -73,12 +76,12 @@ class HttpBackend:
             async with self._client().get(
                 self.url + "/models", timeout=self._list_timeout, allow_redirects=False
             ) as response:
-                value = json.loads(await response.read())
+                value = msgspec.json.decode(await response.read())
                 if response.status != 200:
                     raise BackendError(f"Listing models failed with status {response.status}.")
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BackendError("The backend answered something that is not JSON.") from error
         listed = value.get("data") if isinstance(value, dict) else value
         if not isinstance(listed, list):
@@ -109,13 +112,17 @@ class HttpBackend:
             )
         return self._session
 
-    async def _body(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async def _parts(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
         silence = _Silence(response, self._first_byte_timeout)
+        mask = _Mask(self._key)
         part = b""
         try:
             while part := await response.content.readany():
                 silence.broken(self._idle_timeout)
-                yield part.replace(self._key, b"***") if self._key and self._key in part else part
+                if part := mask.feed(part):
+                    yield part
+            if part := mask.rest():
+                yield part
         except (aiohttp.ClientError, OSError) as error:
             if silence.is_over:
                 raise BackendError("The backend fell silent in the middle of its answer.") from error
@@ -136,6 +143,55 @@ class HttpBackend:
     def _unreachable(self, error: Exception) -> BackendError:
         reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
         return BackendError(f"The model backend {reason}.", status=503, headers={"retry-after": "1"})
+
+
+class _Body:
+    """The bytes of an answer. Closing it ends the exchange, also where nobody began to read."""
+
+    def __init__(self, response: aiohttp.ClientResponse, parts: AsyncGenerator[bytes, None]) -> None:
+        self._response = response
+        self._parts = parts
+        self._is_begun = False
+
+    def __aiter__(self) -> AsyncGenerator[bytes, None]:
+        self._is_begun = True
+        return self._parts
+
+    async def aclose(self) -> None:
+        if self._is_begun:
+            await self._parts.aclose()
+        else:
+            self._response.close()
+
+
+class _Mask:
+    """Replaces a key in bytes that come in any cut. What may be the beginning of the key waits for the next bytes."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._held = b""
+
+    def feed(self, part: bytes) -> bytes:
+        """Return as much of what came as is certain."""
+        if not self._key:
+            return part
+        if self._held:
+            part, self._held = self._held + part, b""
+        if self._key in part:
+            part = part.replace(self._key, MASK)
+        # Most parts end with a line, and no key does: then nothing has to be looked at twice.
+        if not part.endswith(b"\n") and (size := self._overlap(part)):
+            part, self._held = part[:-size], part[-size:]
+        return part
+
+    def rest(self) -> bytes:
+        """Return what waits in vain."""
+        return self._held
+
+    def _overlap(self, part: bytes) -> int:
+        """Return how many of the last bytes begin the key."""
+        sizes = range(min(len(self._key) - 1, len(part)), 0, -1)
+        return next((size for size in sizes if part.endswith(self._key[:size])), 0)
 
 
 async def _read_out(response: aiohttp.ClientResponse) -> None:
