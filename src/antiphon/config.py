@@ -12,10 +12,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from antiphon.errors import ConfigError
+from antiphon.errors import ConfigError, log
 
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
+OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
+"""Variables that are no settings: the file of settings, and where the tests find recordings."""
 
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -65,11 +67,14 @@ def load_settings(
     values = _from_file(file, environment) | _from_environment(environment)
     values |= {name: value for name, value in flags.items() if value is not None}
     if "backends" in values:
-        values["backends"] = [_backend(backend) for backend in values["backends"]]
+        values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]
     try:
-        return msgspec.convert(values, Settings, strict=False)
+        settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"A setting is wrong: {_where(error)}") from error
+    for backend in settings.backends:
+        _check_url(backend.url)
+    return settings
 
 
 def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None) -> str:
@@ -101,19 +106,19 @@ def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, A
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     known = {PREFIX + name.upper(): name for name in Settings.__struct_fields__}
     values: dict[str, Any] = {known[name]: value for name, value in environment.items() if name in known and value}
+    for name in environment:
+        if name.startswith(PREFIX) and name not in known.keys() | OTHER_VARIABLES:
+            log.warning("The variable %s is no setting and changes nothing.", name)
     if "backends" in values:
         values["backends"] = values["backends"].replace(",", " ").split()
     return values
 
 
-def _backend(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if not value.startswith(("http://", "https://")):
-        raise ConfigError(f"The backend '{value}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
-    if "@" in value.split("/")[2]:
+def _check_url(url: str) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise ConfigError(f"The backend '{url}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
+    if "@" in url.split("/")[2]:
         raise ConfigError("A backend's URL must not hold a key or password. Name it with `key_env` in antiphon.toml.")
-    return {"url": value}
 
 
 def _where(error: msgspec.ValidationError) -> str:
