@@ -62,6 +62,15 @@ def test_done_is_not_enough_where_nothing_was_said() -> None:
     assert streamed(delta(content=""), needs_reason=False).response["status"] == "failed"
 
 
+def test_done_is_enough_after_a_call_where_no_reason_is_given() -> None:
+    assert streamed(call(), needs_reason=False).response["status"] == "completed"
+
+
+def test_a_message_that_repeats_the_deltas_is_not_read() -> None:
+    whole = {"choices": [{"message": {"content": "Tide."}, "finish_reason": "stop"}]}
+    assert streamed(delta(content="Tide."), whole).text == "Tide."
+
+
 def test_groq_can_fail_under_its_own_name() -> None:
     response = streamed(delta(content="Ti"), {"x_groq": {"error": "over capacity"}}).response
     assert response["error"]["message"] == "The backend failed: over capacity"
@@ -116,6 +125,11 @@ def test_text_that_was_held_back_comes_before_what_follows_it(other: dict[str, s
     ]
 
 
+def test_text_that_was_held_back_comes_before_a_call() -> None:
+    translation = streamed(delta(content="a <"), call(), STOP)
+    assert (translation.kinds, translation.text) == (["message", "function_call"], "a <")
+
+
 def test_whitespace_before_reasoning_belongs_to_the_text_after_it() -> None:
     translation = streamed(delta(content="\n"), delta(reasoning="Moon."), delta(content="Tide."), STOP)
     assert translation.kinds == ["reasoning", "message"]
@@ -142,6 +156,7 @@ def test_an_answer_that_was_taken_for_reasoning_by_mistake_is_said_after_all() -
 def test_reasoning_that_was_cut_or_led_to_a_call_is_no_answer(chunks: list[dict[str, Any]]) -> None:
     translation = streamed(delta(content="Moon."), *chunks, preopened=True)
     assert (translation.reasoning, translation.text) == ("Moon.", "")
+    assert translation.chat.preopened is (translation.response["status"] != "completed")
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,19 @@ def test_text_is_split_into_reasoning_and_answer(text: str, pieces: list[Piece])
     assert split(text) == pieces
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["a <", "b", " c"],
+        ["Tide.\n", "Low\n", "water."],
+        ["a </think> b\n", "</think>", "c"],
+        ["Tide.", "<think>Moon.</think>"],
+    ],
+)
+def test_an_answer_in_pieces_stays_one(texts: list[str]) -> None:
+    assert split(*texts) == [answer("".join(texts))]
+
+
 @given(
     st.lists(st.sampled_from(["<think>", "</think", ">", "<", "Moon", " tide", "\n", "[THINK]", "[/THINK]"])),
     st.randoms(use_true_random=False),
