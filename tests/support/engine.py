@@ -16,7 +16,7 @@ from antiphon.errors import BackendError
 from antiphon.protocol.validate import decode_request
 from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
-from tests.support.replay import completion, delta
+from tests.support.replay import completion, delta, sse
 
 NOW = 1_700_000_000
 
@@ -41,8 +41,11 @@ def plain(content: str | None = "Hello", **message: Any) -> dict[str, Any]:
 
 
 def engine(*answers: Any, dialect: str = "generic", store: Store | None = None) -> tuple[Engine, ScriptedBackend]:
-    """An engine whose one model gives these answers in turn, with ids that count and a clock that stands."""
-    backend = ScriptedBackend(answers, models=["m"])
+    """An engine whose one model gives these answers in turn, with ids that count and a clock that stands.
+
+    Chunks go out as an event stream even where a plain answer was asked for.
+    """
+    backend = ScriptedBackend([sse(*one) if isinstance(one, list) else one for one in answers], models=["m"])
     numbers = itertools.count(1)
     made = Engine(
         Models([backend], lambda: NOW, {backend.name: dialect}),
