@@ -144,10 +144,9 @@ class Client(asyncio.Protocol):
 
 async def run(load: Load) -> None:
     """Put the load on, and print what came of it."""
-    loop = asyncio.get_running_loop()
     tally = Tally()
-    for _ in range(load.connections):
-        await loop.create_connection(lambda: Client(load, tally), "127.0.0.1", load.port)
+    for client in [Client(load, tally) for _ in range(load.connections)]:
+        await _connect(client, load.port)
     await _unless_trouble(tally, asyncio.wait_for(tally.all_began.wait(), PATIENCE))
     await _unless_trouble(tally, asyncio.sleep(SETTLING))
     print("counting", flush=True)
@@ -159,6 +158,10 @@ async def run(load: Load) -> None:
     count = Count(seconds, tally.answers, tally.deltas, tally.ends, first)
     print(msgspec.json.encode(count).decode(), flush=True)
     await asyncio.to_thread(sys.stdin.read)
+
+
+async def _connect(client: Client, port: int) -> None:
+    await asyncio.get_running_loop().create_connection(lambda: client, "127.0.0.1", port)
 
 
 async def _unless_trouble(tally: Tally, work: Coroutine[Any, Any, Any]) -> None:
