@@ -87,6 +87,16 @@ async def test_a_backend_without_a_key_gets_none(backend: ReplayBackend) -> None
     assert b"authorization" not in backend.heads[0].lower()
 
 
+async def test_a_large_request_is_sent_whole(backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([b"{}"], JSON)
+    large = json.dumps({"image": "x" * 3_000_000}).encode()
+    async with at(backend.url) as one:
+        await (await one.post("/chat/completions", large)).read()
+
+    assert backend.bodies == [large]
+    assert b"content-length: %d" % len(large) in backend.heads[0].lower()
+
+
 async def test_bytes_pass_in_the_cuts_in_which_they_come(backend: ReplayBackend) -> None:
     go = asyncio.Event()
     backend.script = lambda request: Answer([b"data: 1"], wait=go, rest=[b"\n\ndata: 2\n\n"])

@@ -1,6 +1,7 @@
 """A Chat Completions server over HTTP."""
 
 import asyncio
+import io
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -19,6 +20,9 @@ IDLE_TIMEOUT = 120.0
 
 LEAVE_TIMEOUT = 1.0
 """Seconds that a backend has between `[DONE]` and the end of its answer."""
+
+LARGE = 1024 * 1024
+"""Bytes of a request, say with an image in it, from which on it is sent in pieces, as aiohttp demands."""
 
 MASK = b"***"
 """Stands for the key where a backend repeats it."""
@@ -60,10 +64,11 @@ class HttpBackend:
 
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
+        data = body if len(body) < LARGE else io.BytesIO(body)
         try:
             async with asyncio.timeout(self._first_byte_timeout):
                 response = await self._client().post(
-                    self.url + path, data=body, timeout=self._timeout, allow_redirects=False
+                    self.url + path, data=data, timeout=self._timeout, allow_redirects=False
                 )
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
