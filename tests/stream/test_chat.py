@@ -171,6 +171,7 @@ def test_halves_of_a_character_are_joined_in_every_field(field: str, told: Any) 
     assert told(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: LOW}), STOP)) == f"a{WAVE}"
     assert told(streamed(delta(**{field: f"a{HIGH}"}), STOP)) == "a\ufffd"
     assert told(streamed(delta(**{field: f"a{HIGH}"}), call(), STOP)) == "a\ufffd"
+    assert told(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: "b"}), STOP)) == "a\ufffdb"
 
 
 def test_halves_of_a_character_are_joined_in_arguments() -> None:
