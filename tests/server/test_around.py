@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
-from openai import OpenAI
-from tests.support.engine import Listed
-from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from openai import BadRequestError, NotFoundError, OpenAI
 
 from antiphon.backends.demo import DemoBackend
 from antiphon.server.openapi import describe
+from tests.support.engine import Listed
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
 
 
 async def test_models_of_all_backends_are_listed_once() -> None:
@@ -135,8 +135,6 @@ async def test_the_synchronous_sdk_creates_streams_chains_retrieves_pages_and_de
 
 
 async def test_the_sdk_raises_the_right_error_for_each_refusal(served: Served) -> None:
-    from openai import BadRequestError, NotFoundError
-
     with pytest.raises(BadRequestError) as bad:
         await served.sdk.responses.create(model="m", input="x", temperature=99)
     with pytest.raises(NotFoundError):

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from yarl import URL
+
 from tests.protocol.test_validate import ACCEPTED, CHAT_REFUSED, NOT_JSON, PAGES, PARSE, REFUSED, encode
 from tests.support.replay import JSON, Answer, ReplayBackend, completion
 from tests.support.server import Served
-from yarl import URL
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
 CALL = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}

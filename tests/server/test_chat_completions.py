@@ -5,6 +5,7 @@ import json
 
 import aiohttp
 import pytest
+
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, sse, text
 from tests.support.server import Served
 

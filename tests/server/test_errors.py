@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
-from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
-from tests.support.server import Served, serve
 
 from antiphon.backends.http import HttpBackend
+from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
+from tests.support.server import Served, serve
 
 KEY = "sk-secret-backend-key"
 

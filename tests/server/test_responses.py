@@ -4,10 +4,10 @@ import json
 import pytest
 from openai import APIError, BadRequestError, NotFoundError
 from pydantic import BaseModel
-from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
-from tests.support.server import Served
 
 from antiphon.testing import check_event_stream
+from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
+from tests.support.server import Served
 
 
 async def events_of(served: Served, **body: object) -> list[dict]:
