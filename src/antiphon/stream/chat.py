@@ -289,7 +289,7 @@ class ChatStream:
     def _take_for_answer(self) -> None:
         """The block that the template was thought to open never closed: its text was the answer, and is said as one."""
         self._think.preopened = False
-        if self._reasoning is not None and not self._calls:
+        if self._reasoning is not None:
             self._say(self._reasoning.text)
 
     def _add_refusal(self, text: str) -> None:
