@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import logging
+import resource
 import socket
 import sys
 from contextlib import suppress
@@ -44,6 +45,7 @@ def serve(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    _allow_connections()
     uvloop.run(_serve(settings))
 
 
@@ -64,6 +66,13 @@ async def _serve(settings: Settings) -> None:
         expiring.cancel()
     finally:
         await house.close()
+
+
+def _allow_connections() -> None:
+    """Take as many file descriptors as are allowed: a stream needs two, and the usual soft limit is 1,024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _free_port(settings: Settings) -> int:
