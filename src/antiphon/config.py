@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -42,7 +43,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Port to listen on; 0 takes a free one."""
     store: str = "sqlite:///~/.local/share/antiphon/antiphon.db"
     """Where responses are kept; `sqlite://` keeps them in memory only."""
-    retention_days: Annotated[int, Meta(ge=1)] = 30
+    retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
     """Days after which a stored response is forgotten."""
     backends: list[BackendConfig] = field(default_factory=list)
     """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
@@ -66,14 +67,14 @@ def load_settings(
     environment = os.environ if environment is None else environment
     values = _from_file(file, environment) | _from_environment(environment)
     values |= {name: value for name, value in flags.items() if value is not None}
-    if "backends" in values:
+    if isinstance(values.get("backends"), list):
         values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"A setting is wrong: {_where(error)}") from error
     for backend in settings.backends:
-        _check_url(backend.url)
+        check_url(backend.url)
     return settings
 
 
@@ -81,7 +82,7 @@ def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None)
     """Return a backend's key. Raises `ConfigError` where its variable is not set."""
     if not backend.key_env:
         return ""
-    key = (os.environ if environment is None else environment).get(backend.key_env, "")
+    key = clean_key(os.environ if environment is None else environment, backend.key_env)
     if not key:
         raise ConfigError(
             f"The backend {backend.url} takes its key from {backend.key_env}, which is not set. Set it, "
@@ -90,13 +91,37 @@ def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None)
     return key
 
 
+def clean_key(environment: Mapping[str, str], name: str) -> str:
+    """Return the key in a variable, empty where it is not set. Raises `ConfigError` where no header can hold it."""
+    key = environment.get(name, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"The variable {name} does not hold a key: it has characters that no header can have.")
+    return key
+
+
+def check_url(url: str) -> None:
+    """Raise `ConfigError` unless this is a backend's base URL, with nothing secret in it: it is shown and logged."""
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise ConfigError(f"The backend '{url}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigError(
+            "A backend's URL must not hold a key, a password or a query. Name the variable that holds the key with "
+            "`key_env` in antiphon.toml."
+        )
+
+
 def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
     named = file or (Path(environment[PREFIX + "CONFIG"]) if environment.get(PREFIX + "CONFIG") else None)
     path = named or Path(DEFAULT_FILE)
     if named is None and not path.exists():
         return {}
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"The file {path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
@@ -112,13 +137,6 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     if "backends" in values:
         values["backends"] = values["backends"].replace(",", " ").split()
     return values
-
-
-def _check_url(url: str) -> None:
-    if not url.startswith(("http://", "https://")):
-        raise ConfigError(f"The backend '{url}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
-    if "@" in url.split("/")[2]:
-        raise ConfigError("A backend's URL must not hold a key or password. Name it with `key_env` in antiphon.toml.")
 
 
 def _where(error: msgspec.ValidationError) -> str:

@@ -10,6 +10,7 @@ from antiphon.chat.dialects import tell_dialect
 from antiphon.chat.input import normalise_input
 from antiphon.chat.request import to_chat
 from antiphon.chat.sealed import seal
+from antiphon.engine.history import nothing_given, previous_not_found
 from antiphon.engine.response import open_response, view_of
 from antiphon.protocol.calls import call_ids, check_calls
 from antiphon.protocol.events import Event
@@ -27,7 +28,8 @@ class Translator:
     then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
     and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most.
 
-    Raises `ClientError` for a request that the API would refuse; nothing that a backend sends raises.
+    Raises `ClientError` for a request that the API would refuse, and for one that goes on from a stored response,
+    since nothing is stored here; nothing that a backend sends raises.
     """
 
     def __init__(
@@ -41,7 +43,11 @@ class Translator:
     ) -> None:
         decoded = decode_request(msgspec.json.encode(request))
         family = tell_dialect("", set(), "", dialect)
-        items = normalise_input(decoded.input, new_id) if decoded.input is not msgspec.UNSET else []
+        if decoded.previous_response_id is not None:
+            raise previous_not_found(decoded.previous_response_id)
+        items = normalise_input(decoded.input, new_id)
+        if not items:
+            raise nothing_given()
         check_calls(items)
         self.chat_request = to_chat(decoded, items, family)
         self._writer = ResponseWriter(

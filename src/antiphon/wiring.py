@@ -12,7 +12,7 @@ from antiphon.backends.base import Backend
 from antiphon.backends.demo import DemoBackend
 from antiphon.backends.discover import discover, named_by_environment
 from antiphon.backends.http import HttpBackend
-from antiphon.config import Settings, key_of
+from antiphon.config import Settings, check_url, clean_key, key_of
 from antiphon.engine.models import Models
 from antiphon.engine.run import Engine
 from antiphon.errors import ConfigError
@@ -80,7 +80,8 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
     backends: list[Backend] = []
     named = named_by_environment(environment)
     if named is not None and not _is_this_server(named[0], settings):
-        backends.append(_http(settings, "openai", *named))
+        check_url(named[0])
+        backends.append(_http(settings, "openai", named[0], clean_key(environment, "OPENAI_API_KEY")))
     backends += [_http(settings, name, url, "") for name, url in await discover() if not _is_this_server(url, settings)]
     return backends or [DemoBackend()]
 

@@ -43,14 +43,28 @@ async def gather(request: CreateResponse, store: Store, new_id: NewId) -> Contex
         context.history = await _chain(request.previous_response_id, store)
     given = request.input if request.input is not msgspec.UNSET else []
     if not given and request.previous_response_id is None:
-        raise ClientError(
-            """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
-            code="missing_required_parameter",
-        )
+        raise nothing_given()
     for item in normalise_input(given, new_id) if given else ():
         context.input.append(await _resolve(item, store))
     check_calls(context.items)
     return context
+
+
+def nothing_given() -> ClientError:
+    """Return the error for a request with nothing to answer (specification section 13)."""
+    return ClientError(
+        """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
+        code="missing_required_parameter",
+    )
+
+
+def previous_not_found(response_id: str) -> ClientError:
+    """Return the error for a chain that is not stored here (specification section 13)."""
+    return ClientError(
+        f"Previous response with id '{response_id[:100]}' not found.",
+        code="previous_response_not_found",
+        param="previous_response_id",
+    )
 
 
 def store_item(item: Item, sealed: str | None = None) -> StoredItem:
@@ -73,11 +87,7 @@ async def _chain(response_id: str, store: Store) -> list[InputItem]:
     parent = await store.load(response_id)
     stored = await store.history(response_id) if parent else None
     if parent is None or stored is None:
-        raise ClientError(
-            f"Previous response with id '{response_id[:100]}' not found.",
-            code="previous_response_not_found",
-            param="previous_response_id",
-        )
+        raise previous_not_found(response_id)
     if parent.status not in CHAINABLE:
         raise ClientError(
             f"Invalid 'previous_response_id': response '{response_id}' has status '{parent.status}', "

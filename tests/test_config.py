@@ -1,0 +1,176 @@
+"""Settings from four places, and what is said where one is wrong."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.config import BackendConfig, Settings, key_of, load_settings
+from antiphon.errors import ConfigError
+
+OLLAMA = "http://127.0.0.1:11434/v1"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def load(environment: dict[str, str] | None = None, file: Path | None = None, **flags: Any) -> Settings:
+    return load_settings(flags, environment or {}, file)
+
+
+def refusal(environment: dict[str, str] | None = None, file: Path | None = None, **flags: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(environment, file, **flags)
+    return caught.value.message
+
+
+def write(text: str, name: str = "antiphon.toml") -> Path:
+    Path(name).write_text(text, encoding="utf-8")
+    return Path(name)
+
+
+def test_nothing_needs_to_be_set() -> None:
+    settings = load()
+
+    assert (settings.host, settings.port, settings.backends) == ("127.0.0.1", 8321, [])
+    assert settings.store == "sqlite:///~/.local/share/antiphon/antiphon.db"
+
+
+def test_a_flag_outdoes_the_environment_that_the_file_that_the_default() -> None:
+    write("port = 1\nhost = 'file'\nlog_level = 'error'\nretention_days = 7")
+    settings = load({"ANTIPHON_PORT": "2", "ANTIPHON_HOST": "environment"}, port=3, host=None)
+
+    assert (settings.port, settings.host, settings.log_level) == (3, "environment", "error")
+    assert (settings.retention_days, settings.idle_timeout) == (7, 120.0)
+
+
+def test_every_setting_can_be_an_environment_variable() -> None:
+    told = {
+        "HOST": "::1",
+        "PORT": "0",
+        "STORE": "sqlite://",
+        "RETENTION_DAYS": "3",
+        "BACKENDS": f"{OLLAMA}, http://b/v1",
+        "CONNECT_TIMEOUT": "0.5",
+        "FIRST_BYTE_TIMEOUT": "10",
+        "IDLE_TIMEOUT": "20",
+        "LOG_LEVEL": "debug",
+    }
+    settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
+
+    assert {name.lower() for name in told} == set(Settings.__struct_fields__)
+    assert [backend.url for backend in settings.backends] == [OLLAMA, "http://b/v1"]
+    assert (settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout) == (0.5, 10.0, 20.0)
+    assert (settings.host, settings.port, settings.retention_days) == ("::1", 0, 3)
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert load({"ANTIPHON_PORT": "", "ANTIPHON_CONFIG": ""}).port == 8321
+
+
+def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    load({"ANTIPHON_PROT": "1", "ANTIPHON_CONFIG": "", "OTHER": "1"})
+
+    assert "ANTIPHON_PROT" in caplog.text
+    assert "OTHER" not in caplog.text.replace("ANTIPHON_PROT", "")
+
+
+def test_the_file_describes_backends() -> None:
+    write(f'[[backends]]\nurl = "{OLLAMA}"\n[[backends]]\nurl = "https://x/v1"\nname = "x"\nkey_env = "X_KEY"\n')
+    first, second = load().backends
+
+    assert first == BackendConfig(url=OLLAMA)
+    assert (second.name, second.key_env, second.dialect) == ("x", "X_KEY", "")
+
+
+def test_backends_on_the_command_line_replace_those_of_the_file() -> None:
+    write(f'backends = ["{OLLAMA}"]')
+
+    assert [backend.url for backend in load(backends=["http://b/v1"]).backends] == ["http://b/v1"]
+
+
+def test_a_file_can_be_named_by_flag_or_variable() -> None:
+    one, two = write("port = 1", "one.toml"), write("port = 2", "two.toml")
+
+    assert load({"ANTIPHON_CONFIG": str(one)}).port == 1
+    assert load({"ANTIPHON_CONFIG": str(one)}, two).port == 2
+
+
+def test_a_file_is_utf_8_wherever_it_is_read() -> None:
+    assert load(file=write("[[backends]]\nurl = 'http://b/v1'\nname = 'Küche'", "k.toml")).backends[0].name == "Küche"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("port = ", "not valid TOML"),
+        ("port = 99999", "port"),
+        ("port = 'x'", "port"),
+        ("prot = 1", "prot"),
+        ("retention_days = 0", "retention_days"),
+        ("retention_days = 100000000000", "retention_days"),
+        ("idle_timeout = -1", "idle_timeout"),
+        ("log_level = 'loud'", "loud"),
+        ("backends = 1", "backends"),
+        ("[[backends]]\nname = 'x'", "url"),
+        ("[[backends]]\nurl = 'http://b/v1'\nkey = 'sk-secret'", "key"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
+    message = refusal(file=write(text))
+
+    assert words in message
+    assert "sk-secret" not in message
+
+
+def test_a_file_that_is_not_there_or_none_is_refused() -> None:
+    assert "cannot be read" in refusal(file=Path("nowhere.toml"))
+    assert "cannot be read" in refusal({"ANTIPHON_CONFIG": "."})
+    Path("antiphon.toml").write_bytes(b"\xff\xfe")
+    assert "not valid TOML" in refusal()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://sk-secret@host/v1",
+        "https://user:sk-secret@host/v1",
+        "http://host/v1?api_key=sk-secret",
+        "http://host/v1#sk-secret",
+    ],
+)
+@pytest.mark.parametrize("where", ["flag", "environment", "file"])
+def test_a_key_in_a_url_is_refused_and_not_repeated(url: str, where: str) -> None:
+    message = {
+        "flag": lambda: refusal(backends=[url]),
+        "environment": lambda: refusal({"ANTIPHON_BACKENDS": url}),
+        "file": lambda: refusal(file=write(f"[[backends]]\nurl = '{url}'")),
+    }[where]()
+
+    assert "key_env" in message
+    assert "sk-secret" not in message
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:11434", "ftp://host/v1", "", "http://", "http://[::1/v1", "http://h:x/v1"])
+def test_what_is_no_url_is_refused(url: str) -> None:
+    assert "not a URL" in refusal(backends=[url])
+
+
+def test_a_key_comes_from_the_variable_that_is_named() -> None:
+    backend = BackendConfig(url="http://b/v1", key_env="MY_KEY")
+
+    assert key_of(backend, {"MY_KEY": "sk-1\n"}) == "sk-1"
+    assert key_of(BackendConfig(url="http://b/v1"), {"MY_KEY": "sk-1"}) == ""
+    for environment in ({}, {"MY_KEY": ""}, {"MY_KEY": " "}):
+        with pytest.raises(ConfigError, match="MY_KEY, which is not set"):
+            key_of(backend, environment)
+
+
+def test_a_key_that_no_header_can_hold_is_refused() -> None:
+    with pytest.raises(ConfigError, match="MY_KEY") as caught:
+        key_of(BackendConfig(url="http://b/v1", key_env="MY_KEY"), {"MY_KEY": "sk\r\nx-evil: 1"})
+    assert "evil" not in caught.value.message

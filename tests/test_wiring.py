@@ -1,0 +1,134 @@
+"""Settings become parts."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from antiphon.backends.demo import DemoBackend
+from antiphon.backends.http import HttpBackend
+from antiphon.config import BackendConfig, Settings
+from antiphon.errors import ConfigError
+from antiphon.store.sqlite import SqliteStore
+from antiphon.wiring import House, build, open_store
+from tests.support.replay import ReplayBackend
+
+GONE = "http://127.0.0.1:9/v1"
+
+
+@asynccontextmanager
+async def house(settings: Settings, **environment: str) -> AsyncIterator[House]:
+    built = await build(settings, environment)
+    try:
+        yield built
+    finally:
+        await built.close()
+
+
+def settings(*backends: BackendConfig, **values: object) -> Settings:
+    return Settings(store="sqlite://", backends=list(backends), **values)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def nobody_near(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What looking around finds: nothing, until a test adds to it."""
+    places: list[tuple[str, str]] = []
+
+    async def discover() -> list[tuple[str, str]]:
+        return places
+
+    monkeypatch.setattr("antiphon.wiring.discover", discover)
+    return places
+
+
+async def test_configured_backends_are_used_and_listed(backend: ReplayBackend) -> None:
+    async with house(settings(BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"))) as built:
+        assert [one.name for one in built.backends] == [backend.url.split("/")[2], "gone"]
+        assert [model["id"] for model in built.engine.models.list()] == ["m"]
+        assert built.engine.models.served[1].error
+
+
+async def test_a_backends_key_comes_from_its_variable(backend: ReplayBackend) -> None:
+    configured = settings(BackendConfig(url=backend.url, key_env="MY_KEY"))
+    async with house(configured, MY_KEY="sk-mine", OPENAI_API_KEY="sk-other") as built:
+        await (
+            await built.backends[0].post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')
+        ).read()
+
+    assert b"Bearer sk-mine" in backend.heads[0]
+
+
+async def test_a_key_that_is_not_set_is_refused() -> None:
+    with pytest.raises(ConfigError, match="MY_KEY"):
+        await build(settings(BackendConfig(url=GONE, key_env="MY_KEY")), {})
+
+
+async def test_backends_of_one_name_are_told_apart() -> None:
+    same = [BackendConfig(url=GONE), BackendConfig(url=GONE), BackendConfig(url=GONE)]
+    async with house(settings(*same)) as built:
+        assert [one.name for one in built.backends] == ["127.0.0.1:9", "127.0.0.1:9-2", "127.0.0.1:9-3"]
+
+
+async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
+    async with house(settings(BackendConfig(url=backend.url, dialect="vllm"))) as built:
+        assert (await built.engine.models.find("m")).dialect.name == "vllm"
+    with pytest.raises(ConfigError, match="Unknown dialect 'vlm'"):
+        await build(settings(BackendConfig(url=backend.url, dialect="vlm")), {})
+
+
+async def test_where_nothing_is_configured_openais_variables_are_heeded(
+    backend: ReplayBackend, nobody_near: list[tuple[str, str]]
+) -> None:
+    async with house(settings(), OPENAI_BASE_URL=backend.url, OPENAI_API_KEY="sk-mine ") as built:
+        (only,) = built.backends
+        await (await only.post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')).read()
+
+    assert (only.name, only.url) == ("openai", backend.url)
+    assert b"Bearer sk-mine\r\n" in backend.heads[0]
+
+
+async def test_openais_variables_do_not_make_a_server_its_own_backend(nobody_near: list[tuple[str, str]]) -> None:
+    for host in ("127.0.0.1", "localhost"):
+        async with house(settings(port=8321), OPENAI_BASE_URL=f"http://{host}:8321/v1") as built:
+            assert [type(one) for one in built.backends] == [DemoBackend]
+
+
+async def test_a_secret_in_openais_base_url_is_refused(nobody_near: list[tuple[str, str]]) -> None:
+    with pytest.raises(ConfigError, match="must not hold a key") as caught:
+        await build(settings(), {"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"})
+    assert "sk-secret" not in caught.value.message
+
+
+async def test_what_is_found_near_is_served(backend: ReplayBackend, nobody_near: list[tuple[str, str]]) -> None:
+    nobody_near.append(("ollama", backend.url))
+    async with house(settings()) as built:
+        assert [(type(one), one.name) for one in built.backends] == [(HttpBackend, "ollama")]
+
+
+async def test_where_nobody_is_near_the_demo_is_served(nobody_near: list[tuple[str, str]]) -> None:
+    async with house(settings()) as built:
+        assert [model["id"] for model in built.engine.models.list()] == ["demo"]
+
+
+async def test_a_configured_backend_is_all_there_is(backend: ReplayBackend, nobody_near: list[tuple[str, str]]) -> None:
+    nobody_near.append(("ollama", backend.url))
+    async with house(settings(BackendConfig(url=GONE)), OPENAI_BASE_URL=backend.url) as built:
+        assert [one.url for one in built.backends] == [GONE]
+
+
+async def test_a_slow_backend_does_not_hold_up_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.wiring.FIRST_LOOK", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        async with house(settings(BackendConfig(url=url))) as built:
+            assert not built.listing.done()
+
+
+def test_a_store_is_opened_by_its_url(tmp_path: Path) -> None:
+    assert isinstance(open_store("sqlite://"), SqliteStore)
+    for url in ("postgres://u:sk-secret@h/d", "antiphon.db", ""):
+        with pytest.raises(ConfigError, match="sqlite:///path") as caught:
+            open_store(url)
+        assert "sk-secret" not in caught.value.message
