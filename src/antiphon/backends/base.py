@@ -11,7 +11,7 @@ from antiphon.errors import BackendError
 class Reply:
     """A backend's HTTP answer whose body is still coming.
 
-    `headers` has lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;
+    `headers` is asked by lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;
     it raises `BackendError` where the connection breaks. `close()` is idempotent and ends the exchange at once;
     whoever got the reply calls it.
     """

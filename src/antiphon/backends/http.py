@@ -72,8 +72,7 @@ class HttpBackend:
                 )
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Reply(response.status, headers, _Body(response, self._parts(response)))
+        return Reply(response.status, response.headers, _Body(response, self._parts(response)))
 
     async def list_models(self) -> Listing:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
