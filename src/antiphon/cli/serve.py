@@ -5,6 +5,7 @@ import gc
 import json
 import logging
 import resource
+import shlex
 import socket
 import sys
 from contextlib import suppress
@@ -44,7 +45,8 @@ def serve(
     logging.basicConfig(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
     )
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    # Below that it tells of every request that is no HTTP, and what to install for WebSockets.
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
     _allow_connections()
     uvloop.run(_serve(settings))
 
@@ -78,7 +80,8 @@ def _allow_connections() -> None:
 def _free_port(settings: Settings) -> int:
     """Return the port to listen on. Raises `ConfigError` where it cannot be had."""
     try:
-        with socket.create_server((settings.host, settings.port)) as listener:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        with socket.create_server((settings.host, settings.port), family=family) as listener:
             port: int = listener.getsockname()[1]
             return port
     except OSError as error:
@@ -105,7 +108,7 @@ def _announce(settings: Settings, port: int, house: House) -> None:
     )
     body = json.dumps({"model": models[0]["id"] if models else "MODEL", "input": "Hello!"})
     console.print(
-        f"curl {url}/responses -H 'content-type: application/json' -d '{body}'",
+        f"curl {url}/responses -H 'content-type: application/json' -d {shlex.quote(body)}",
         highlight=False,
         markup=False,
         soft_wrap=True,

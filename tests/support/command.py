@@ -1,0 +1,80 @@
+"""The command `antiphon` as a user starts it, in a folder of its own and with nothing in its environment."""
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PATIENCE = 30.0
+"""Seconds that a command has for what it is asked; a busy machine may need some of them."""
+
+
+@dataclass
+class Done:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Serving:
+    """A server that runs: its process, the lines of its standard output so far, and its base URL."""
+
+    process: asyncio.subprocess.Process
+    lines: list[str] = field(default_factory=list)
+    url: str = ""
+
+    async def stop(self, signal: int) -> Done:
+        """Send a signal and wait for the end."""
+        self.process.send_signal(signal)
+        out, err = await asyncio.wait_for(self.process.communicate(), PATIENCE)
+        return Done(self.process.returncode or 0, out.decode(), err.decode())
+
+
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    """Nothing that could tell the command of a backend, a setting or a key."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "HOME": str(home), "COLUMNS": "200", "PYTHONUNBUFFERED": "1", **variables}
+
+
+async def start(home: Path, *arguments: str, **variables: str) -> asyncio.subprocess.Process:
+    """Start the command."""
+    command = (sys.executable, "-W", "error", "-m", "antiphon", *arguments)
+    return await asyncio.create_subprocess_exec(
+        *command, cwd=home, env=environment(home, **variables), stdin=-3, stdout=-1, stderr=-1
+    )
+
+
+async def antiphon(home: Path, *arguments: str, **variables: str) -> Done:
+    """Run the command to its end."""
+    process = await start(home, *arguments, **variables)
+    out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+    return Done(process.returncode or 0, out.decode(), err.decode())
+
+
+@asynccontextmanager
+async def serving(home: Path, *arguments: str, **variables: str) -> AsyncIterator[Serving]:
+    """Run `antiphon serve` until the end of the block; it is ready."""
+    process = await start(home, "serve", *arguments, **variables)
+    assert process.stdout is not None
+    server = Serving(process)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not any(line.startswith("curl ") for line in server.lines):
+                line = (await process.stdout.readline()).decode()
+                assert line, f"the server ended: {(await process.communicate())[1].decode()}"
+                server.lines.append(line.rstrip("\n"))
+        found = re.search(r"base URL (\S+?);", "\n".join(server.lines))
+        assert found is not None
+        server.url = found[1]
+        yield server
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
