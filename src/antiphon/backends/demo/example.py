@@ -1,171 +1,219 @@
-"""An example of a JSON Schema: a value that fits it, with a word of the user's where any string will do."""
+"""An example of a JSON Schema: a value that fits it, with a word of the user's where a text is free.
 
-import math
+Candidates are made from the schema, the most natural ones first, and the first one that fits is taken; so a clumsy
+candidate costs a try and never the truth.
+"""
+
 import re
+from collections.abc import Iterator
 from typing import Any
 
-MAX_DEPTH = 12
-"""Levels below which a schema that refers to itself gives no more optional parts."""
+from antiphon.backends.demo.fits import Judge, Schema, is_number, listed, members, resolve
+from antiphon.backends.demo.joined import joined
+from antiphon.backends.demo.numbers import numbers
+from antiphon.backends.demo.strings import strings
 
-FORMATS = {
-    "date": "2026-11-20",
-    "date-time": "2026-11-20T12:00:00Z",
-    "time": "12:00:00Z",
-    "duration": "PT1H",
-    "email": "demo@example.com",
-    "hostname": "example.com",
-    "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
-    "uri": "https://example.com/",
-    "uuid": "00000000-0000-4000-8000-000000000000",
-}
+MOST_LOOKS = 20_000
+"""Looks at subschemas that an example may cost: schemas that refer to themselves can grow without end."""
+
+MOST_ITEMS = 1000
+
+ANYTHING = "example"
+"""What a free text says where nothing better is known."""
+
+
+class NoExampleError(ValueError):
+    """No value was found that fits the schema."""
 
 
 def example_of(schema: Any, text: str = "") -> Any:
-    """Return a value that fits the schema; `text` lends a word to free strings.
+    """Return a value that fits the schema. Raises `NoExampleError` where none is found.
 
-    What JSON Schema can say and no example tells easily (`not`, `if`, `patternProperties`, most patterns) is left out
-    of account.
+    The first free text of an object is a word of `text`, the user's; others are the property's own name. Objects have
+    the properties that are required, or all of them where the schema names none as required.
     """
-    return _Example(schema, text).value(schema, 0)
+    try:
+        return _Examples(schema).draw(schema, _word(text), 0, frozenset({"#"}))
+    except RecursionError:
+        raise NoExampleError("The schema is nested too deeply.") from None
 
 
-class _Example:
-    def __init__(self, root: Any, text: str) -> None:
+def _word(text: str) -> str:
+    """Return the word that the text is most likely about: the first name in it, else the last of its longest words."""
+    words = [word for word in re.findall(r"[^\W\d][\w-]*", text) if "_" not in word]
+    names = [word for word in words[1:] if word[0].isupper() and len(word) > 1]
+    return next(iter(names), max(reversed(words), key=len, default=ANYTHING))
+
+
+class _Examples:
+    """Examples of the subschemas of `root`.
+
+    `wanted` is the text for a free string; another `vary` draws another value, for lists without repetition; `opened`
+    are the references that lead here.
+    """
+
+    def __init__(self, root: Any) -> None:
         self._root = root
-        self._words: list[str] = [word for word in re.findall(r"[^\W_]+", text) if len(word) > 3][-1:] or ["example"]
+        self._looks = 0
+        self._judge = Judge(root, self._spend)
 
-    def value(self, schema: Any, depth: int) -> Any:
-        if not isinstance(schema, dict):
-            return {} if schema is not False else None
-        schema = self._resolved(schema, depth)
-        for name in ("const", "default"):
-            if name in schema:
-                return schema[name]
-        if schema.get("enum"):
-            return schema["enum"][0]
-        for name in ("anyOf", "oneOf"):
-            if schema.get(name):
-                return self._one_of(schema, schema[name], depth)
-        return self._of_type(schema, depth)
+    def draw(self, schema: Any, wanted: str, vary: int, opened: frozenset[str]) -> Any:
+        """Return the first candidate that fits."""
+        return _first(self._fitting(schema, wanted, vary, opened))
 
-    def _resolved(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
-        """Return the schema with its reference and `allOf` folded in."""
-        seen = 0
-        while "$ref" in schema and seen < MAX_DEPTH:
-            seen += 1
-            schema = {**self._find(schema["$ref"]), **{name: schema[name] for name in schema if name != "$ref"}}
-        for part in schema.get("allOf") or ():
-            schema = _merged(schema, self._resolved(part, depth + 1) if depth < MAX_DEPTH else part)
-        return schema
+    def _fitting(self, schema: Any, wanted: str, vary: int, opened: frozenset[str]) -> Iterator[Any]:
+        candidates = self._candidates(schema, wanted, vary, opened)
+        return (candidate for candidate in candidates if self._judge.fits(candidate, schema))
 
-    def _find(self, reference: str) -> dict[str, Any]:
-        found: Any = self._root
-        for name in reference.lstrip("#/").split("/") if reference != "#" else ():
-            name = name.replace("~1", "/").replace("~0", "~")
-            found = found.get(name, {}) if isinstance(found, dict) else {}
-        return found if isinstance(found, dict) else {}
+    def _spend(self) -> None:
+        self._looks += 1
+        if self._looks > MOST_LOOKS:
+            raise RecursionError
 
-    def _one_of(self, schema: dict[str, Any], choices: list[Any], depth: int) -> Any:
-        # The last choice is the usual place of `null`, which ends a schema that refers to itself.
-        choice = choices[-1] if depth >= MAX_DEPTH else choices[0]
-        rest = {name: value for name, value in schema.items() if name not in {"anyOf", "oneOf"}}
-        return self.value(_merged(rest, choice) if isinstance(choice, dict) else rest, depth + 1)
+    def _candidates(self, schema: Any, wanted: str, vary: int, opened: frozenset[str]) -> Iterator[Any]:
+        flat, opened = self._flat(schema, opened)
+        yield from _told(flat, vary)
+        for keyword in ("anyOf", "oneOf"):
+            if branches := listed(flat, keyword):
+                rest = {name: value for name, value in flat.items() if name != keyword}
+                # A branch that leads back to where we come from is the last resort.
+                for branch in sorted(branches, key=lambda one: self._leads_back(one, opened)):
+                    if isinstance(branch, dict):
+                        yield from self._candidates(joined(rest, branch), wanted, vary, opened)
+                return
+        for kind in _kinds(flat):
+            yield from self._of_kind(kind, flat, wanted, vary, opened)
 
-    def _of_type(self, schema: dict[str, Any], depth: int) -> Any:
-        kind = schema.get("type") or _told_by(schema)
-        if isinstance(kind, list):
-            kind = next((one for one in kind if one != "null"), "null")
+    def _flat(self, schema: Any, opened: frozenset[str]) -> tuple[Schema, frozenset[str]]:
+        """Return the schema with its references and `allOf` written out, and the references now opened."""
+        self._spend()
+        flat = schema if isinstance(schema, dict) else {}
+        while isinstance(reference := flat.get("$ref"), str):
+            self._spend()
+            target = resolve(self._root, reference)
+            rest = {name: value for name, value in flat.items() if name != "$ref"}
+            flat, opened = joined(target if isinstance(target, dict) else {}, rest), opened | {reference}
+        parts = listed(flat, "allOf")
+        flat = {name: value for name, value in flat.items() if name != "allOf"}
+        for part in parts:
+            more, opened = self._flat(part, opened)
+            flat = joined(flat, more)
+        return flat, opened
+
+    def _leads_back(self, schema: Any, opened: frozenset[str]) -> bool:
+        self._spend()
+        if isinstance(schema, dict):
+            reference = schema.get("$ref")
+            if isinstance(reference, str) and reference in opened:
+                return True
+        inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+        return any(self._leads_back(one, opened) for one in inner)
+
+    def _of_kind(self, kind: str, flat: Schema, wanted: str, vary: int, opened: frozenset[str]) -> Iterator[Any]:
         match kind:
             case "object":
-                return self._object(schema, depth)
+                yield from self._object(flat, wanted, vary, opened)
             case "array":
-                return self._array(schema, depth)
-            case "string":
-                return self._string(schema)
+                yield from self._arrays(flat, wanted, vary, opened)
             case "integer" | "number":
-                return _number(schema, kind == "integer")
+                yield from numbers(flat, whole=kind == "integer", vary=vary)
             case "boolean":
-                return True
+                yield from (vary % 2 == 0, vary % 2 == 1)
+            case "null":
+                yield None
             case _:
-                return None
+                yield from strings(flat, wanted, vary)
 
-    def _object(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
-        properties = schema.get("properties") or {}
-        required = schema.get("required") or []
-        wanted = required if depth >= MAX_DEPTH else dict.fromkeys([*properties, *required])
-        example = {name: self.value(properties.get(name, {"type": "string"}), depth + 1) for name in wanted}
-        for number in range(len(example), schema.get("minProperties", 0)):
-            example[f"property{number}"] = self.value(schema.get("additionalProperties", {"type": "string"}), depth + 1)
-        return example
+    def _object(self, flat: Schema, wanted: str, vary: int, opened: frozenset[str]) -> Iterator[Schema]:
+        properties = members(flat, "properties")
+        value: Schema = {}
+        try:
+            for name in self._names(flat, opened):
+                subschema = properties.get(name, flat.get("additionalProperties", {}))
+                value[name] = self.draw(subschema, wanted or name, vary, opened)
+                if value[name] == wanted:
+                    wanted = ""
+        except NoExampleError:
+            return
+        yield value
 
-    def _array(self, schema: dict[str, Any], depth: int) -> list[Any]:
-        first = [self.value(item, depth + 1) for item in schema.get("prefixItems") or ()]
-        least = schema.get("minItems", 0)
-        size = max(least, 0 if depth >= MAX_DEPTH or schema.get("maxItems") == 0 else 1)
-        items = schema.get("items", {"type": "string"})
-        rest = [self._item(items, number, schema, depth) for number in range(len(first), size)]
-        return first + rest
+    def _names(self, flat: Schema, opened: frozenset[str]) -> list[str]:
+        """Return the names of the properties to give."""
+        properties = members(flat, "properties")
+        required = list(dict.fromkeys(name for name in listed(flat, "required") if isinstance(name, str)))
+        optional = [
+            name
+            for name, one in properties.items()
+            if name not in required and one is not False and not self._leads_back(one, opened)
+        ]
+        least = min(_count(flat, "minProperties", 0), MOST_ITEMS)
+        most = _count(flat, "maxProperties", MOST_ITEMS)
+        names = required or optional[:most]
+        names += [name for name in optional if name not in names][: max(least - len(names), 0)]
+        return names + [f"property_{number}" for number in range(len(names) + 1, least + 1)]
 
-    def _item(self, items: Any, number: int, schema: dict[str, Any], depth: int) -> Any:
-        value = self.value(items, depth + 1)
-        if not schema.get("uniqueItems") or number == 0:
-            return value
-        if isinstance(items, dict) and items.get("enum"):
-            return items["enum"][number % len(items["enum"])]
-        return value + number if isinstance(value, int | float) else f"{value}{number}"
+    def _arrays(self, flat: Schema, wanted: str, vary: int, opened: frozenset[str]) -> Iterator[list[Any]]:
+        items = flat.get("items", {})
+        first = items if isinstance(items, list) else listed(flat, "prefixItems")
+        rest = flat.get("additionalItems", {}) if isinstance(items, list) else items
+        least = min(_count(flat, "minItems", 0), MOST_ITEMS)
+        usual = len(first) or (0 if self._leads_back(rest, opened) else 1)
+        for size in dict.fromkeys((max(least, min(usual, _count(flat, "maxItems", usual))), least)):
+            schemas = [*first[:size], *[rest] * (size - len(first))]
+            try:
+                yield self._items(schemas, wanted, vary, opened, is_set=flat.get("uniqueItems") is True)
+            except NoExampleError:
+                continue
 
-    def _string(self, schema: dict[str, Any]) -> str:
-        if schema.get("format") in FORMATS:
-            return FORMATS[str(schema["format"])]
-        text: str = self._words[0]
-        if pattern := schema.get("pattern"):
-            text = _fitting(pattern, text)
-        text = text.ljust(int(schema.get("minLength", 0)), "x")
-        return text[: int(schema.get("maxLength", len(text)))]
+    def _items(self, schemas: list[Any], wanted: str, vary: int, opened: frozenset[str], *, is_set: bool) -> list[Any]:
+        value: list[Any] = []
+        for place, schema in enumerate(schemas):
+            fitting = self._variety(schema, wanted or ANYTHING, vary, place if is_set else 0, opened)
+            value.append(_first(item for item in fitting if not is_set or item not in value))
+        return value
 
-
-def _number(schema: dict[str, Any], whole: bool) -> float:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    step = schema.get("multipleOf") or 1
-    if "exclusiveMinimum" in schema:
-        low = schema["exclusiveMinimum"] + (step if whole or "multipleOf" in schema else 0.5)
-    if "exclusiveMaximum" in schema:
-        high = schema["exclusiveMaximum"] - (step if whole or "multipleOf" in schema else 0.5)
-    if low is not None and high is not None and low > high:
-        low = high = (low + high) / 2
-    value = low if low is not None else min(step, high) if high is not None else step
-    if "multipleOf" in schema:
-        value = math.ceil(value / step) * step
-    return math.ceil(value) if whole else value
-
-
-def _told_by(schema: dict[str, Any]) -> str:
-    """Return the type that a schema without one means by its other words."""
-    if "properties" in schema or "required" in schema:
-        return "object"
-    if "items" in schema or "prefixItems" in schema:
-        return "array"
-    if {"minimum", "maximum", "multipleOf"} & schema.keys():
-        return "number"
-    return "string"
+    def _variety(self, schema: Any, wanted: str, vary: int, place: int, opened: frozenset[str]) -> Iterator[Any]:
+        """Give what may stand at one place of a list; there are more than `place` values, where there are so many."""
+        for one in (*range(vary + place, vary + 2 * place + 1), *range(vary, vary + place)):
+            yield from self._fitting(schema, wanted, one, opened)
 
 
-def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    merged = {**first, **second}
-    for name in ("properties", "$defs"):
-        if name in first and name in second:
-            merged[name] = {**first[name], **second[name]}
-    if "required" in first and "required" in second:
-        merged["required"] = [*first["required"], *second["required"]]
-    merged.pop("allOf", None)
-    return merged
+def _first(values: Iterator[Any]) -> Any:
+    for value in values:
+        return value
+    raise NoExampleError("No value was found that fits the schema.")
 
 
-def _fitting(pattern: str, text: str) -> str:
-    """Return a text that a simple pattern takes, else the given one: no pattern is run, some never end."""
-    simple = re.fullmatch(r"\^?(?:\[([^\]\\^-])[^\]]*\]|(\\d)|(\\w))(?:[+*]|\{(\d+)(?:,\d*)?\})?\$?", pattern)
-    if simple is None:
-        return text
-    letter = simple[1] or ("1" if simple[2] else "x")
-    return letter * int(simple[4] or 1)
+def _told(flat: Schema, vary: int) -> Iterator[Any]:
+    """Give the values that the schema itself names."""
+    if "const" in flat:
+        yield flat["const"]
+    if values := listed(flat, "enum"):
+        start = vary % len(values)
+        yield from values[start:] + values[:start]
+    if vary == 0 and flat.get("default") is not None:
+        yield flat["default"]
+    if examples := listed(flat, "examples"):
+        yield examples[vary % len(examples)]
+
+
+KEYWORDS = {
+    "object": ("properties", "required", "additionalProperties", "minProperties", "maxProperties"),
+    "array": ("items", "prefixItems", "minItems", "maxItems", "uniqueItems"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+"""Keywords that tell the type where the schema does not."""
+
+
+def _kinds(flat: Schema) -> list[str]:
+    """Return the types to try, `null` last."""
+    kind = flat.get("type")
+    if kind is None:
+        return [next((kind for kind, names in KEYWORDS.items() if any(name in flat for name in names)), "string")]
+    kinds = kind if isinstance(kind, list) else [kind]
+    return sorted((str(one) for one in kinds), key=lambda one: one == "null")
+
+
+def _count(schema: Schema, keyword: str, otherwise: int) -> int:
+    value = schema.get(keyword)
+    return int(value) if is_number(value) and value >= 0 else otherwise
