@@ -2,7 +2,7 @@
 
 import itertools
 
-from antiphon import ChatStream, Response, ResponseWriter, decode_chunk, encode
+from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk, encode
 
 CHUNKS = [
     b'{"choices": [{"delta": {"reasoning_content": "A greeting."}}]}',
@@ -23,12 +23,6 @@ for chunk in CHUNKS:
     chat.feed(decode_chunk(chunk))
     print(encode(writer.take()).decode(), end="")  # what a client would get by now
 
-ending = chat.finish(True)  # whether the backend said [DONE]
-if ending.error is not None:
-    writer.fail(ending.error, ending.usage)
-elif ending.outcome == "completed":
-    writer.complete(ending.usage)
-else:
-    writer.stop_short(ending.outcome, ending.usage)
+conclude(writer, chat.finish(done=True))  # done: the backend said [DONE]
 writer.end()
 print(encode(writer.take()).decode(), end="")

@@ -4,7 +4,7 @@
 |---|---|
 | the API in your program, without a server | `Responses` |
 | one request and its answer translated, without I/O | `Translator` |
-| chunks to events, piece by piece | `ChatStream`, `ResponseWriter`, `EventDecoder`, `decode_chunk`, `encode` |
+| chunks to events, piece by piece | `decode_chunk`, `ChatStream`, `ResponseWriter`, `conclude`, `EventDecoder`, `encode` |
 | requests to Chat Completions, piece by piece | `decode_request`, `normalise_input`, `tell_dialect`, `to_chat` |
 | the API as an ASGI application | `antiphon.server.app.create_app` |
 | any server's event stream judged | `antiphon.testing.check_event_stream` |
@@ -21,6 +21,7 @@ from antiphon.errors import AntiphonError, BackendError, ClientError, ConfigErro
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.validate import decode_request
+from antiphon.stream.answer import conclude
 from antiphon.stream.chat import ChatStream
 from antiphon.stream.decode import decode_chunk
 from antiphon.stream.sse import EventDecoder, encode
@@ -43,6 +44,7 @@ __all__ = [
     "StoreError",
     "Translator",
     "__version__",
+    "conclude",
     "decode_chunk",
     "decode_request",
     "encode",

@@ -99,13 +99,21 @@ def fuzz(url: str, operation: str, mode: schemathesis.GenerationMode) -> None:
 OPERATIONS = [one.ok().label for one in schemathesis.openapi.from_dict(describe()).get_all_operations()]
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if "{" in name or "POST" in name])
+def is_worth_fuzzing(operation: str, mode: schemathesis.GenerationMode) -> bool:
+    """Where an id is all there is to send, nothing is wrong by its schema: any text is an id."""
+    takes_only_an_id = "{" in operation and "input_items" not in operation
+    return ("{" in operation or "POST" in operation) and not (
+        takes_only_an_id and mode is schemathesis.GenerationMode.NEGATIVE
+    )
+
+
+@pytest.mark.parametrize(
+    ("operation", "mode"),
+    [(operation, mode) for operation in OPERATIONS for mode in MODES if is_worth_fuzzing(operation, mode)],
+)
 async def test_nothing_that_a_client_sends_is_a_fault_of_ours(
     operation: str, mode: schemathesis.GenerationMode
 ) -> None:
-    if mode is schemathesis.GenerationMode.NEGATIVE and "{" in operation and "input_items" not in operation:
-        pytest.skip("any text is an id")
     async with serve(DemoBackend()) as served:
         await asyncio.to_thread(fuzz, served.url.removesuffix("/v1"), operation, mode)
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from antiphon.protocol.response import Response
-from antiphon.stream.answer import AnswerReader
+from antiphon.stream.answer import AnswerReader, conclude
 from antiphon.stream.chat import ChatStream, Ending
 from antiphon.stream.writer import ResponseWriter, View
 
@@ -98,12 +98,7 @@ def end(translation: Translation, ending: Ending) -> Translation:
     """Tell how the answer ended, as the engine does."""
     writer = translation.writer
     translation.ending = ending
-    if ending.error is not None:
-        writer.fail(ending.error, ending.usage)
-    elif ending.outcome == "completed":
-        writer.complete(ending.usage)
-    else:
-        writer.stop_short(ending.outcome, ending.usage)
+    conclude(writer, ending)
     writer.end()
     translation.events += json.loads(msgspec.json.encode(writer.take()))
     return translation
