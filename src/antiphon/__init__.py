@@ -4,7 +4,7 @@
 |---|---|
 | the API in your program, without a server | `Responses` |
 | one request and its answer translated, without I/O | `Translator` |
-| chunks to events, piece by piece | `decode_chunk`, `ChatStream`, `ResponseWriter`, `conclude`, `EventDecoder`, `encode` |
+| chunks to events, by pieces | `ChatStream`, `ResponseWriter`, `conclude`; `decode_chunk`, `EventDecoder`, `encode` |
 | requests to Chat Completions, piece by piece | `decode_request`, `normalise_input`, `tell_dialect`, `to_chat` |
 | the API as an ASGI application | `antiphon.server.app.create_app` |
 | any server's event stream judged | `antiphon.testing.check_event_stream` |
