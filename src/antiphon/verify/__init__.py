@@ -1,0 +1,12 @@
+"""The conformance suite: what of the two APIs does a server keep?
+
+    requirement.py, requirements/   what is asked, as data: id, level, source, one sentence
+    case.py, trial.py, cases/       how it is found out: generators that ask and judge, and never wait
+    exchange.py, sse.py, reading.py what came, read so that nothing a server sends can raise
+    absence.py, verdict.py          failed, passed, skipped, and what a server says that it lacks
+    run.py, http.py                 performing cases against a base URL
+    report.py, html.py, matrix.py   what is told of it
+    profile.py, profiles/           known deviations of well-known servers
+
+It uses none of Antiphon's own reading or writing of the API, so that it judges Antiphon like any other.
+"""

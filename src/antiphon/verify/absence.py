@@ -1,0 +1,53 @@
+"""Whether a server says that it lacks something, which is not the same as doing it wrong."""
+
+import re
+
+from antiphon.verify.exchange import Exchange
+from antiphon.verify.reading import at
+
+ABSENT = {405, 426, 501}
+"""Statuses that say so by themselves: method not allowed, no upgrade here, not implemented."""
+
+CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter", "not_implemented", "unknown_url"}
+"""Error codes that say so."""
+
+WORDS = re.compile(
+    r"not (yet |currently )?(be )?(supported|implemented|available|served|enabled|permitted)|unsupported|unrecognized|"
+    r"extra (inputs|fields) (are )?not permitted|unknown (parameter|field|name)|does(n't| not) support|no support",
+    re.IGNORECASE,
+)
+"""Messages that say so: vLLM, llama.cpp, Ollama, FastAPI and Go servers each in their way."""
+
+NAMED = re.compile(r"\b(response|conversation|item|model)s?\b.*(not found|does not exist|not exist)", re.IGNORECASE)
+"""A 404 that names a thing: the path is served, the thing is not there."""
+
+
+def absence(exchange: Exchange) -> str | None:
+    """Return how the server says that it lacks what was asked for, None where it does not say so."""
+    if exchange.status in ABSENT:
+        return f"status {exchange.status}"
+    if exchange.status == 404:
+        return None if _names_a_thing(exchange) else "status 404"
+    if not 400 <= exchange.status < 600:
+        return None
+    code, message = at(exchange.json, "error", "code"), message_of(exchange)
+    if (isinstance(code, str) and code in CODES) or WORDS.search(message):
+        return f"status {exchange.status}: {message[:160]}"
+    return None
+
+
+def message_of(exchange: Exchange) -> str:
+    """Return the error's message, in whatever place servers put it; the body where there is none."""
+    for path in (("error", "message"), ("message",), ("detail",), ("error",)):
+        found = at(exchange.json, *path)
+        if isinstance(found, str):
+            return found
+    return exchange.body[:500].decode("utf-8", "replace")
+
+
+def _names_a_thing(exchange: Exchange) -> bool:
+    message = message_of(exchange).replace(exchange.request.path, "")
+    if at(exchange.json, "error", "code") == "unknown_url" or "unknown request url" in message.lower():
+        return False
+    named = exchange.request.path.partition("?")[0].rpartition("/")[2]
+    return bool(NAMED.search(message)) or (len(named) > 20 and named in message)

@@ -1,0 +1,5 @@
+"""chat: answer."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""chat: errors."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""chat: formats."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""chat: images."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""chat: parameters."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""chat: stream."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

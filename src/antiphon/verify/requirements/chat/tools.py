@@ -1,0 +1,5 @@
+"""chat: tools."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: background."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

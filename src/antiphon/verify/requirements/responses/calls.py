@@ -1,0 +1,5 @@
+"""responses: calls."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: cancel."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

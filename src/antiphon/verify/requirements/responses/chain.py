@@ -1,0 +1,5 @@
+"""responses: chain."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: compact."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: conversations."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: echo."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: errors."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: formats."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: headers."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

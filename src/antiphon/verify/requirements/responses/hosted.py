@@ -1,0 +1,5 @@
+"""responses: hosted."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

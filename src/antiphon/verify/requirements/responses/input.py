@@ -1,0 +1,5 @@
+"""responses: input."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: input items."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

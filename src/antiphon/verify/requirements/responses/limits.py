@@ -1,0 +1,5 @@
+"""responses: limits."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

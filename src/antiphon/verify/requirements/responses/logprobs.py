@@ -1,0 +1,5 @@
+"""responses: logprobs."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

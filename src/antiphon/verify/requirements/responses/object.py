@@ -1,0 +1,5 @@
+"""responses: object."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: order."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

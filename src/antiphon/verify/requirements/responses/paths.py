@@ -1,0 +1,5 @@
+"""responses: paths."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: reasoning."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: refusal."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

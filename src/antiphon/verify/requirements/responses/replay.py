@@ -1,0 +1,5 @@
+"""responses: replay."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: resume."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: same."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

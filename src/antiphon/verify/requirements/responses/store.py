@@ -1,0 +1,5 @@
+"""responses: store."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: stream."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

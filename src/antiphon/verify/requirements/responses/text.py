@@ -1,0 +1,5 @@
+"""responses: text."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""responses: usage."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

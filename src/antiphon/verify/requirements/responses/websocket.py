@@ -1,0 +1,5 @@
+"""responses: websocket."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""transport: http."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,5 @@
+"""transport: sse."""
+
+from antiphon.verify.requirement import Table
+
+TABLE: Table = ()

@@ -1,0 +1,149 @@
+"""A case being tried: how it asks, and how it judges.
+
+A case is a generator: it yields what it wants done (`exchange.Step`), gets what came, and calls `expect` for each
+requirement that this shows to be kept or broken. It never waits and never sees a socket, so a test plays it against
+answers written down, and the runner against a server.
+"""
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any
+
+from antiphon.verify.absence import absence
+from antiphon.verify.exchange import Exchange, Pause, Request, Step, Together
+from antiphon.verify.reading import MISSING, at, shown
+from antiphon.verify.verdict import Stop, Verdict
+
+Steps = Generator[Step, Any, None]
+"""A case under way."""
+
+Asking = Generator[Step, Any, Exchange]
+"""One exchange of a case: `exchange = yield from trial.get("/models")`."""
+
+MAX_TOKENS = 1024
+"""Tokens that an ordinary answer may have: enough for a model that thinks first, and an end for one that rambles."""
+
+
+class Trial:
+    """One case's facts, questions and findings. `ids` are the requirements that it judges."""
+
+    def __init__(self, ids: Iterable[str], model: str) -> None:
+        self.model = model
+        self.exchanges: list[Exchange] = []
+        self.verdicts: dict[str, Verdict] = {}
+        self._ids = tuple(ids)
+
+    # Asking
+
+    def ask(self, request: Request) -> Asking:
+        """Send a request; return the exchange."""
+        exchange: Exchange = yield request
+        return exchange
+
+    def get(self, path: str, **fields: Any) -> Asking:
+        """GET a path."""
+        return self.ask(Request(method="GET", path=path, **fields))
+
+    def post(self, path: str, body: Any = MISSING, **fields: Any) -> Asking:
+        """POST a JSON value, or `content=` bytes, to a path."""
+        return self.ask(Request(method="POST", path=path, body=body, **fields))
+
+    def delete(self, path: str, **fields: Any) -> Asking:
+        """DELETE a path."""
+        return self.ask(Request(method="DELETE", path=path, **fields))
+
+    def respond(self, input: Any, **parameters: Any) -> Asking:
+        """Create a response. A parameter given as `MISSING` is left out of the body."""
+        return self.post("/responses", self.response_body(input, **parameters))
+
+    def response_body(self, input: Any, **parameters: Any) -> dict[str, Any]:
+        """Return the body that `respond` sends."""
+        return given({"model": self.model, "input": input, "max_output_tokens": MAX_TOKENS, **parameters})
+
+    def chat(self, messages: Any, **parameters: Any) -> Asking:
+        """Create a chat completion. `messages` may be a text: one message of the user."""
+        return self.post("/chat/completions", self.chat_body(messages, **parameters))
+
+    def chat_body(self, messages: Any, **parameters: Any) -> dict[str, Any]:
+        """Return the body that `chat` sends."""
+        listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        return given({"model": self.model, "messages": listed, "max_tokens": MAX_TOKENS, **parameters})
+
+    def say(self, message: Any, *, socket: int = 0, answers: int = 1, content: bytes | None = None) -> Asking:
+        """Send a frame to the case's WebSocket; return what is heard up to the next terminal event or error."""
+        request = Request(method="WS", path="/responses", body=message, socket=socket, answers=answers, content=content)
+        return self.ask(request)
+
+    def together(self, *requests: Request) -> Generator[Step, Any, list[Exchange]]:
+        """Send requests at once; return their exchanges in order."""
+        exchanges: list[Exchange] = yield Together(requests)
+        return exchanges
+
+    def pause(self, seconds: float) -> Generator[Step, Any, None]:
+        """Wait."""
+        yield Pause(seconds)
+
+    # Judging
+
+    def expect(self, id: str, holds: bool, came: object = "") -> bool:
+        """Judge a requirement by what came; return whether it holds. Where it ever did not, it stays broken."""
+        if id not in self._ids:
+            raise LookupError(f"{id} is none of the ids that this case names.")
+        if self.verdicts.get(id, Verdict("passed")).outcome == "passed":
+            text = came if isinstance(came, str) else shown(came)
+            self.verdicts[id] = Verdict("passed") if holds else Verdict("failed", text)
+        return holds
+
+    def expect_all(self, findings: Mapping[str, bool], came: object = "") -> None:
+        """Judge several requirements by the same answer."""
+        for one, holds in findings.items():
+            self.expect(one, holds, came)
+
+    def skip(self, id: str, why: str) -> None:
+        """Leave a requirement unjudged, and say why, unless something else judges it."""
+        self.verdicts.setdefault(id, Verdict("skipped", why))
+
+    # What must be there for a case to go on
+
+    def whole(self, exchange: Exchange) -> dict[str, Any]:
+        """Return an answer's JSON object. Ends the case where there is none, or where the server says it lacks this."""
+        self.succeed(exchange)
+        if not isinstance(exchange.json, dict):
+            raise Stop("failed", f"The body is no JSON object: {exchange.came}")
+        return exchange.json
+
+    def streamed(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """Return an answer's events, each a JSON object. Ends the case as `whole` does."""
+        self.succeed(exchange)
+        events = exchange.events
+        if not events or not all(isinstance(event, dict) for event in events):
+            raise Stop("failed", f"These are no events of JSON objects: {exchange.came}")
+        return events
+
+    def succeed(self, exchange: Exchange) -> None:
+        """End the case unless the answer is whole and of success."""
+        self.offered(exchange)
+        if not exchange.is_ok:
+            raise Stop("failed", exchange.came)
+
+    def offered(self, exchange: Exchange) -> None:
+        """End the case where the server says that it lacks what was asked for."""
+        lack = absence(exchange)
+        if lack is not None:
+            raise Stop("not offered", lack)
+
+    def found(self, value: Any, *path: str | int) -> Any:
+        """Return what lies at a path. Ends the case, as failed, where there is nothing."""
+        value = at(value, *path)
+        if value is MISSING:
+            raise Stop("failed", f"There is no {'.'.join(map(str, path))} in the answer.")
+        return value
+
+    def conclude(self, rest: Verdict) -> None:
+        """Give the rest of the requirements this verdict."""
+        for one in self._ids:
+            self.verdicts.setdefault(one, rest)
+
+
+def given(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body without its parameters that are `MISSING`."""
+    return {name: value for name, value in body.items() if value is not MISSING}

@@ -1,0 +1,5 @@
+"""chat: answer."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

@@ -1,0 +1,5 @@
+"""chat: formats."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

@@ -1,0 +1,5 @@
+"""responses: background."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

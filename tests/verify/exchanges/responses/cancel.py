@@ -1,0 +1,5 @@
+"""responses: cancel."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

@@ -1,0 +1,5 @@
+"""responses: chain."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

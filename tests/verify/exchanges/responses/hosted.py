@@ -1,0 +1,5 @@
+"""responses: hosted."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

@@ -1,0 +1,5 @@
+"""responses: input tokens."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

@@ -1,0 +1,5 @@
+"""responses: store."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

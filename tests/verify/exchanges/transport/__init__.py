@@ -1,0 +1,8 @@
+"""Transport: what lies beneath both."""
+
+from tests.verify.exchanges.transport import http, sse
+
+AREAS = (
+    http,
+    sse,
+)

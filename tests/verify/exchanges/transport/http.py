@@ -1,0 +1,5 @@
+"""transport: http."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}

@@ -1,0 +1,5 @@
+"""transport: sse."""
+
+from tests.verify.exchanges import Shown
+
+EXCHANGES: dict[str, Shown] = {}
