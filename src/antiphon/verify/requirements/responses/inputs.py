@@ -1,4 +1,4 @@
-"""responses: input."""
+"""responses: inputs."""
 
 from antiphon.verify.requirement import Table
 

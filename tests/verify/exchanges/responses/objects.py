@@ -1,4 +1,4 @@
-"""responses: object."""
+"""responses: objects."""
 
 from tests.verify.exchanges import Shown
 

@@ -1,4 +1,4 @@
-"""responses: object."""
+"""responses: objects."""
 
 from antiphon.verify.requirement import Table
 

@@ -1,4 +1,4 @@
-"""responses: input."""
+"""responses: inputs."""
 
 from tests.verify.exchanges import Shown
 

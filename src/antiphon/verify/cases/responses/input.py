@@ -1,1 +1,0 @@
-"""responses: input."""
