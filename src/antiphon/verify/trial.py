@@ -6,6 +6,7 @@ answers written down, and the runner against a server.
 """
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from antiphon.verify.absence import absence
@@ -90,7 +91,7 @@ class Trial:
             raise LookupError(f"{id} is none of the ids that this case names.")
         if self.verdicts.get(id, Verdict("passed")).outcome == "passed":
             text = came if isinstance(came, str) else shown(came)
-            self.verdicts[id] = Verdict("passed") if holds else Verdict("failed", text)
+            self.verdicts[id] = Verdict("passed") if holds else Verdict("failed", text, len(self.exchanges))
         return holds
 
     def expect_all(self, findings: Mapping[str, bool], came: object = "") -> None:
@@ -141,7 +142,7 @@ class Trial:
     def conclude(self, rest: Verdict) -> None:
         """Give the rest of the requirements this verdict."""
         for one in self._ids:
-            self.verdicts.setdefault(one, rest)
+            self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges)))
 
 
 def given(body: dict[str, Any]) -> dict[str, Any]:

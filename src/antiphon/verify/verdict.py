@@ -16,6 +16,8 @@ class Verdict:
 
     outcome: Outcome
     came: str = ""
+    seen: int = 0
+    """How many exchanges the case had had: the last of them showed it."""
 
 
 class Stop(Exception):  # noqa: N818 - nothing is wrong with the suite
