@@ -51,7 +51,7 @@ class Exchange:
     fault: str = ""
     """Why the answer is not whole, in words: the connection was cut, the time was up."""
     is_reused: bool = False
-    """Whether the request went over a connection that had served another."""
+    """Whether the request went over a connection, or a WebSocket, that had served another."""
 
     @cached_property
     def json(self) -> Any:

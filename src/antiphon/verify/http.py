@@ -83,9 +83,9 @@ class Visit:
                 await asyncio.sleep(max(0.0, min(seconds, self._left())))
                 return None
             case Together(requests):
-                return list(await asyncio.gather(*map(self._exchange, requests)))
+                return list(await asyncio.gather(*map(self.fetch, requests)))
             case Request():
-                return await self._exchange(step)
+                return await self.fetch(step)
 
     async def close(self) -> None:
         """Close the case's WebSockets."""
@@ -95,10 +95,10 @@ class Visit:
     def _left(self) -> float:
         return self._deadline - asyncio.get_running_loop().time()
 
-    async def _exchange(self, request: Request) -> Exchange:
+    async def fetch(self, request: Request) -> Exchange:
         """Send a request, again where the server is too busy or had closed an idle connection."""
         for again in reversed(range(TRIES)):
-            exchange = await (self._converse(request) if request.method == "WS" else self._fetch(request))
+            exchange = await (self._converse(request) if request.method == "WS" else self._ask(request))
             wait = self._wait(exchange)
             if not again or wait is None or wait > self._left():
                 break
@@ -114,7 +114,7 @@ class Visit:
         is_stale = exchange.is_reused and exchange.fault and not exchange.status and self._left() > 0
         return 0.0 if is_stale else None
 
-    async def _fetch(self, request: Request) -> Exchange:
+    async def _ask(self, request: Request) -> Exchange:
         answer = _Answer()
         self._subject.requests += 1
         try:
@@ -159,7 +159,7 @@ class Visit:
         self._subject.requests += 1
         try:
             async with asyncio.timeout(self._left()):
-                socket = await self._socket(request)
+                socket = await self._socket(request, answer)
                 if request.data:
                     await socket.send_str(request.data.decode("utf-8", "surrogateescape"))
                 await _listen(socket, request.answers, answer)
@@ -171,8 +171,9 @@ class Visit:
             answer.fault = f"the WebSocket broke ({_named(error)})"
         return answer.to(request)
 
-    async def _socket(self, request: Request) -> ClientWebSocketResponse:
+    async def _socket(self, request: Request, answer: "_Answer") -> ClientWebSocketResponse:
         socket = self._sockets.get(request.socket)
+        answer.context["is_reused"] = socket is not None and not socket.closed
         if socket is None or socket.closed:
             url = URL(self._subject.base_url + request.path, encoded=True)
             headers = {name: value for name, value in self._headers(request).items() if name != "content-type"}
