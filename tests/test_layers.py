@@ -40,7 +40,7 @@ TECHNOLOGIES = ("backends", "eventlog", "store", "tools")
 SHARED = {"base", "discover", "migrate", "scripted", "sql"}
 """Files of such a folder that serve several technologies: every SQL store has migrations, the demo follows a script."""
 
-SANS_IO = ("protocol", "stream", "chat", "engine.turn", "translate")
+SANS_IO = ("protocol", "stream", "chat", "engine.turn", "translate", "verify.case", "verify.cases", "verify.trial")
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),
     *("socket", "ssl", "starlette", "subprocess", "threading", "time", "urllib.request", "uuid", "uvloop"),

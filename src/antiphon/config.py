@@ -99,19 +99,19 @@ def clean_key(environment: Mapping[str, str], name: str) -> str:
     return key
 
 
-def check_url(url: str) -> None:
-    """Raise `ConfigError` unless this is a backend's base URL, with nothing secret in it: it is shown and logged."""
+def check_url(url: str, whose: str = "backend") -> None:
+    """Raise `ConfigError` unless this is a server's base URL, with nothing secret in it: it is shown and logged."""
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_url = False
     if not is_url:
-        raise ConfigError(f"The backend '{url}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
+        raise ConfigError(f"The {whose} '{url}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError(
-            "A backend's URL must not hold a key, a password or a query. Name the variable that holds the key with "
-            "`key_env` in antiphon.toml."
+            f"A {whose}'s URL must not hold a key, a password or a query. Name the variable that holds the key with "
+            + ("`key_env` in antiphon.toml." if whose == "backend" else "--key-env.")
         )
 
 

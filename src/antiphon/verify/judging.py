@@ -1,8 +1,8 @@
 """One server judged: the plan of a run in, its report out."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -12,13 +12,19 @@ from antiphon.verify.cases import CASES
 from antiphon.verify.exchange import Request
 from antiphon.verify.http import Subject
 from antiphon.verify.reading import at, is_text
-from antiphon.verify.report import Report
+from antiphon.verify.profile import Profile
+from antiphon.verify.report import Report, Result, Shown
 from antiphon.verify.requirement import Requirement
-from antiphon.verify.run import Run, results
+from antiphon.verify.run import Run, Tried, results
 from antiphon.version import __version__
 
 LOOK = 15.0
 """Seconds for the first look at a server."""
+
+SHORTEST_KEY = 8
+"""Characters of a key that is a secret; a shorter one, such as `none`, is a word."""
+
+MASK = "***"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +38,8 @@ class Plan:
     key: str = ""
     skip: frozenset[str] = frozenset()
     """Ids to leave out."""
-    known: Mapping[str, str] = field(default_factory=dict)
-    """By id, why this server is known to break it."""
-    profile: str = ""
+    profile: Profile | None = None
+    """What this server is known to break."""
     limit: float = 60.0
     """Seconds for a case."""
     at_once: int | None = None
@@ -53,41 +58,36 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
     Raises `ConfigError` where nothing answers at the base URL, and where no model is named and none is listed.
     """
     started_at, began = int(time.time()), time.monotonic()
-    async with Subject(plan.base_url, plan.key) as subject:
-        model = await _model(plan, subject)
-        run = Run(subject, model, plan.limit, plan.at_once, on_done)
-        tried = await run.try_all(plan.cases)
-    skipped = {requirement.id for requirement in plan.requirements} & plan.skip
-    report = Report(
+    tried, model, requests = await try_all(plan, on_done)
+    known = plan.profile.reasons(model) if plan.profile else {}
+    return Report(
         version=__version__,
         base_url=plan.base_url,
         model=model,
-        profile=plan.profile,
+        profile=plan.profile.name if plan.profile else "",
         started_at=started_at,
         seconds=round(time.monotonic() - began, 1),
-        requests=subject.requests,
-        results=tuple(results(plan.requirements, [one.without(skipped) for one in tried], plan.known)),
+        requests=requests,
+        results=tuple(masked(one, plan.key) for one in results(plan.requirements, tried, known)),
     )
-    return masked(report, plan.key)
 
 
-def masked(report: Report, key: str) -> Report:
-    """Return a report in which the key is not to be read, whatever the server repeated."""
-    if not key:
-        return report
-    return msgspec.convert(_replaced(msgspec.to_builtins(report), key), Report)
+async def try_all(plan: Plan, on_done: Callable[[], None] = lambda: None) -> tuple[list[Tried], str, int]:
+    """Try the plan's cases; return them, the model that was asked, and the number of requests. Raises as `judge`."""
+    async with Subject(plan.base_url, plan.key) as subject:
+        model = await _model(plan, subject)
+        tried = await Run(subject, model, plan.limit, plan.at_once, on_done).try_all(plan.cases)
+    return [one.without(plan.skip) for one in tried], model, subject.requests
 
 
-def _replaced(value: object, key: str) -> object:
-    match value:
-        case str():
-            return value.replace(key, "***")
-        case list() | tuple():
-            return [_replaced(one, key) for one in value]
-        case dict():
-            return {name: _replaced(one, key) for name, one in value.items()}
-        case _:
-            return value
+def masked(result: Result, key: str) -> Result:
+    """Return a result in which the key is not to be read, whatever the server repeated."""
+    if len(key) < SHORTEST_KEY:
+        return result
+    exchanges = tuple(
+        Shown(request=one.request.replace(key, MASK), answer=one.answer.replace(key, MASK)) for one in result.exchanges
+    )
+    return msgspec.structs.replace(result, came=result.came.replace(key, MASK), exchanges=exchanges)
 
 
 async def _model(plan: Plan, subject: Subject) -> str:

@@ -1,6 +1,6 @@
 """Profiles: what well-known servers are known to break, so that a report tells news from known."""
 
-from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 
 import msgspec
@@ -17,8 +17,10 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ids: tuple[str, ...]
     """Requirements or whole areas."""
     why: str
-    source: str = ""
+    source: str
     """Who found it: a thread, a documentation page, a measurement."""
+    models: tuple[str, ...] = ()
+    """Models that it holds for, as patterns such as `gpt-oss*`; for all, where none is named."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,17 +31,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Where it usually listens."""
     key_env: str = "OPENAI_API_KEY"
     """The environment's variable that holds its key."""
-    models: tuple[str, ...] = ()
-    """Models for which this is known; for any, where none is named."""
     known: tuple[Known, ...] = ()
 
-    def reasons(self) -> Mapping[str, str]:
-        """Return why each id is known to be broken. Raises `ConfigError` for an id that is none."""
-        return {
-            each: f"{one.why} ({one.source})" if one.source else one.why
-            for one in self.known
-            for each in under(one.ids)
-        }
+    def reasons(self, model: str) -> dict[str, str]:
+        """Return, by id, why it is known to be broken with this model. Raises `ConfigError` for an id that is none."""
+        known = [one for one in self.known if not one.models or any(fnmatch(model, name) for name in one.models)]
+        return {each: f"{one.why} ({one.source})" for one in known for each in under(one.ids)}
 
 
 def profiles() -> list[str]:

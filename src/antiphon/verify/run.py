@@ -1,7 +1,7 @@
 """A run: every case against one server, side by side where it is quick enough, and what became of each requirement."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from antiphon.errors import log
@@ -36,7 +36,7 @@ class Tried:
         """Whether not one answer came whole."""
         return bool(self.exchanges) and all(exchange.fault for exchange in self.exchanges)
 
-    def without(self, ids: set[str]) -> "Tried":
+    def without(self, ids: Set[str]) -> "Tried":
         """Return it without its verdicts on these ids."""
         return replace(self, verdicts={one: verdict for one, verdict in self.verdicts.items() if one not in ids})
 

@@ -1,5 +1,7 @@
 """Exchanges for a reader: long bodies cut."""
 
+from collections.abc import Mapping
+
 from antiphon.verify.exchange import Exchange, Request
 from antiphon.verify.report import Shown
 
@@ -7,24 +9,37 @@ LONGEST = 4000
 """Characters of a body that are shown."""
 
 
-def shown(exchange: Exchange, longest: int | None = LONGEST) -> Shown:
-    """Return an exchange as it is shown; `longest` None shows all of it."""
-    return Shown(request=_request(exchange.request, longest), answer=_answer(exchange, longest))
+def shown(exchange: Exchange) -> Shown:
+    """Return an exchange as a report shows it."""
+    return Shown(request=_request(exchange.request), answer=_answer(exchange))
 
 
-def _request(request: Request, longest: int | None) -> str:
-    head = [f"{request.method} {request.path}", *(f"{name}: {value}" for name, value in request.headers.items())]
-    return _joined(head, request.data, longest)
+def raw(exchange: Exchange) -> bytes:
+    """Return an exchange with every byte of its bodies."""
+    request = exchange.request
+    asked = "\n".join([f"{request.method} {request.path}", *_lines(request.headers)]).encode()
+    told = "\n".join([str(exchange.status), *_lines(exchange.headers)]).encode()
+    fault = f"[{exchange.fault}]\n".encode() if exchange.fault else b""
+    return b"\n\n".join([asked, request.data, told, exchange.body + b"\n" + fault])
 
 
-def _answer(exchange: Exchange, longest: int | None) -> str:
+def _request(request: Request) -> str:
+    head = [f"{request.method} {request.path}", *_lines(request.headers)]
+    return _joined(head, request.data)
+
+
+def _answer(exchange: Exchange) -> str:
     head = [f"{exchange.status}" if exchange.status else "no answer"]
-    head += [f"{name}: {value}" for name, value in exchange.headers.items()]
-    return _joined(head, exchange.body, longest) + (f"\n[{exchange.fault}]" if exchange.fault else "")
+    head += _lines(exchange.headers)
+    return _joined(head, exchange.body) + (f"\n[{exchange.fault}]" if exchange.fault else "")
 
 
-def _joined(head: list[str], body: bytes, longest: int | None) -> str:
+def _lines(headers: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {value}" for name, value in headers.items()]
+
+
+def _joined(head: list[str], body: bytes) -> str:
     text = body.decode("utf-8", "replace")
-    if longest is not None and len(text) > longest:
-        text = f"{text[:longest]}\n[{len(text) - longest} more characters]"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}\n[{len(text) - LONGEST} more characters]"
     return "\n".join(head) + (f"\n\n{text}" if text else "")
