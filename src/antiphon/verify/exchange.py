@@ -52,6 +52,8 @@ class Exchange:
     """Why the answer is not whole, in words: the connection was cut, the time was up."""
     is_reused: bool = False
     """Whether the request went over a connection, or a WebSocket, that had served another."""
+    is_reached: bool = True
+    """Whether there was somebody to connect to."""
 
     @cached_property
     def json(self) -> Any:

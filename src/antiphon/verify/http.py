@@ -122,8 +122,11 @@ class Visit:
                 await self._read(request, answer)
         except TimeoutError:
             answer.fault = "the time was up before the answer was whole"
+        except aiohttp.ClientConnectorError as error:
+            answer.is_reached, answer.fault = False, f"no connection ({_named(error.os_error)})"
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            answer.fault = f"the connection broke after {len(answer.body)} bytes of the body ({_named(error)})"
+            when = f"after {len(answer.body)} bytes of the body" if answer.status else "before any answer"
+            answer.fault = f"the connection broke {when} ({_named(error)})"
         return answer.to(request)
 
     async def _read(self, request: Request, answer: "_Answer") -> None:
@@ -191,10 +194,11 @@ class _Answer:
         self.body = bytearray()
         self.fault = ""
         self.context = {"is_reused": False}
+        self.is_reached = True
 
     def to(self, request: Request) -> Exchange:
         is_reused = self.context["is_reused"]
-        return Exchange(request, self.status, self.headers, bytes(self.body), self.fault, is_reused)
+        return Exchange(request, self.status, self.headers, bytes(self.body), self.fault, is_reused, self.is_reached)
 
 
 async def _listen(socket: ClientWebSocketResponse, answers: int, answer: _Answer) -> None:

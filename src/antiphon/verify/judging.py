@@ -11,8 +11,8 @@ from antiphon.verify.case import Case
 from antiphon.verify.cases import CASES
 from antiphon.verify.exchange import Request
 from antiphon.verify.http import Subject
-from antiphon.verify.reading import at, is_text
 from antiphon.verify.profile import Profile
+from antiphon.verify.reading import at, is_text
 from antiphon.verify.report import Report, Result, Shown
 from antiphon.verify.requirement import Requirement
 from antiphon.verify.run import Run, Tried, results
@@ -92,9 +92,9 @@ def masked(result: Result, key: str) -> Result:
 
 async def _model(plan: Plan, subject: Subject) -> str:
     """Return the model to ask; see by the way that somebody is there."""
-    async with subject.visit(LOOK) as visit:
+    async with subject.visit(min(LOOK, plan.limit)) as visit:
         exchange = await visit.fetch(Request(method="GET", path="/models"))
-    if not exchange.status:
+    if not exchange.is_reached:
         raise ConfigError(f"Nothing answers at {plan.base_url}: {exchange.fault}.")
     if plan.model:
         return plan.model
