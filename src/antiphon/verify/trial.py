@@ -89,7 +89,7 @@ class Trial:
         """Judge a requirement by what came; return whether it holds. Where it ever did not, it stays broken."""
         if id not in self._ids:
             raise LookupError(f"{id} is none of the ids that this case names.")
-        if self.verdicts.get(id, Verdict("passed")).outcome == "passed":
+        if self.verdicts.get(id, Verdict("passed")).outcome != "failed":
             text = came if isinstance(came, str) else shown(came)
             self.verdicts[id] = Verdict("passed") if holds else Verdict("failed", text, len(self.exchanges))
         return holds

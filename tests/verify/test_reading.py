@@ -1,0 +1,54 @@
+"""Looks at JSON that may be anything."""
+
+from typing import Any
+
+import pytest
+
+from antiphon.verify.reading import MISSING, at, is_integer, is_number, is_text, listed, shown
+
+VALUE = {"a": [{"b": 1}], "c": None, "d": [1]}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ((), VALUE),
+        (("a", 0, "b"), 1),
+        (("a", -1, "b"), 1),
+        (("c",), None),
+        (("a", 1), MISSING),
+        (("a", -2), MISSING),
+        (("a", "b"), MISSING),
+        (("c", "x"), MISSING),
+        ((0,), MISSING),
+        (("x", "y", 0), MISSING),
+    ],
+)
+def test_a_path_leads_to_a_value_or_to_nothing(path: tuple[str | int, ...], found: Any) -> None:
+    assert at(VALUE, *path) == found
+
+
+def test_a_list_is_a_list_or_empty() -> None:
+    assert [listed(VALUE, "d"), listed(VALUE, "c"), listed(VALUE, "x"), listed([1])] == [[1], [], [], [1]]
+
+
+def test_nothing_is_false_and_no_value() -> None:
+    assert not MISSING
+    assert MISSING != {}
+    assert (is_text(MISSING), is_integer(MISSING), is_number(MISSING)) == (False, False, False)
+
+
+def test_json_tells_its_types_apart() -> None:
+    assert [is_integer(one) for one in (1, True, 1.0, "1")] == [True, False, False, False]
+    assert [is_number(one) for one in (1, True, 1.5, "1")] == [True, False, True, False]
+    assert [is_text(one) for one in ("x", "", 1, None)] == [True, False, False, False]
+
+
+def test_a_value_is_shown_as_json_and_cut() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    assert (shown({"a": None}), shown("é"), shown(MISSING)) == ('{"a": null}', '"é"', '"nothing"')
+    assert len(shown("x" * 500)) == 120
+    assert shown(deep) == "a value nested too deeply to show"
