@@ -1,6 +1,7 @@
 """A run: every case against one server, side by side where it is quick enough, and what became of each requirement."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
@@ -34,7 +35,7 @@ class Tried:
     @property
     def is_unanswered(self) -> bool:
         """Whether not one answer came whole."""
-        return bool(self.exchanges) and all(exchange.fault for exchange in self.exchanges)
+        return all(exchange.fault for exchange in self.exchanges)
 
     def without(self, ids: Set[str]) -> "Tried":
         """Return it without its verdicts on these ids."""
@@ -54,15 +55,16 @@ class Run:
     limit: float = 60.0
     at_once: int | None = None
     on_done: Callable[[], None] = lambda: None
+    now: Callable[[], float] = time.monotonic
     _unanswered: int = field(default=0, init=False)
 
     async def try_all(self, cases: Sequence[Case]) -> list[Tried]:
         """Try the cases; return them in their order."""
         if not cases:
             return []
-        began = asyncio.get_running_loop().time()
+        began = self.now()
         first = await self._try(cases[0], asyncio.Semaphore())
-        took = asyncio.get_running_loop().time() - began
+        took = self.now() - began
         slots = asyncio.Semaphore(self.at_once or max(1, min(MOST_AT_ONCE, int(MOST_AT_ONCE / max(took, 1)))))
         return [first, *await asyncio.gather(*(self._try(case, slots) for case in cases[1:]))]
 
@@ -76,7 +78,8 @@ class Run:
                 log.error("A fault in the case %s", case.name, exc_info=error)
                 playing.end(Verdict("failed", f"The answer could not be judged ({type(error).__name__})."))
             tried = Tried(case, playing.trial.verdicts, playing.trial.exchanges)
-            self._unanswered = self._unanswered + 1 if tried.is_unanswered else 0
+            if tried.exchanges:
+                self._unanswered = self._unanswered + 1 if tried.is_unanswered else 0
             self.on_done()
             return tried
 

@@ -1,0 +1,40 @@
+"""What a run is about."""
+
+import pytest
+
+from antiphon.errors import ConfigError
+from antiphon.verify.choice import chosen, is_under, under
+from antiphon.verify.requirements import REQUIREMENTS
+
+
+def test_everything_is_judged_unless_told_otherwise() -> None:
+    assert [requirement.id for requirement in chosen()] == list(REQUIREMENTS)
+
+
+def test_an_api_has_the_transport_beneath_it() -> None:
+    apis = {api: {requirement.id.partition(":")[0] for requirement in chosen(api)} for api in ("chat", "responses")}
+
+    assert apis == {"chat": {"chat", "transport"}, "responses": {"responses", "transport"}}
+
+
+def test_areas_and_requirements_can_be_named() -> None:
+    assert [one.id for one in chosen(only=["responses:models:list"])] == ["responses:models:list"]
+    assert {one.area for one in chosen(only=["responses:models", "chat:stream"])} == {"responses:models", "chat:stream"}
+    assert chosen("chat", ["responses:models"]) == []
+
+
+def test_an_area_holds_what_lies_under_it_and_nothing_beside_it() -> None:
+    assert is_under("responses:input-items:paging", "responses:input-items")
+    assert not is_under("responses:input-items:paging", "responses:input")
+    assert under([]) == set()
+
+
+@pytest.mark.parametrize("place", ["respones", "responses:", "responses:models:lst", ""])
+def test_a_place_that_is_none_is_told(place: str) -> None:
+    with pytest.raises(ConfigError, match="antiphon verify list"):
+        chosen(only=[place])
+
+
+def test_an_api_that_is_none_is_told() -> None:
+    with pytest.raises(ConfigError, match="chat, responses, all"):
+        chosen("messages")

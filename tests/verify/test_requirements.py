@@ -1,0 +1,59 @@
+"""The requirements as data: each can be cited, filtered and read by itself."""
+
+import re
+
+import pytest
+
+from antiphon.verify.requirement import LEVELS, Requirement, capability, must
+from antiphon.verify.requirements import REQUIREMENTS
+from antiphon.verify.sources import SECTIONS, SOURCES, explained
+
+FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS.values(), ids=lambda requirement: requirement.id)
+def test_a_requirement_says_in_one_sentence_what_it_asks_and_who_asks_it(requirement: Requirement) -> None:
+    assert FORM.fullmatch(requirement.id)
+    assert requirement.level in LEVELS
+    assert requirement.source.partition(" ")[0] in SOURCES
+    assert requirement.sentence[0] in f"`{requirement.sentence[0].upper()}"
+    assert requirement.sentence.endswith(".")
+    assert len(requirement.sentence) <= 240
+    assert "\n" not in requirement.sentence
+
+
+def test_there_are_enough_to_judge_by() -> None:
+    assert len(REQUIREMENTS) >= 250
+    assert {requirement.kind for requirement in REQUIREMENTS.values()} == {"protocol", "capability"}
+    assert {requirement.level for requirement in REQUIREMENTS.values()} == set(LEVELS)
+
+
+def test_no_two_requirements_say_the_same() -> None:
+    sentences = [requirement.sentence for requirement in REQUIREMENTS.values()]
+
+    assert [sentence for sentence in set(sentences) if sentences.count(sentence) > 1] == []
+
+
+def test_an_area_is_the_id_without_its_name() -> None:
+    assert must("responses:stream:item-done-once", "spec 7", "It is.").area == "responses:stream"
+    assert capability(must("a:b:c", "spec 7", "It is.")).kind == "capability"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("spec 13", "spec 13 (errors)"),
+        ("spec 4, 17 rule 6", "spec 4, 17 rule 6 (stream events)"),
+        ("open-responses 3", "open-responses 3"),
+        ("issue ollama#15954", "issue ollama#15954"),
+        ("sse", "sse"),
+    ],
+)
+def test_a_source_is_explained(source: str, words: str) -> None:
+    assert explained(source) == words
+
+
+def test_every_section_that_is_named_is_known() -> None:
+    numbers = {int(found[1]) for one in REQUIREMENTS.values() if (found := re.match(r"spec (\d+)", one.source))}
+
+    assert numbers <= SECTIONS.keys()
