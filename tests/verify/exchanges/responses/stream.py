@@ -1,5 +1,34 @@
-"""responses: stream."""
+"""Streams: a sound one and a broken one for every rule."""
 
-from tests.verify.exchanges import Shown
+from antiphon.verify.cases.responses.stream import STREAMS as CASES
+from antiphon.verify.cases.responses.stream import deltas_are_padded, padding_can_be_switched_off
+from antiphon.verify.soundness import stream_id
+from tests.testing.events.mutations import MUTATIONS
+from tests.testing.events.streams import STREAMS, event
+from tests.verify.exchanges import Shown, changed, shown, streams
 
-EXCHANGES: dict[str, Shown] = {}
+TEXT = next(case for case in CASES if case.name == "a_text_is_streamed")
+
+PLAIN = STREAMS["answer"]
+PADDED = [each | {"obfuscation": "x"} if "delta" in each else each for each in PLAIN]
+FAILED = STREAMS["failure"]
+
+EXCHANGES: dict[str, Shown] = {
+    **{
+        stream_id(rule): Shown(
+            TEXT, [streams(STREAMS[mutation.stream])], [streams(mutation.apply(STREAMS) or [event("none")])]
+        )
+        for rule, mutation in MUTATIONS.items()
+    },
+    **shown(
+        TEXT,
+        [streams(FAILED)],
+        {
+            "responses:stream:failed-code-known": [
+                streams([*FAILED[:-1], changed(FAILED[-1], "response", "error", "code", to="it_broke")])
+            ]
+        },
+    ),
+    **shown(deltas_are_padded, [streams(PADDED)], {"responses:stream:obfuscation": [streams(PLAIN)]}),
+    **shown(padding_can_be_switched_off, [streams(PLAIN)], {"responses:stream:no-obfuscation": [streams(PADDED)]}),
+}

@@ -1,5 +1,19 @@
-"""responses: stream."""
+"""The stream of events: the rules of `antiphon.testing`, and what they do not say."""
 
-from antiphon.verify.requirement import Table
+from antiphon.verify.requirement import Table, may, should
+from antiphon.verify.soundness import requirements_of_the_rules
 
-TABLE: Table = ()
+TABLE: Table = (
+    *requirements_of_the_rules(),
+    should("responses:stream:failed-code-known", "spec 3", "The error code of a failed response is one of the API's."),
+    should(
+        "responses:stream:no-obfuscation",
+        "spec 4",
+        "With `include_obfuscation: false` no event has the key `obfuscation`.",
+    ),
+    may(
+        "responses:stream:obfuscation",
+        "spec 4",
+        "Deltas of text are padded in `obfuscation` unless that is switched off.",
+    ),
+)
