@@ -1,5 +1,61 @@
-"""responses: objects."""
+"""The response object: its keys and their types."""
 
-from antiphon.verify.requirement import Table
+from antiphon.verify.requirement import Table, may, must, should
 
-TABLE: Table = ()
+TABLE: Table = (
+    must("responses:objects:id", "spec 3", "`id` is a string with something in it."),
+    should("responses:objects:id-prefix", "spec 3", "The response's id begins with `resp_`."),
+    should("responses:objects:item-id-prefix", "spec 3", "A message's id begins with `msg_`."),
+    must("responses:objects:object", "spec 3", "`object` is `response`."),
+    must("responses:objects:created-at", "spec 3", "`created_at` is a time in seconds since 1970."),
+    should("responses:objects:created-at-integer", "spec 3", "`created_at` is an integer."),
+    should(
+        "responses:objects:completed-at",
+        "spec 3",
+        "`completed_at` is an integer where the response completed, else null.",
+    ),
+    must("responses:objects:status", "spec 3", "`status` is one of the API's six."),
+    must("responses:objects:model", "spec 3", "`model` names a model."),
+    must("responses:objects:output", "spec 3", "`output` is a list of items, each an object with a string `type`."),
+    must("responses:objects:item-ids", "open-responses 3", "Every output item has an `id` of its own."),
+    should("responses:objects:item-statuses", "open-responses 3", "Every message and call has a `status`."),
+    must(
+        "responses:objects:item-types",
+        "spec 5",
+        "Every item's type is one of the API's, or an extension's `slug:name`.",
+    ),
+    must("responses:objects:error", "spec 3", "`error` is there, and null unless the response failed."),
+    must(
+        "responses:objects:incomplete-details",
+        "spec 3",
+        "`incomplete_details` is there, and null unless it was cut short.",
+    ),
+    must("responses:objects:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is a boolean."),
+    must("responses:objects:tool-choice", "spec 3", "`tool_choice` is a word or an object with a type."),
+    must("responses:objects:tools", "spec 3", "`tools` is a list, empty where no tools were given."),
+    must("responses:objects:usage", "spec 3", "`usage` of an ended response is an object."),
+    should("responses:objects:instructions", "spec 3", "`instructions` is there, null where none were given."),
+    should("responses:objects:metadata", "spec 3", "`metadata` is an object, empty where none was given."),
+    should("responses:objects:temperature", "open-responses", "`temperature` is a number."),
+    should("responses:objects:top-p", "open-responses", "`top_p` is a number."),
+    should("responses:objects:presence-penalty", "open-responses", "`presence_penalty` is a number."),
+    should("responses:objects:frequency-penalty", "open-responses", "`frequency_penalty` is a number."),
+    should("responses:objects:top-logprobs", "open-responses", "`top_logprobs` is an integer."),
+    should("responses:objects:background", "spec 3", "`background` is a boolean."),
+    should("responses:objects:store", "spec 3", "`store` is a boolean."),
+    should("responses:objects:max-output-tokens", "spec 3", "`max_output_tokens` is there, an integer or null."),
+    should("responses:objects:max-tool-calls", "spec 3", "`max_tool_calls` is there, an integer or null."),
+    should(
+        "responses:objects:previous-response-id",
+        "spec 3",
+        "`previous_response_id` is there, null at a chain's beginning.",
+    ),
+    should("responses:objects:prompt-cache-key", "spec 3", "`prompt_cache_key` is there, a string or null."),
+    should("responses:objects:safety-identifier", "spec 3", "`safety_identifier` is there, a string or null."),
+    should("responses:objects:reasoning", "spec 3", "`reasoning` is there, an object or null."),
+    should("responses:objects:service-tier", "spec 3", "`service_tier` is one of the API's tiers."),
+    should("responses:objects:text", "spec 3", "`text` is an object whose `format` has a type."),
+    should("responses:objects:truncation", "spec 3", "`truncation` is `auto` or `disabled`."),
+    should("responses:objects:user", "spec 3", "`user` is there, a string or null."),
+    may("responses:objects:no-foreign-keys", "open-responses 6", "The object has no keys that the API does not have."),
+)
