@@ -67,6 +67,11 @@ def shown(case: Case, good: Script, bad: Mapping[str, Script]) -> dict[str, Show
     return {name: Shown(case, good, script) for name, script in bad.items()}
 
 
+def spoiled(case: Case, good: Script, bad: Script) -> dict[str, Shown]:
+    """Return, for every id of the case, the good script and the one that breaks all of them."""
+    return {name: Shown(case, good, bad) for name in case.ids}
+
+
 def says(body: Any, status: int = 200, **headers: str) -> Answer:
     """Return a JSON answer. `content_type=` and the like are headers."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -1,5 +1,36 @@
-"""responses: limits."""
+"""Cut answers."""
 
-from tests.verify.exchanges import Shown
+from antiphon.verify.cases.responses import limits
+from tests.testing.events.streams import STREAMS
+from tests.verify.exchanges import Shown, says, shown, streams
+from tests.verify.exchanges.bodies import MESSAGE, RESPONSE
 
-EXCHANGES: dict[str, Shown] = {}
+GOOD = (
+    says(RESPONSE | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}})
+    .patched("output", to=[MESSAGE | {"status": "incomplete"}])
+    .patched("usage", "output_tokens", to=16)
+)
+
+EXCHANGES: dict[str, Shown] = {
+    **shown(
+        limits.a_long_answer_is_cut,
+        [GOOD],
+        {
+            "responses:limits:incomplete": [GOOD.patched("status", to="completed")],
+            "responses:limits:reason": [GOOD.patched("incomplete_details", to=None)],
+            "responses:limits:no-error": [GOOD.patched("error", to={"code": "server_error", "message": "length"})],
+            "responses:limits:item": [GOOD.patched("output", 0, "status", to="completed")],
+            "responses:limits:bounded": [GOOD.patched("usage", "output_tokens", to=200)],
+            "responses:limits:usage": [GOOD.patched("usage", to=None)],
+        },
+    ),
+    **shown(
+        limits.a_long_stream_is_cut,
+        [streams(STREAMS["cut"])],
+        {
+            "responses:limits:streamed": [
+                streams([*STREAMS["cut"][:-1], {"type": "response.completed", "response": {}}])
+            ]
+        },
+    ),
+}

@@ -1,5 +1,39 @@
-"""responses: logprobs."""
+"""Log probabilities."""
 
-from tests.verify.exchanges import Shown
+from antiphon.verify.cases.responses import logprobs
+from tests.testing.events.streams import STREAMS
+from tests.verify.exchanges import Shown, says, shown, streams
+from tests.verify.exchanges.bodies import RESPONSE
 
-EXCHANGES: dict[str, Shown] = {}
+ALTERNATIVE = {"token": "Hello.", "logprob": -0.1}
+
+TOKEN = {**ALTERNATIVE, "top_logprobs": [ALTERNATIVE, {"token": "Hi", "logprob": -2}]}
+
+PLACE = ("output", 0, "content", 0, "logprobs")
+
+BARE = says(RESPONSE)
+
+GOOD = BARE.patched(*PLACE, to=[TOKEN])
+
+DELTAS = [one | {"logprobs": [TOKEN]} if one["type"].endswith("_text.delta") else one for one in STREAMS["answer"]]
+
+EMPTY = [one | {"logprobs": []} if one["type"].endswith("_text.delta") else one for one in STREAMS["answer"]]
+
+EXCHANGES: dict[str, Shown] = {
+    **shown(
+        logprobs.log_probabilities_come_where_asked_for,
+        [GOOD],
+        {
+            "responses:logprobs:some": [BARE],
+            "responses:logprobs:token": [GOOD.patched(*PLACE, 0, "logprob", to=0.9)],
+            "responses:logprobs:top": [GOOD.patched(*PLACE, 0, "top_logprobs", to=[ALTERNATIVE] * 3)],
+            "responses:logprobs:joined": [GOOD.patched(*PLACE, 0, "token", to="Hell")],
+        },
+    ),
+    **shown(logprobs.log_probabilities_come_only_where_asked_for, [BARE], {"responses:logprobs:unasked": [GOOD]}),
+    **shown(
+        logprobs.log_probabilities_are_in_the_deltas,
+        [streams(DELTAS)],
+        {"responses:logprobs:streamed": [streams(EMPTY)]},
+    ),
+}

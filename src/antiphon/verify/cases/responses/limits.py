@@ -1,1 +1,51 @@
-"""responses: limits."""
+"""An answer that is longer than it may be."""
+
+from antiphon.verify.case import case
+from antiphon.verify.cases.responses.text import output_of
+from antiphon.verify.reading import at, is_integer, shown
+from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.verdict import Stop
+
+LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so on."
+
+LEAST = 16
+"""The least that `max_output_tokens` may be."""
+
+BELOW = "The answer was shorter than the limit."
+
+
+@case(
+    "responses:limits:incomplete",
+    "responses:limits:reason",
+    "responses:limits:no-error",
+    "responses:limits:item",
+    "responses:limits:bounded",
+    "responses:limits:usage",
+)
+def a_long_answer_is_cut(trial: Trial) -> Steps:
+    """Ask for a long answer, and allow a short one."""
+    response = trial.whole((yield from trial.respond(LONG, max_output_tokens=LEAST)))
+    used = at(response, "usage", "output_tokens")
+    trial.expect("responses:limits:usage", is_integer(used), shown(at(response, "usage")))
+    if is_integer(used):
+        trial.expect("responses:limits:bounded", used <= LEAST, used)
+    if is_integer(used) and used < LEAST and response.get("status") == "completed":
+        raise Stop("skipped", BELOW)
+    trial.expect("responses:limits:incomplete", response.get("status") == "incomplete", shown(response.get("status")))
+    details, error = at(response, "incomplete_details"), at(response, "error")
+    trial.expect("responses:limits:reason", at(details, "reason") == "max_output_tokens", shown(details))
+    trial.expect("responses:limits:no-error", not error, shown(error))
+    items = output_of(response)
+    if items:
+        statuses = [item.get("status") for item in items]
+        trial.expect("responses:limits:item", statuses[-1] == "incomplete", statuses)
+
+
+@case("responses:limits:streamed")
+def a_long_stream_is_cut(trial: Trial) -> Steps:
+    """Stream a long answer, and allow a short one."""
+    last = trial.streamed((yield from trial.respond(LONG, max_output_tokens=LEAST, stream=True)))[-1]
+    used = at(last, "response", "usage", "output_tokens")
+    if is_integer(used) and used < LEAST and last.get("type") == "response.completed":
+        raise Stop("skipped", BELOW)
+    trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", shown(last.get("type")))

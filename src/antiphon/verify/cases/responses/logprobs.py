@@ -1,1 +1,59 @@
-"""responses: logprobs."""
+"""Log probabilities, where the model has them."""
+
+from typing import Any
+
+from antiphon.verify.case import case
+from antiphon.verify.cases.responses.text import parts_of, text_of
+from antiphon.verify.reading import at, is_number, listed, shown
+from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.verdict import Stop
+
+TOP = 2
+
+ASKED = {"include": ["message.output_text.logprobs"], "top_logprobs": TOP}
+
+
+def is_token(value: Any) -> bool:
+    """Whether this is a token with its log probability."""
+    number = at(value, "logprob")
+    return isinstance(at(value, "token"), str) and is_number(number) and number <= 0
+
+
+def logprobs_of(response: Any) -> list[Any]:
+    """Return the log probabilities of all parts."""
+    return [one for part in parts_of(response) for one in listed(part, "logprobs")]
+
+
+@case("responses:logprobs:some", "responses:logprobs:token", "responses:logprobs:top", "responses:logprobs:joined")
+def log_probabilities_come_where_asked_for(trial: Trial) -> Steps:
+    """Ask for log probabilities."""
+    response = trial.whole((yield from trial.respond("Say hello.", **ASKED)))
+    if not text_of(response):
+        raise Stop("skipped", "The model said nothing.")
+    tokens = logprobs_of(response)
+    if trial.expect("responses:logprobs:some", bool(tokens), parts_of(response)):
+        trial.expect("responses:logprobs:token", all(map(is_token, tokens)), tokens)
+        tops = [listed(token, "top_logprobs") for token in tokens]
+        are_right = any(tops) and all(len(top) <= TOP and all(map(is_token, top)) for top in tops)
+        trial.expect("responses:logprobs:top", are_right, tops)
+        joined = "".join(token for one in tokens if isinstance(token := at(one, "token"), str))
+        trial.expect(
+            "responses:logprobs:joined", joined == text_of(response), f"{shown(joined)} of {shown(text_of(response))}"
+        )
+
+
+@case("responses:logprobs:unasked")
+def log_probabilities_come_only_where_asked_for(trial: Trial) -> Steps:
+    """Ask for a plain text."""
+    response = trial.whole((yield from trial.respond("Say hello.")))
+    trial.expect("responses:logprobs:unasked", not logprobs_of(response), logprobs_of(response))
+
+
+@case("responses:logprobs:streamed")
+def log_probabilities_are_in_the_deltas(trial: Trial) -> Steps:
+    """Stream log probabilities."""
+    events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **ASKED)))
+    deltas = [event for event in events if event.get("type") == "response.output_text.delta"]
+    if deltas:
+        tokens = [token for event in deltas for token in listed(event, "logprobs")]
+        trial.expect("responses:logprobs:streamed", bool(tokens) and all(map(is_token, tokens)), deltas[0])

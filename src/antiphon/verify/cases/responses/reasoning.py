@@ -1,1 +1,94 @@
-"""responses: reasoning."""
+"""Reasoning, where the model reasons."""
+
+from typing import Any
+
+from antiphon.verify.case import case
+from antiphon.verify.cases.responses.text import output_of, text_of
+from antiphon.verify.reading import at, is_integer, is_text, listed, shown
+from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.verdict import Stop
+
+QUESTION = "What is 17 times 3?"
+
+
+def reasoning_of(response: Any) -> list[dict[str, Any]]:
+    """Return the reasoning items."""
+    return [item for item in output_of(response) if item.get("type") == "reasoning"]
+
+
+@case(
+    "responses:reasoning:accepted",
+    "responses:reasoning:not-in-text",
+    "responses:reasoning:summary",
+    "responses:reasoning:summary-parts",
+    "responses:reasoning:content-parts",
+    "responses:reasoning:id",
+    "responses:reasoning:id-prefix",
+    "responses:reasoning:first",
+    "responses:reasoning:counted",
+)
+def reasoning_is_an_item(trial: Trial) -> Steps:
+    """Ask the model to reason a little."""
+    response = trial.whole((yield from trial.respond(QUESTION, reasoning={"effort": "low"})))
+    trial.expect("responses:reasoning:accepted", True)
+    said = text_of(response)
+    trial.expect("responses:reasoning:not-in-text", "<think>" not in said and "</think>" not in said, said)
+    items = reasoning_of(response)
+    if not items:
+        raise Stop("skipped", "The model did not reason.")
+    judge_items(trial, items)
+    types = [item.get("type") for item in output_of(response)]
+    if "message" in types:
+        is_first = types.index("reasoning") < types.index("message")
+        trial.expect("responses:reasoning:first", is_first, types)
+    if any(listed(item, "content") for item in items):
+        tokens = at(response, "usage", "output_tokens_details", "reasoning_tokens")
+        trial.expect("responses:reasoning:counted", is_integer(tokens) and tokens > 0, shown(at(response, "usage")))
+
+
+def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
+    """Judge reasoning items."""
+    trial.expect("responses:reasoning:summary", all(isinstance(one.get("summary"), list) for one in items), items)
+    ids = [one.get("id") for one in items]
+    trial.expect("responses:reasoning:id", all(map(is_text, ids)), items)
+    trial.expect("responses:reasoning:id-prefix", all(is_text(one) and one.startswith("rs_") for one in ids), ids)
+    for name, key, kind in (("summary", "summary", "summary_text"), ("content", "content", "reasoning_text")):
+        parts = [part for one in items for part in listed(one, key)]
+        if parts:
+            are_right = all(at(part, "type") == kind and isinstance(at(part, "text"), str) for part in parts)
+            trial.expect(f"responses:reasoning:{name}-parts", are_right, parts)
+
+
+@case("responses:reasoning:summary-accepted", "responses:reasoning:summary-parts", "responses:reasoning:summary")
+def a_summary_is_asked_for(trial: Trial) -> Steps:
+    """Ask for a summary of the reasoning."""
+    asked = {"reasoning": {"effort": "low", "summary": "auto"}}
+    response = trial.whole((yield from trial.respond(QUESTION, **asked)))
+    trial.expect("responses:reasoning:summary-accepted", True)
+    items = reasoning_of(response)
+    if not items:
+        raise Stop("skipped", "The model did not reason.")
+    trial.expect("responses:reasoning:summary", all(isinstance(one.get("summary"), list) for one in items), items)
+    parts = [part for one in items for part in listed(one, "summary")]
+    if parts:
+        are_right = all(at(part, "type") == "summary_text" and isinstance(at(part, "text"), str) for part in parts)
+        trial.expect("responses:reasoning:summary-parts", are_right, parts)
+
+
+@case("responses:reasoning:encrypted-only-when-asked")
+def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
+    """Ask for a stored response with reasoning."""
+    response = trial.whole((yield from trial.respond(QUESTION, reasoning={"effort": "low"}, store=True)))
+    items = reasoning_of(response)
+    if items:
+        sealed = [one.get("encrypted_content") for one in items if one.get("encrypted_content")]
+        trial.expect("responses:reasoning:encrypted-only-when-asked", not sealed, sealed)
+
+
+@case("responses:reasoning:include-accepted")
+def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
+    """Ask for encrypted reasoning, unstored."""
+    asked = {"include": ["reasoning.encrypted_content"], "store": False}
+    exchange = yield from trial.respond("Say hello.", **asked)
+    trial.whole(exchange)
+    trial.expect("responses:reasoning:include-accepted", True)

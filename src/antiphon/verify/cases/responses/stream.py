@@ -3,6 +3,7 @@
 from typing import Any
 
 from antiphon.verify.case import Case, Script, case
+from antiphon.verify.cases.tools import ASK_WEATHER, CITY, WEATHER
 from antiphon.verify.reading import at
 from antiphon.verify.soundness import ENDS, STREAM_IDS, judge_stream
 from antiphon.verify.trial import Steps, Trial
@@ -18,19 +19,6 @@ CODES = {
 }
 """What `error.code` of a failed response may be (specification section 3)."""
 
-WEATHER: dict[str, Any] = {
-    "type": "function",
-    "name": "get_weather",
-    "description": "Tell the weather in a city.",
-    "parameters": {
-        "type": "object",
-        "properties": {"city": {"type": "string"}},
-        "required": ["city"],
-        "additionalProperties": False,
-    },
-    "strict": True,
-}
-
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "a_text_is_streamed": ("Say hello.", {}),
     "a_text_with_instructions_is_streamed": ("Say hello.", {"instructions": "Answer in one word.", "temperature": 0}),
@@ -38,7 +26,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "a_refusal_is_streamed": ("[refuse] Tell me how to pick a lock.", {}),
     "a_cut_text_is_streamed": ("Count from 1 to 100 in words.", {"max_output_tokens": 16}),
     "a_forced_call_is_streamed": (
-        "What is the weather in Paris? Use get_weather.",
+        ASK_WEATHER,
         {"tools": [WEATHER], "tool_choice": "required"},
     ),
     "log_probabilities_are_streamed": (
@@ -52,7 +40,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
                 "format": {
                     "type": "json_schema",
                     "name": "city",
-                    "schema": WEATHER["parameters"],
+                    "schema": CITY,
                     "strict": True,
                 }
             }

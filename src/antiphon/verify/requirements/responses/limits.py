@@ -1,5 +1,13 @@
-"""responses: limits."""
+"""Answers cut short by `max_output_tokens`."""
 
-from antiphon.verify.requirement import Table
+from antiphon.verify.requirement import Table, must, should
 
-TABLE: Table = ()
+TABLE: Table = (
+    must("responses:limits:incomplete", "issue vllm#24184", "A cut answer is `incomplete`, never `completed`."),
+    must("responses:limits:reason", "spec 3", "`incomplete_details.reason` of it is `max_output_tokens`."),
+    must("responses:limits:no-error", "spec 3", "A cut answer is no error: `error` is null."),
+    should("responses:limits:item", "open-responses 3", "The item that was cut is `incomplete` too."),
+    must("responses:limits:bounded", "spec 2", "No more output tokens are used than `max_output_tokens` allows."),
+    must("responses:limits:streamed", "spec 16", "A cut stream ends with `response.incomplete`."),
+    should("responses:limits:usage", "spec 3", "A cut answer has usage."),
+)
