@@ -24,16 +24,20 @@ NAMED = re.compile(r"\b(response|conversation|item|model)s?\b.*(not found|does n
 
 def absence(exchange: Exchange) -> str | None:
     """Return how the server says that it lacks what was asked for, None where it does not say so."""
-    if exchange.status in ABSENT:
-        return f"status {exchange.status}"
-    if exchange.status == 404:
-        return None if _names_a_thing(exchange) else "status 404"
+    if (lack := path_absence(exchange)) is not None or exchange.status == 404:
+        return lack
     if not 400 <= exchange.status < 600:
         return None
     code, message = at(exchange.json, "error", "code"), message_of(exchange)
     if (isinstance(code, str) and code in CODES) or WORDS.search(message):
         return f"status {exchange.status}: {message[:160]}"
     return None
+
+
+def path_absence(exchange: Exchange) -> str | None:
+    """Return how the server says that it does not serve the path or the method, None where it does not say so."""
+    is_absent = exchange.status in ABSENT or (exchange.status == 404 and not _names_a_thing(exchange))
+    return f"status {exchange.status}" if is_absent else None
 
 
 def message_of(exchange: Exchange) -> str:

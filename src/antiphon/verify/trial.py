@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from antiphon.verify.absence import absence
+from antiphon.verify.absence import absence, path_absence
 from antiphon.verify.exchange import Exchange, Pause, Request, Step, Together
 from antiphon.verify.reading import MISSING, at, shown
 from antiphon.verify.verdict import Stop, Verdict
@@ -131,6 +131,14 @@ class Trial:
         lack = absence(exchange)
         if lack is not None:
             raise Stop("not offered", lack)
+
+    def served(self, exchange: Exchange) -> None:
+        """End the case where the server does not serve the path, or did not answer: no refusal of a request is that."""
+        lack = path_absence(exchange)
+        if lack is not None:
+            raise Stop("not offered", lack)
+        if exchange.fault:
+            raise Stop("failed", exchange.came)
 
     def found(self, value: Any, *path: str | int) -> Any:
         """Return what lies at a path. Ends the case, as failed, where there is nothing."""

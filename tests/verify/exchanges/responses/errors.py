@@ -1,5 +1,53 @@
-"""responses: errors."""
+"""Bad requests refused, and not."""
 
-from tests.verify.exchanges import Shown
+from antiphon.verify.cases.responses import errors
+from antiphon.verify.refusal import Refusal
+from antiphon.verify.requirements.responses.errors import REFUSALS
+from tests.testing.events.streams import STREAMS
+from tests.verify.exchanges import Answer, Shown, error, says, shown, streams
+from tests.verify.exchanges.bodies import RESPONSE
 
-EXCHANGES: dict[str, Shown] = {}
+TAKEN = says(RESPONSE)
+
+FIRST = errors.CASES[0]
+
+
+def refused(refusal: Refusal) -> Answer:
+    """The refusal as OpenAI gives it."""
+    return error("It is wrong.", refusal.statuses[0], refusal.code, refusal.param)
+
+
+def by_name(name: str, refusal: Refusal) -> dict[str, Shown]:
+    case = next(one for one in errors.CASES if one.name == f"refused_{name.replace('-', '_')}")
+    own = errors.ids_of("responses:errors", name, refusal)
+    bad = {own[0]: [TAKEN], **{one: [error("It is wrong.", 400, "wrong", "something")] for one in own[1:]}}
+    return shown(case, [refused(refusal)], bad)
+
+
+GOOD = refused(REFUSALS["empty-body"])
+
+EXCHANGES: dict[str, Shown] = {
+    **{one: each for name, refusal in REFUSALS.items() for one, each in by_name(name, refusal).items()},
+    **shown(
+        FIRST,
+        [GOOD],
+        {
+            "responses:errors:never-ours": [error("Internal Server Error", 500)],
+            "responses:errors:four-keys": [GOOD.without("error", "param")],
+            "responses:errors:type": [GOOD.patched("error", "type", to="BadRequestError")],
+            "responses:errors:json": [Answer(400, GOOD.body, {"content-type": "text/plain"})],
+            "responses:errors:no-traceback": [error('Traceback (most recent call last):\n  File "/srv/x.py", line 1')],
+        },
+    ),
+    **shown(
+        errors.a_bad_request_gets_no_stream,
+        [GOOD],
+        {"responses:errors:plain-before-a-stream": [streams(STREAMS["failure"])]},
+    ),
+    **shown(
+        errors.a_slip_is_told,
+        [error("Unknown parameter: 'temprature'. Did you mean 'temperature'?")],
+        {"responses:errors:did-you-mean": [error("Unknown parameter: 'temprature'.")]},
+    ),
+    **shown(errors.the_server_survives, [GOOD, TAKEN], {"responses:errors:alive": [GOOD, Answer(0, fault="cut")]}),
+}
