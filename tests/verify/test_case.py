@@ -98,6 +98,7 @@ def test_what_must_be_there_ends_the_case_where_it_is_not() -> None:
 
 def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
     playing = Playing(judging(lambda trial: None), "m")
+    playing.begin()
     playing.end(Verdict("failed", "why"))
 
     assert playing.step is None
@@ -105,10 +106,11 @@ def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
 
 
 def test_requests_name_the_model_and_bound_the_answer() -> None:
-    step = Playing(case("a")(lambda trial: trial.respond("Hi", store=False)), "m").step
+    playing = Playing(case("a")(lambda trial: trial.respond("Hi", store=False)), "m")
+    playing.begin()
 
-    assert isinstance(step, Request)
-    assert step.body == {"model": "m", "input": "Hi", "max_output_tokens": MAX_TOKENS, "store": False}
+    assert isinstance(playing.step, Request)
+    assert playing.step.body == {"model": "m", "input": "Hi", "max_output_tokens": MAX_TOKENS, "store": False}
 
 
 def test_cases_are_found_alone_and_in_tuples() -> None:

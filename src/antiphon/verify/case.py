@@ -45,6 +45,9 @@ class Playing:
         self.trial = Trial(case.ids, model)
         self._steps = case.script(self.trial)
         self.step: Step | None = None
+
+    def begin(self) -> None:
+        """Go to the first step."""
         self.answer(None)
 
     def answer(self, came: Exchange | list[Exchange] | None) -> None:

@@ -86,6 +86,8 @@ class Run:
     async def _play(self, playing: Playing) -> None:
         if self._unanswered >= PATIENCE:
             playing.end(GONE)
+            return
+        playing.begin()
         async with self.subject.visit(self.limit) as visit:
             while playing.step is not None:
                 playing.answer(await visit.perform(playing.step))

@@ -119,6 +119,7 @@ def play(case: Case, script: Script) -> dict[str, Verdict]:
         reply = next(replies, error("The script ends here.", 500))
         return (reply if isinstance(reply, Answer) else reply(request)).to(request)
 
+    playing.begin()
     while (step := playing.step) is not None:
         if isinstance(step, Pause):
             playing.answer(None)

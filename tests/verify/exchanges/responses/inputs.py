@@ -1,5 +1,14 @@
-"""responses: inputs."""
+"""Forms of input, taken and not."""
 
-from tests.verify.exchanges import Shown
+from antiphon.verify.cases.responses import inputs
+from tests.verify.exchanges import Shown, error, says, spoiled
+from tests.verify.exchanges.bodies import RESPONSE
 
-EXCHANGES: dict[str, Shown] = {}
+TAKEN = says(RESPONSE)
+
+REFUSED = error("240 validation errors for union", 422)
+
+EXCHANGES: dict[str, Shown] = {
+    **{name: one for case in inputs.CASES for name, one in spoiled(case, [TAKEN], [REFUSED]).items()},
+    **spoiled(inputs.an_item_is_referred_to, [TAKEN, TAKEN], [TAKEN, REFUSED]),
+}

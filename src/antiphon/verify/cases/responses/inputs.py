@@ -1,1 +1,113 @@
-"""responses: inputs."""
+"""What may stand in a request, each form sent once: it is taken, or it is not."""
+
+from typing import Any
+
+from antiphon.verify.case import Case, Script, case
+from antiphon.verify.cases.pictures import png
+from antiphon.verify.cases.responses.text import messages_of
+from antiphon.verify.cases.tools import CITY, WEATHER
+from antiphon.verify.reading import at, is_text
+from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.verdict import Stop
+
+HELLO = {"role": "user", "content": "Say hello."}
+
+ANSWER = {"role": "assistant", "content": "Hello."}
+
+CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'}
+
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "Sunny."}
+
+REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_00000000000000000000000000000001", "summary": []}
+
+NULLS = (
+    *("include", "instructions", "metadata", "previous_response_id", "user", "temperature", "top_p", "reasoning"),
+    *("max_tool_calls", "prompt_cache_key", "safety_identifier", "service_tier", "truncation", "background", "store"),
+)
+
+TEA = "\u8336 \u0686\u0627\u06cc \U0001f375 \u202e\u202c \u00e9 e\u0301"
+
+PDF = (
+    "JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAw"
+    "Pj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+PgolJUVPRg=="
+)
+
+
+def part(text: str, kind: str = "input_text") -> dict[str, Any]:
+    """Return a part of content."""
+    return {"type": kind, "text": text}
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "string": {"input": "Say hello."},
+    "messages": {"input": [HELLO]},
+    "typed-messages": {"input": [{"type": "message", **HELLO}]},
+    "parts": {"input": [{"role": "user", "content": [part("Say "), part("hello.")]}]},
+    "several-turns": {"input": [HELLO, ANSWER, HELLO]},
+    "assistant-parts": {"input": [HELLO, {"role": "assistant", "content": [part("Hello.", "output_text")]}, HELLO]},
+    "system": {"input": [{"role": "system", "content": "Answer in one word."}, HELLO]},
+    "developer": {"input": [{"role": "developer", "content": "Answer in one word."}, HELLO]},
+    "system-in-the-middle": {"input": [HELLO, ANSWER, {"role": "system", "content": "Answer in one word."}, HELLO]},
+    "phase": {"input": [HELLO, {"type": "message", **ANSWER, "phase": "final_answer"}, HELLO]},
+    "nulls": {"input": "Say hello.", **dict.fromkeys(NULLS)},
+    "empty-lists": {"input": "Say hello.", "tools": [], "include": []},
+    "call-and-output": {"input": [HELLO, CALL, OUTPUT], "tools": [WEATHER]},
+    "output-parts": {"input": [HELLO, CALL, OUTPUT | {"output": [part("Sunny.")]}], "tools": [WEATHER]},
+    "empty-output": {"input": [HELLO, CALL, OUTPUT | {"output": ""}], "tools": [WEATHER]},
+    "null-fields": {"input": [HELLO, CALL | {"id": None, "status": None}, OUTPUT | {"id": None}], "tools": [WEATHER]},
+    "empty-reasoning": {"input": [HELLO, REASONING, ANSWER, HELLO]},
+    "image": {
+        "input": [{"role": "user", "content": [part("Look."), {"type": "input_image", "image_url": png("red")}]}]
+    },
+    "file": {
+        "input": [
+            {
+                "role": "user",
+                "content": [
+                    part("Read."),
+                    {"type": "input_file", "filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF}"},
+                ],
+            }
+        ]
+    },
+    "null-character": {"input": "Say \u0000 hello."},
+    "any-script": {"input": f"Say hello to {TEA}."},
+    "odd-keys": {"input": "Say hello.", "metadata": {"__proto__": "1", "$ref": "2", "lc": "3", "__class__": "4"}},
+    "schema-key": {
+        "input": "Say hello.",
+        "tools": [WEATHER | {"parameters": {"$schema": "http://json-schema.org/draft-07/schema#", **CITY}}],
+        "tool_choice": "none",
+    },
+    "client-ids": {"input": [{"type": "message", "id": "msg_0b8f8a4e-1c2d-4e5f-8a9b-0c1d2e3f4a5b", **HELLO}]},
+}
+"""By the requirement's name: parameters that a server takes."""
+
+
+def taking(name: str, parameters: dict[str, Any]) -> Script:
+    """Return the script that sends a form of input."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.post("/responses", trial.response_body(**parameters))
+        trial.offered(exchange)
+        trial.expect(f"responses:inputs:{name}", exchange.is_ok and isinstance(exchange.json, dict), exchange.came)
+
+    script.__doc__ = f"Send: {name.replace('-', ' ')}."
+    return script
+
+
+CASES = tuple(
+    Case(f"input_of_{name.replace('-', '_')}", (f"responses:inputs:{name}",), taking(name, parameters))
+    for name, parameters in FORMS.items()
+)
+
+
+@case("responses:inputs:item-reference")
+def an_item_is_referred_to(trial: Trial) -> Steps:
+    """Store a response, and refer to its message in another request."""
+    first = trial.whole((yield from trial.respond("Say hello.", store=True)))
+    ids = [at(message, "id") for message in messages_of(first)]
+    if not ids or not is_text(ids[0]):
+        raise Stop("skipped", "There was no message to refer to.")
+    exchange = yield from trial.respond([HELLO, {"type": "item_reference", "id": ids[0]}, HELLO])
+    trial.offered(exchange)
+    trial.expect("responses:inputs:item-reference", exchange.is_ok, exchange.came)
