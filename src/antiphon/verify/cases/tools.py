@@ -37,3 +37,23 @@ def for_chat(tool: dict[str, Any]) -> dict[str, Any]:
 CHAT_TOOLS = [for_chat(tool) for tool in TOOLS]
 
 ASK_WEATHER = "What is the weather in Paris? Use get_weather."
+
+NESTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "place": CITY,
+        "weather": {"type": "string", "enum": ["sun", "rain"]},
+        "stops": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "hour": {"type": "integer"}},
+                "required": ["name", "hour"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["place", "weather", "stops"],
+    "additionalProperties": False,
+}
+"""A strict schema with an object, an enum and a list in it."""
