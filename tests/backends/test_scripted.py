@@ -137,9 +137,11 @@ async def test_a_plain_request_gets_chunks_as_a_completion():
                 "message": {
                     "role": "assistant",
                     "content": None,
+                    "refusal": None,
                     "reasoning_content": "Hm.",
                     "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
                 },
+                "logprobs": None,
                 "finish_reason": "tool_calls",
             }
         ],
@@ -157,8 +159,8 @@ CALL = st.builds(
     *(TEXT, TEXT, TEXT),
 )
 MESSAGE = st.fixed_dictionaries(
-    {"role": st.just("assistant"), "content": st.none() | TEXT},
-    optional={"reasoning_content": TEXT, "refusal": TEXT, "tool_calls": st.lists(CALL, min_size=1)},
+    {"role": st.just("assistant"), "content": st.none() | TEXT, "refusal": st.none() | TEXT},
+    optional={"reasoning_content": TEXT, "tool_calls": st.lists(CALL, min_size=1)},
 )
 LOGPROB = st.builds(lambda token: {"token": token, "logprob": -0.5, "bytes": [1], "top_logprobs": []}, TEXT)
 
@@ -166,8 +168,12 @@ LOGPROB = st.builds(lambda token: {"token": token, "logprob": -0.5, "bytes": [1]
 @given(st.lists(MESSAGE, min_size=1, max_size=3), st.lists(LOGPROB, min_size=1))
 async def test_a_completion_that_goes_through_chunks_is_the_same(messages, logprobs):
     choices = [
-        {"index": index, "message": message, "finish_reason": "stop"}
-        | ({"logprobs": {"content": logprobs}} if message["content"] else {})
+        {
+            "index": index,
+            "message": message,
+            "logprobs": {"content": logprobs} if message["content"] else None,
+            "finish_reason": "stop",
+        }
         for index, message in enumerate(messages)
     ]
     completion = {**COMPLETION, "choices": choices}

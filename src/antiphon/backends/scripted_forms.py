@@ -47,10 +47,10 @@ def to_completion(chunks: Sequence[Chunk]) -> Completion:
 
 
 def _choice(index: int, grown: dict[str, Any]) -> dict[str, Any]:
-    message = {"role": "assistant", "content": None, **grown.pop("delta")}
+    message = {"role": "assistant", "content": None, "refusal": None, **grown.pop("delta")}
     for call in message.get("tool_calls") or ():
         call.pop("index", None)
-    return {"index": index, "message": message, "finish_reason": None, **grown}
+    return {"index": index, "message": message, "logprobs": None, "finish_reason": None, **grown}
 
 
 def _grow(whole: dict[str, Any], change: dict[str, Any]) -> None:

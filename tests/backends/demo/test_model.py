@@ -322,7 +322,7 @@ async def test_it_stops_at_the_token_limit(name):
 async def test_reasoning_counts_towards_the_limit():
     answer = await choice(max_tokens=2, reasoning_effort="low")
 
-    assert answer["message"] == {"role": "assistant", "content": None, "reasoning_content": "The user"}
+    assert answer["message"] == {"role": "assistant", "content": None, "refusal": None, "reasoning_content": "The user"}
     assert answer["finish_reason"] == "length"
 
 
@@ -381,7 +381,7 @@ async def test_each_streamed_word_has_its_own_log_probability():
 
 
 async def test_log_probabilities_come_only_where_asked_for():
-    assert "logprobs" not in await choice()
+    assert (await choice())["logprobs"] is None
 
 
 MESSAGES = user("Hello")
@@ -393,6 +393,7 @@ BAD_SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"en
     [
         ({}, (400, "messages", "missing_required_parameter")),
         ({"messages": "Hello"}, (400, "messages", "invalid_type")),
+        ({**MESSAGES, "n": 2}, (400, "n", "unsupported_value")),
         ({**MESSAGES, "model": "gpt-4o"}, (404, "model", "model_not_found")),
         ({**MESSAGES, "tools": [{"type": "web_search"}]}, (400, "tools[0]", "invalid_value")),
         ({**MESSAGES, "tools": TOOLS, "tool_choice": named("x")}, (400, "tool_choice", "invalid_value")),

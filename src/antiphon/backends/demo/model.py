@@ -39,6 +39,7 @@ class DemoBackend(ScriptedBackend):
     def _chat(self, request: dict[str, Any]) -> Answer:
         fit(request, ChatCompletionRequest)
         _check_model(request)
+        _check_choices(request)
         return to_answer(say(request), request, int(self._now()))
 
 
@@ -49,4 +50,11 @@ def _check_model(request: dict[str, Any]) -> None:
             status=404,
             code="model_not_found",
             param="model",
+        )
+
+
+def _check_choices(request: dict[str, Any]) -> None:
+    if (request.get("n") or 1) != 1:
+        raise ClientError(
+            f"Unsupported value: 'n' is {request['n']}, but {NAME} gives one choice.", code="unsupported_value", param="n"
         )

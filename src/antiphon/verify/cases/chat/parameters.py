@@ -1,1 +1,155 @@
-"""chat: parameters."""
+"""Parameters of Chat Completions, and whether they are honoured."""
+
+from typing import Any
+
+from antiphon.verify.case import Case, Script, case
+from antiphon.verify.cases.chat.answer import text_of
+from antiphon.verify.cases.chat.stream import choices_of
+from antiphon.verify.cases.chat.stream import text_of as streamed_text
+from antiphon.verify.reading import MISSING, at, is_integer, is_number, listed, shown
+from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.verdict import Stop
+
+ECHO = "Repeat these words: alpha beta gamma delta epsilon."
+
+STOP = "gamma"
+
+LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so on."
+
+FEW = 8
+"""Tokens that are too few for it."""
+
+
+def is_stopped(text: str) -> bool:
+    """Whether the text ends before the stop sequence."""
+    return STOP not in text
+
+
+@case("chat:parameters:stop")
+def a_text_is_stopped(trial: Trial) -> Steps:
+    """Stop a text at a word."""
+    completion = trial.whole((yield from trial.chat(ECHO, stop=STOP)))
+    trial.expect("chat:parameters:stop", is_stopped(text_of(completion)), text_of(completion))
+
+
+@case("chat:parameters:stop-list")
+def a_text_is_stopped_at_one_of_several(trial: Trial) -> Steps:
+    """Stop a text at one of two words."""
+    completion = trial.whole((yield from trial.chat(ECHO, stop=["nowhere", STOP])))
+    trial.expect("chat:parameters:stop-list", is_stopped(text_of(completion)), text_of(completion))
+
+
+@case("chat:parameters:stop-streamed")
+def a_stream_is_stopped(trial: Trial) -> Steps:
+    """Stop a streamed text at a word."""
+    text = streamed_text(trial.streamed((yield from trial.chat(ECHO, stop=STOP, stream=True))))
+    trial.expect("chat:parameters:stop-streamed", is_stopped(text), text)
+
+
+@case("chat:parameters:max-tokens", "chat:parameters:length")
+def a_long_text_is_cut(trial: Trial) -> Steps:
+    """Ask for a long text, and allow few tokens."""
+    completion = trial.whole((yield from trial.chat(LONG, max_tokens=FEW)))
+    judge_cut(trial, completion, "chat:parameters:max-tokens")
+    reason = at(completion, "choices", 0, "finish_reason")
+    trial.expect("chat:parameters:length", reason == "length", shown(reason))
+
+
+@case("chat:parameters:max-completion-tokens")
+def a_long_text_is_cut_by_the_newer_name(trial: Trial) -> Steps:
+    """Ask for a long text, and allow few completion tokens."""
+    completion = trial.whole((yield from trial.chat(LONG, max_tokens=MISSING, max_completion_tokens=FEW)))
+    judge_cut(trial, completion, "chat:parameters:max-completion-tokens")
+
+
+def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
+    """Judge whether no more tokens were made than were allowed."""
+    used = at(completion, "usage", "completion_tokens")
+    if is_integer(used):
+        trial.expect(id, used <= FEW, f"{used} tokens")
+        if used < FEW and at(completion, "choices", 0, "finish_reason") == "stop":
+            raise Stop("skipped", "The text was shorter than the limit.")
+    else:
+        trial.expect(id, len(text_of(completion)) < 100, text_of(completion))
+
+
+@case("chat:parameters:length-streamed")
+def a_long_chat_stream_is_cut(trial: Trial) -> Steps:
+    """Stream a long text, and allow few tokens."""
+    choices = choices_of(trial.streamed((yield from trial.chat(LONG, max_tokens=FEW, stream=True))))
+    reasons = [reason for one in choices if (reason := at(one, "finish_reason"))]
+    trial.expect("chat:parameters:length-streamed", reasons == ["length"], reasons)
+
+
+NULLS = ("temperature", "top_p", "stop", "tools", "tool_choice", "response_format", "user", "stream", "n", "seed")
+
+TAKEN: dict[str, dict[str, Any]] = {
+    "temperature": {"temperature": 2},
+    "top-p": {"top_p": 0.5},
+    "penalties": {"presence_penalty": 0.5, "frequency_penalty": 0.5},
+    "seed": {"seed": 7},
+    "user": {"user": "user-1"},
+    "nulls": dict.fromkeys(NULLS),
+}
+"""By the requirement's name: parameters that are taken."""
+
+
+def taking(name: str, parameters: dict[str, Any]) -> Script:
+    """Return the script that sends parameters."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.chat("Say hello.", **parameters)
+        trial.offered(exchange)
+        trial.expect(f"chat:parameters:{name}", exchange.is_ok, exchange.came)
+
+    script.__doc__ = f"Send {', '.join(parameters)}."
+    return script
+
+
+TAKING = tuple(
+    Case(f"chat_parameter_{name.replace('-', '_')}", (f"chat:parameters:{name}",), taking(name, row))
+    for name, row in TAKEN.items()
+)
+
+
+@case("chat:parameters:seed-repeats")
+def a_seed_repeats_itself(trial: Trial) -> Steps:
+    """Ask the same twice with a seed."""
+    asked = {"seed": 7, "temperature": 0}
+    first = text_of(trial.whole((yield from trial.chat("Tell a short joke.", **asked))))
+    second = text_of(trial.whole((yield from trial.chat("Tell a short joke.", **asked))))
+    trial.expect("chat:parameters:seed-repeats", first == second, [first, second])
+
+
+@case("chat:parameters:n")
+def two_choices_are_given(trial: Trial) -> Steps:
+    """Ask for two choices."""
+    completion = trial.whole((yield from trial.chat("Say hello.", n=2, temperature=1)))
+    indexes = [at(choice, "index") for choice in listed(completion, "choices")]
+    trial.expect("chat:parameters:n", indexes in ([0, 1], [1, 0]), indexes)
+
+
+def is_token(value: Any) -> bool:
+    """Whether this is a token with its log probability."""
+    number = at(value, "logprob")
+    return isinstance(at(value, "token"), str) and is_number(number) and number <= 0
+
+
+@case("chat:parameters:logprobs", "chat:parameters:top-logprobs")
+def log_probabilities_are_given(trial: Trial) -> Steps:
+    """Ask for log probabilities."""
+    completion = trial.whole((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
+    tokens = listed(completion, "choices", 0, "logprobs", "content")
+    are_right = bool(tokens) and all(map(is_token, tokens))
+    if trial.expect("chat:parameters:logprobs", are_right, shown(at(completion, "choices", 0, "logprobs"))):
+        tops = [listed(token, "top_logprobs") for token in tokens]
+        are_right = any(tops) and all(len(top) <= 2 and all(map(is_token, top)) for top in tops)
+        trial.expect("chat:parameters:top-logprobs", are_right, tops)
+
+
+@case("chat:parameters:logprobs-streamed")
+def log_probabilities_are_in_the_chunks(trial: Trial) -> Steps:
+    """Stream log probabilities."""
+    chunks = trial.streamed((yield from trial.chat("Say hello.", logprobs=True, stream=True)))
+    tokens = [token for one in choices_of(chunks) for token in listed(one, "logprobs", "content")]
+    trial.expect("chat:parameters:logprobs-streamed", bool(tokens) and all(map(is_token, tokens)), shown(chunks[-1]))
