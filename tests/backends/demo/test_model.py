@@ -96,7 +96,7 @@ async def test_it_says_that_it_is_a_script_and_repeats_the_user():
 
 
 async def test_it_reads_the_last_user_message_and_names_parts_that_are_no_text():
-    image = {"type": "image_url", "image_url": {"url": "u"}}
+    image = {"type": "image_url", "image_url": {"url": "https://x/y.png"}}
     messages = [
         {"role": "user", "content": "Old"},
         {"role": "assistant", "content": "Yes"},
@@ -124,8 +124,6 @@ async def test_it_streams_word_by_word():
 REQUESTS = st.fixed_dictionaries(
     {"messages": st.text(max_size=60).map(lambda text: [{"role": "user", "content": text}])},
     optional={
-        "tools": st.just(TOOLS),
-        "tool_choice": st.sampled_from(["none", "auto", "required"]),
         "reasoning_effort": st.sampled_from(["none", "low", "high"]),
         "max_tokens": st.integers(1, 40),
         "stop": st.sampled_from(["scripted", ["a", "e"]]),
@@ -133,6 +131,12 @@ REQUESTS = st.fixed_dictionaries(
         "response_format": st.sampled_from([{"type": "json_object"}, {"type": "text"}]),
     },
 )
+
+CHOICES = st.fixed_dictionaries(
+    {"tools": st.just(TOOLS)}, optional={"tool_choice": st.sampled_from(["none", "auto", "required"])}
+)
+
+REQUESTS = st.builds(lambda request, choice: request | choice, REQUESTS, st.just({}) | CHOICES)
 
 
 @given(REQUESTS)
@@ -282,7 +286,7 @@ async def test_it_calls_again_where_it_must():
 
 
 async def test_a_new_question_after_a_tool_is_a_new_call():
-    messages = [{"role": "tool", "tool_call_id": "c", "content": "x"}, {"role": "user", "content": "And send?"}]
+    messages = [*ANSWERED, {"role": "user", "content": "And send?"}]
 
     assert await names("", messages=messages) == ["send"]
 
@@ -388,12 +392,32 @@ MESSAGES = user("Hello")
 BAD_SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"enum": [1], "type": "string"}}}
 
 
+def part(part):
+    return {"messages": [{"role": "user", "content": [part]}]}
+
+
+def image_at(url):
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
 @pytest.mark.parametrize(
     ("request_", "refused"),
     [
         ({}, (400, "messages", "missing_required_parameter")),
         ({"messages": "Hello"}, (400, "messages", "invalid_type")),
         ({**MESSAGES, "n": 2}, (400, "n", "unsupported_value")),
+        ({"messages": [{"role": "nobody", "content": "x"}]}, (400, "messages[0].role", "invalid_value")),
+        ({"messages": [{"role": "user"}]}, (400, "messages[0].content", "missing_required_parameter")),
+        (part({"type": "smell"}), (400, "messages[0].content[0].type", "invalid_value")),
+        (part(image_at("file:///x")), (400, "messages[0].content[0].image_url", "invalid_image_url")),
+        (part(image_at(7)), (400, "messages[0].content[0].image_url", "invalid_image_url")),
+        ({"messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]}, (400, "messages[0].role", None)),
+        ({**MESSAGES, "tool_choice": "required"}, (400, "tool_choice", None)),
+        ({**MESSAGES, "tools": TOOLS, "tool_choice": "some"}, (400, "tool_choice", "invalid_value")),
+        (
+            {**MESSAGES, "response_format": {"type": "json_schema"}},
+            (400, "response_format.json_schema", "missing_required_parameter"),
+        ),
         ({**MESSAGES, "model": "gpt-4o"}, (404, "model", "model_not_found")),
         ({**MESSAGES, "tools": [{"type": "web_search"}]}, (400, "tools[0]", "invalid_value")),
         ({**MESSAGES, "tools": TOOLS, "tool_choice": named("x")}, (400, "tool_choice", "invalid_value")),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from antiphon import ids
+from antiphon.backends.demo.checks import check
 from antiphon.backends.demo.chunks import to_answer
 from antiphon.backends.demo.embeddings import embed
 from antiphon.backends.demo.script import say
@@ -39,7 +40,7 @@ class DemoBackend(ScriptedBackend):
     def _chat(self, request: dict[str, Any]) -> Answer:
         fit(request, ChatCompletionRequest)
         _check_model(request)
-        _check_choices(request)
+        check(request)
         return to_answer(say(request), request, int(self._now()))
 
 
@@ -50,11 +51,4 @@ def _check_model(request: dict[str, Any]) -> None:
             status=404,
             code="model_not_found",
             param="model",
-        )
-
-
-def _check_choices(request: dict[str, Any]) -> None:
-    if (request.get("n") or 1) != 1:
-        raise ClientError(
-            f"Unsupported value: 'n' is {request['n']}, but {NAME} gives one choice.", code="unsupported_value", param="n"
         )
