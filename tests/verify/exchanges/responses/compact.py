@@ -1,5 +1,39 @@
-"""responses: compact."""
+"""Compaction."""
 
-from tests.verify.exchanges import Shown
+from antiphon.verify.cases.responses import compact
+from tests.verify.exchanges import Shown, error, says, shown, spoiled
+from tests.verify.exchanges.bodies import RESPONSE, USAGE
 
-EXCHANGES: dict[str, Shown] = {}
+ITEM = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAA"}
+
+USERS = [{"id": "msg_1", "type": "message", **turn} for turn in compact.TURNS if turn["role"] == "user"]
+
+COMPACTED = says(
+    {"id": "resp_1", "object": "response.compaction", "created_at": 1, "output": [*USERS, ITEM], "usage": USAGE}
+)
+
+PLAIN = says(RESPONSE)
+
+TRIGGERED = says(RESPONSE | {"output": [ITEM]})
+
+REFUSED = error("Missing required parameter: 'model'.")
+
+BROKEN = error("Internal Server Error", 500)
+
+EXCHANGES: dict[str, Shown] = {
+    **shown(
+        compact.a_context_is_compacted,
+        [COMPACTED, PLAIN],
+        {
+            "responses:compact:object": [COMPACTED.patched("object", to="response"), PLAIN],
+            "responses:compact:item": [COMPACTED.patched("output", to=[*USERS, ITEM, ITEM]), PLAIN],
+            "responses:compact:users-kept": [COMPACTED.patched("output", to=[ITEM]), PLAIN],
+            "responses:compact:usage": [COMPACTED.without("usage"), PLAIN],
+            "responses:compact:taken-back": [COMPACTED, REFUSED],
+        },
+    ),
+    **spoiled(compact.compaction_needs_a_model, [REFUSED], [COMPACTED]),
+    **spoiled(compact.compaction_is_triggered, [TRIGGERED], [PLAIN]),
+    **spoiled(compact.compaction_is_left_to_the_server, [PLAIN], [REFUSED]),
+    **spoiled(compact.a_forged_compaction_is_seen, [COMPACTED, REFUSED], [COMPACTED, BROKEN]),
+}

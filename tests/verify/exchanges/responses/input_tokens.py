@@ -1,5 +1,29 @@
-"""responses: input tokens."""
+"""Input tokens."""
 
-from tests.verify.exchanges import Shown
+from antiphon.verify.cases.responses import input_tokens
+from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
+from tests.verify.exchanges.bodies import RESPONSE
 
-EXCHANGES: dict[str, Shown] = {}
+
+def counted(number: int) -> Answer:
+    return says({"object": "response.input_tokens", "input_tokens": number})
+
+
+SHORT, LONG = counted(12), counted(99)
+
+USED = says(RESPONSE)
+
+EXCHANGES: dict[str, Shown] = {
+    **shown(
+        input_tokens.tokens_are_counted_beforehand,
+        [SHORT, LONG, LONG, USED],
+        {
+            "responses:input-tokens:object": [SHORT.patched("object", to="tokens"), LONG, LONG, USED],
+            "responses:input-tokens:count": [counted(0)],
+            "responses:input-tokens:grows": [SHORT, SHORT, LONG, USED],
+            "responses:input-tokens:extras": [SHORT, LONG, SHORT, USED],
+            "responses:input-tokens:equals": [counted(13), LONG, LONG, USED],
+        },
+    ),
+    **spoiled(input_tokens.a_number_is_no_input, [error("Invalid type.")], [SHORT]),
+}

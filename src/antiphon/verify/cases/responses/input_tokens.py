@@ -1,1 +1,48 @@
-"""responses: input tokens."""
+"""Input tokens, counted without a response."""
+
+from typing import Any
+
+from antiphon.verify.case import case
+from antiphon.verify.cases.tools import TOOLS
+from antiphon.verify.reading import at, is_integer, shown
+from antiphon.verify.trial import Asking, Steps, Trial
+
+TEXT = "Please say hello."
+
+
+def count(trial: Trial, input: Any, **parameters: Any) -> Asking:
+    """Ask for a count."""
+    return trial.post("/responses/input_tokens", {"model": trial.model, "input": input, **parameters})
+
+
+@case(
+    "responses:input-tokens:object",
+    "responses:input-tokens:count",
+    "responses:input-tokens:grows",
+    "responses:input-tokens:extras",
+    "responses:input-tokens:equals",
+)
+def tokens_are_counted_beforehand(trial: Trial) -> Steps:
+    """Count a short input, a long one, one with tools, and use the short one."""
+    exchange = yield from count(trial, TEXT)
+    short = trial.whole(exchange)
+    trial.expect("responses:input-tokens:object", at(short, "object") == "response.input_tokens", exchange.came)
+    number = at(short, "input_tokens")
+    if not trial.expect("responses:input-tokens:count", is_integer(number) and number > 0, exchange.came):
+        return
+    extras = {"instructions": "Answer in one word.", "tools": TOOLS}
+    for name, asked, parameters in (("grows", TEXT * 20, {}), ("extras", TEXT, extras)):
+        more = at(trial.whole((yield from count(trial, asked, **parameters))), "input_tokens")
+        trial.expect(
+            f"responses:input-tokens:{name}", is_integer(more) and more > number, f"{number}, then {shown(more)}"
+        )
+    used = at(trial.whole((yield from trial.respond(TEXT))), "usage", "input_tokens")
+    trial.expect("responses:input-tokens:equals", used == number, f"{number} counted, {shown(used)} used")
+
+
+@case("responses:input-tokens:bad")
+def a_number_is_no_input(trial: Trial) -> Steps:
+    """Count a number."""
+    exchange = yield from count(trial, 7)
+    trial.served(exchange)
+    trial.expect("responses:input-tokens:bad", exchange.status == 400, exchange.came)

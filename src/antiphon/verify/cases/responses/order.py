@@ -9,6 +9,7 @@ from antiphon.verify.trial import Steps, Trial
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "model-before-input": ({"model": MISSING, "input": MISSING}, "model"),
     "missing-before-unknown": ({"model": MISSING, "no_such_parameter": 1}, "model"),
+    "input-before-enum": ({"input": MISSING, "truncation": "some"}, "input"),
     "unknown-before-types": ({"no_such_parameter": 1, "store": "yes"}, "no_such_parameter"),
     "input-before-tools": ({"input": 7, "tools": {}}, "input"),
     "shape-before-state": ({"truncation": "some", "previous_response_id": "resp_0000000000000000"}, "truncation"),

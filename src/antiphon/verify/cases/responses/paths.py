@@ -6,7 +6,7 @@ from antiphon.verify.exchange import Request
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
-ODD = ("%00", "%27%20OR%201=1", "%F0%9F%8D%B5", "resp_%0d%0ax", "..", "%7B%7B7*7%7D%7D")
+ODD = ("%00", "%27%20OR%201=1", "%F0%9F%8D%B5", "resp_%0d%0ax", "%7B%7B7*7%7D%7D")
 """Ids that are none, percent-encoded."""
 
 
@@ -27,6 +27,13 @@ def a_wrong_method_is_told(trial: Trial) -> Steps:
     trial.expect("responses:paths:method", exchange.status == 405, exchange.came)
     allowed = exchange.headers.get("allow", "")
     trial.expect("responses:paths:allow", "POST" in allowed.upper(), f"Allow: {allowed or 'nothing'}")
+
+
+@case("responses:paths:get-on-create")
+def creating_is_no_get(trial: Trial) -> Steps:
+    """GET where one can POST."""
+    exchange = yield from trial.get("/responses")
+    trial.expect("responses:paths:get-on-create", exchange.status in (404, 405), exchange.came)
 
 
 @case("responses:paths:odd-ids", "responses:paths:odd-ids-envelope")

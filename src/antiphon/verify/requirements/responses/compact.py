@@ -1,5 +1,21 @@
-"""responses: compact."""
+"""Compaction."""
 
-from antiphon.verify.requirement import Table
+from antiphon.verify.requirement import Table, must, should
 
-TABLE: Table = ()
+TABLE: Table = (
+    must("responses:compact:object", "spec 11", "`/responses/compact` answers with an object `response.compaction`."),
+    must(
+        "responses:compact:item",
+        "client codex",
+        "Its output holds exactly one compaction item, with `encrypted_content`.",
+    ),
+    must("responses:compact:users-kept", "spec 11", "The user's messages stand in its output word for word."),
+    should("responses:compact:usage", "spec 11", "It has usage."),
+    must("responses:compact:missing-model", "open-responses", "Without a model compaction is refused with 400 or 422."),
+    must("responses:compact:taken-back", "spec 11", "Its output is taken as the next request's input."),
+    must("responses:compact:trigger", "client codex", "A last item `compaction_trigger` gives one compaction item."),
+    should("responses:compact:threshold", "spec 11", "`context_management` is accepted."),
+    must(
+        "responses:compact:foreign", "spec 13", "A compaction item made by nobody is refused with a 4xx, or left out."
+    ),
+)
