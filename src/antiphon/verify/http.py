@@ -66,7 +66,8 @@ class Subject:
 
 
 async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: Any) -> None:
-    context.trace_request_ctx["is_reused"] = True
+    if context.trace_request_ctx is not None:  # a WebSocket's opening has none
+        context.trace_request_ctx["is_reused"] = True
 
 
 class Visit:

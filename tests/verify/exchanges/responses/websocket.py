@@ -1,5 +1,93 @@
-"""responses: websocket."""
+"""WebSocket mode."""
 
-from tests.verify.exchanges import Shown
+from dataclasses import replace
+from typing import Any
 
-EXCHANGES: dict[str, Shown] = {}
+from antiphon.verify.cases.responses import websocket
+from tests.testing.events.streams import STREAMS
+from tests.verify.exchanges import Answer, Shown, changed, hears, shown, spoiled
+
+EVENTS = STREAMS["answer"]
+
+
+def response(name: str = "resp_1", *, reused: bool = True, **fields: Any) -> Answer:
+    """A whole answer on a socket."""
+    end = EVENTS[-1]
+    for key, value in {"id": name, **fields}.items():
+        end = changed(end, "response", key, to=value)
+    return replace(hears(*EVENTS[:-1], end), is_reused=reused)
+
+
+def fails(code: str | None = None, param: str | None = None, **fields: Any) -> Answer:
+    """An error on a socket."""
+    error = {"type": "invalid_request_error", "code": code, "message": "It is wrong.", "param": param}
+    return replace(hears({"type": "error", "status": 400, "error": error, **fields}), is_reused=True)
+
+
+FIRST, SECOND = response(), response("resp_2")
+
+LOST = fails("previous_response_not_found", "previous_response_id")
+
+WARM = response(output=[])
+
+CLOSED = replace(hears(), fault="the WebSocket came to its end")
+
+FRAMED = Answer(101, b"event: response.created\ndata: {}\n")
+
+
+def in_lane(*, lane: str | None) -> Answer:
+    return hears(*(one if lane is None else one | {"stream_id": lane} for one in EVENTS))
+
+
+CHAIN = [FIRST, SECOND, LOST, FIRST]
+
+BAD = [FIRST, fails(), fails(), fails("invalid_type", "input")]
+
+EXCHANGES: dict[str, Shown] = {
+    **spoiled(websocket.an_upgrade_is_refused_well, [Answer(426)], [Answer(404)]),
+    **shown(
+        websocket.responses_are_made_on_a_socket,
+        [FIRST, SECOND],
+        {
+            "responses:websocket:created": [hears(*STREAMS["failure"]), SECOND],
+            "responses:websocket:messages": [FRAMED, SECOND],
+            "responses:websocket:twice": [FIRST, CLOSED],
+            "responses:websocket:ids-differ": [FIRST, FIRST],
+            "responses:websocket:no-lane": [in_lane(lane="lane-0"), SECOND],
+        },
+    ),
+    **shown(
+        websocket.a_socket_is_warmed_up,
+        [WARM, SECOND],
+        {"responses:websocket:warm-up": [FIRST, SECOND], "responses:websocket:warm-up-used": [WARM, LOST]},
+    ),
+    **shown(
+        websocket.an_unstored_chain_lives_on_its_socket,
+        CHAIN,
+        {
+            "responses:websocket:continued": [FIRST, LOST, *CHAIN[2:]],
+            "responses:websocket:lost": [FIRST, SECOND, SECOND, FIRST],
+            "responses:websocket:error-shape": [FIRST, SECOND, hears({"type": "error", "code": "x"}), FIRST],
+            "responses:websocket:survives": [FIRST, SECOND, LOST, CLOSED],
+        },
+    ),
+    **shown(
+        websocket.bad_messages_are_answered,
+        BAD,
+        {
+            "responses:websocket:bad-json": [FIRST, CLOSED, *BAD[2:]],
+            "responses:websocket:unknown-type": [FIRST, fails(), SECOND, BAD[3]],
+            "responses:websocket:bad-request": [FIRST, fails(), fails(), fails()],
+        },
+    ),
+    **shown(
+        websocket.lanes_are_told_apart,
+        [in_lane(lane="lane-1"), fails("invalid_stream_id", "stream_id")],
+        {
+            "responses:websocket:lane": [in_lane(lane=None), fails("invalid_stream_id")],
+            "responses:websocket:bad-lane": [in_lane(lane="lane-1"), in_lane(lane="no lane")],
+        },
+    ),
+    **spoiled(websocket.a_failed_continuation_ends_a_chain, [FIRST, fails(), LOST], [FIRST, fails(), SECOND]),
+    **spoiled(websocket.background_has_no_place_on_a_socket, [fails("unsupported_parameter")], [FIRST]),
+}

@@ -1,1 +1,152 @@
-"""responses: hosted."""
+"""Tools that the server runs: asked for, and their events where they are run."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from antiphon.verify.case import Case, Script, case
+from antiphon.verify.reading import at, is_text, listed, shown
+from antiphon.verify.soundness import STREAM_IDS, judge_stream
+from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.verdict import Stop
+
+
+class Hosted(NamedTuple):
+    """A tool, what makes the model use it, the type of its calls, their steps, and what a whole call has."""
+
+    tool: dict[str, Any]
+    asked: str
+    item: str
+    steps: tuple[str, ...]
+    is_whole: Callable[[dict[str, Any]], bool]
+
+
+def has_action(item: dict[str, Any]) -> bool:
+    """Whether a web search says what it did."""
+    return is_text(at(item, "action", "type"))
+
+
+HOSTED: dict[str, Hosted] = {
+    "web-search": Hosted(
+        {"type": "web_search"},
+        "Search the web for the capital of France.",
+        "web_search_call",
+        ("in_progress", "searching", "completed"),
+        has_action,
+    ),
+    "code": Hosted(
+        {"type": "code_interpreter", "container": {"type": "auto"}},
+        "Run code that computes 17 times 3.",
+        "code_interpreter_call",
+        ("in_progress", "interpreting", "completed"),
+        lambda item: is_text(item.get("container_id")),
+    ),
+    "image": Hosted(
+        {"type": "image_generation"},
+        "Draw a red square.",
+        "image_generation_call",
+        ("in_progress", "generating", "completed"),
+        lambda item: item.get("status") != "completed" or is_text(item.get("result")),
+    ),
+}
+"""By the first word of the requirements' names."""
+
+
+def running(name: str, hosted: Hosted, ids: tuple[str, ...]) -> Script:
+    """Return the script that streams a response with a hosted tool."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond(hosted.asked, tools=[hosted.tool], stream=True)
+        events = trial.streamed(exchange)
+        judge_stream(trial, events)
+        told = [at(tool, "type") for tool in listed(events, -1, "response", "tools")]
+        trial.expect(f"responses:hosted:{name}-told", hosted.tool["type"] in told, told)
+        done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
+        items = [item for item in done if isinstance(item, dict) and item.get("type") == hosted.item]
+        if f"responses:hosted:{name}-used" in ids:
+            trial.expect(f"responses:hosted:{name}-used", bool(items), shown(done))
+        if not items:
+            raise Stop("skipped", "The tool was not used.")
+        are_whole = all(is_text(one.get("id")) and is_text(one.get("status")) and hosted.is_whole(one) for one in items)
+        trial.expect(f"responses:hosted:{name}-item", are_whole, items)
+        prefix = f"response.{hosted.item}."
+        steps = [kind.removeprefix(prefix) for event in events if is_step(kind := event.get("type"), prefix)]
+        trial.expect(f"responses:hosted:{name}-order", steps == [*hosted.steps] * len(items), steps)
+
+    script.__doc__ = f"Stream a response with {name}."
+    return script
+
+
+def is_step(kind: Any, prefix: str) -> bool:
+    """Whether an event's type is a step of the tool."""
+    return isinstance(kind, str) and kind.startswith(prefix)
+
+
+def ids_of(name: str) -> tuple[str, ...]:
+    """Return the ids that a hosted tool's case judges."""
+    own = tuple(f"responses:hosted:{name}-{one}" for one in ("told", "item", "order"))
+    return own if name == "image" else (*own, f"responses:hosted:{name}-used")
+
+
+RUNNING = tuple(
+    Case(f"hosted_{name.replace('-', '_')}", (*ids_of(name), *STREAM_IDS), running(name, hosted, ids_of(name)))
+    for name, hosted in HOSTED.items()
+)
+
+NOWHERE = "http://127.0.0.1:9/mcp"
+
+
+def mcp(url: str) -> dict[str, Any]:
+    """Return an MCP tool at a URL."""
+    return {"type": "mcp", "server_label": "nowhere", "server_url": url, "require_approval": "never"}
+
+
+@case("responses:hosted:mcp-told", "responses:hosted:mcp-unreachable")
+def an_mcp_server_is_not_there(trial: Trial) -> Steps:
+    """Name an MCP server that nobody reaches."""
+    exchange = yield from trial.respond("Say hello.", tools=[mcp(NOWHERE)])
+    trial.offered(exchange)
+    if exchange.is_ok:
+        told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+        trial.expect("responses:hosted:mcp-told", "mcp" in told, told)
+        errors = [item for item in listed(exchange.json, "output") if at(item, "error")]
+        is_told = bool(errors) or bool(at(exchange.json, "error"))
+        trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
+    else:
+        is_told = 400 <= exchange.status < 500 and is_text(at(exchange.json, "error", "message"))
+        trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "mcp-scheme": mcp("file:///etc/hostname"),
+    "code-container": {"type": "code_interpreter"},
+    "file-search-unknown": {"type": "file_search", "vector_store_ids": ["vs_00000000000000000000000000000000"]},
+}
+"""By the requirement's name: tools that are refused."""
+
+
+def refusing(name: str, tool: dict[str, Any]) -> Script:
+    """Return the script that sends a tool which is refused."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond("Say hello.", tools=[tool])
+        trial.offered(exchange)
+        trial.expect(f"responses:hosted:{name}", 400 <= exchange.status < 500, exchange.came)
+
+    script.__doc__ = f"Send a tool: {name}."
+    return script
+
+
+REFUSING = tuple(
+    Case(f"hosted_{name.replace('-', '_')}", (f"responses:hosted:{name}",), refusing(name, tool))
+    for name, tool in BAD.items()
+)
+
+
+@case("responses:hosted:file-search-told")
+def a_file_search_is_told_back(trial: Trial) -> Steps:
+    """Offer a search in a store that is not there."""
+    exchange = yield from trial.respond("Say hello.", tools=[BAD["file-search-unknown"]])
+    trial.offered(exchange)
+    told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+    is_told = 400 <= exchange.status < 500 or "file_search" in told
+    trial.expect("responses:hosted:file-search-told", is_told, exchange.came)

@@ -1,12 +1,14 @@
 """What may stand in a request, each form sent once: it is taken, or it is not."""
 
+import json
 from typing import Any
 
 from antiphon.verify.case import Case, Script, case
 from antiphon.verify.cases.pictures import png
 from antiphon.verify.cases.responses.text import messages_of
 from antiphon.verify.cases.tools import CITY, WEATHER
-from antiphon.verify.reading import at, is_text
+from antiphon.verify.exchange import Exchange
+from antiphon.verify.reading import at, is_text, shown
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
@@ -83,13 +85,20 @@ FORMS: dict[str, dict[str, Any]] = {
 """By the requirement's name: parameters that a server takes."""
 
 
+def is_taken(exchange: Exchange) -> bool:
+    """Whether a response came, and not one that failed: a 200 by itself says nothing."""
+    answer = exchange.json
+    is_response = at(answer, "object") == "response" and isinstance(at(answer, "output"), list)
+    return exchange.is_ok and is_response and at(answer, "status") in ("completed", "incomplete")
+
+
 def taking(name: str, parameters: dict[str, Any]) -> Script:
     """Return the script that sends a form of input."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.post("/responses", trial.response_body(**parameters))
         trial.offered(exchange)
-        trial.expect(f"responses:inputs:{name}", exchange.is_ok and isinstance(exchange.json, dict), exchange.came)
+        trial.expect(f"responses:inputs:{name}", is_taken(exchange), exchange.came)
 
     script.__doc__ = f"Send: {name.replace('-', ' ')}."
     return script
@@ -110,4 +119,22 @@ def an_item_is_referred_to(trial: Trial) -> Steps:
         raise Stop("skipped", "There was no message to refer to.")
     exchange = yield from trial.respond([HELLO, {"type": "item_reference", "id": ids[0]}, HELLO])
     trial.offered(exchange)
-    trial.expect("responses:inputs:item-reference", exchange.is_ok, exchange.came)
+    trial.expect("responses:inputs:item-reference", is_taken(exchange), exchange.came)
+
+
+@case("responses:inputs:kept")
+def a_text_comes_back_unchanged(trial: Trial) -> Steps:
+    """Send instructions and metadata of many scripts, and see what the response says that they were."""
+    exchange = yield from trial.respond("Say hello.", instructions=TEA, metadata={"tea": TEA})
+    answer = trial.whole(exchange)
+    told = [at(answer, "instructions"), at(answer, "metadata", "tea")]
+    trial.expect("responses:inputs:kept", told == [TEA, TEA], shown(told))
+
+
+@case("responses:inputs:duplicate-keys")
+def the_last_of_two_keys_counts(trial: Trial) -> Steps:
+    """Name two models in one body: first one that nobody has, then the right one."""
+    body = trial.response_body("Say hello.")
+    content = b'{"model": "no-such-model-anywhere", ' + json.dumps(body).encode().removeprefix(b"{")
+    exchange = yield from trial.post("/responses", content=content, headers={"content-type": "application/json"})
+    trial.expect("responses:inputs:duplicate-keys", is_taken(exchange), exchange.came)

@@ -1,11 +1,13 @@
 """Answers sent back as the next request's input, as they came."""
 
+from collections.abc import Callable
 from typing import Any
 
 from antiphon.verify.case import Case, Script, case
-from antiphon.verify.cases.responses.text import output_of
+from antiphon.verify.cases.responses.inputs import is_taken
+from antiphon.verify.cases.responses.text import output_of, parts_of
 from antiphon.verify.cases.tools import ASK_WEATHER, WEATHER
-from antiphon.verify.reading import at
+from antiphon.verify.reading import at, listed
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
@@ -22,8 +24,16 @@ FIRSTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """By the requirement's name: the first request."""
 
-SHOWS = {"call": "function_call", "reasoning": "reasoning"}
-"""What must be among the items, for the requirement to be judged."""
+SHOWS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "text": lambda response: "message" in types_of(response),
+    "unstored": lambda response: "message" in types_of(response),
+    "call": lambda response: "function_call" in types_of(response),
+    "reasoning": lambda response: "reasoning" in types_of(response),
+    "refusal": lambda response: any(at(part, "type") == "refusal" for part in parts_of(response)),
+    "logprobs": lambda response: any(listed(part, "logprobs") for part in parts_of(response)),
+    "cut": lambda response: response.get("status") == "incomplete" and bool(output_of(response)),
+}
+"""What must be in the answer, for the requirement to be judged: by the requirement's name."""
 
 NULLS: dict[str, tuple[str, ...]] = {
     "message": ("phase",),
@@ -38,6 +48,11 @@ def user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
+def types_of(response: dict[str, Any]) -> list[Any]:
+    """Return the types of the items."""
+    return [item.get("type") for item in output_of(response)]
+
+
 def answered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the items, and an output for each call among them."""
     calls = [at(item, "call_id") for item in items if item.get("type") == "function_call"]
@@ -48,12 +63,12 @@ def replaying(name: str, asked: str, parameters: dict[str, Any]) -> Script:
     """Return the script that sends an answer back."""
 
     def script(trial: Trial) -> Steps:
-        items = output_of(trial.whole((yield from trial.respond(asked, **parameters))))
-        if not items or SHOWS.get(name, "message") not in [item.get("type") for item in items]:
-            raise Stop("skipped", "The model's answer had no such item.")
+        first = trial.whole((yield from trial.respond(asked, **parameters)))
+        if not SHOWS[name](first):
+            raise Stop("skipped", "The model's answer had nothing of the kind.")
         again = {"tools": [WEATHER]} if "tools" in parameters else {}
-        exchange = yield from trial.respond([user(asked), *answered(items), user("Go on.")], **again)
-        trial.expect(f"responses:replay:{name}", exchange.is_ok, exchange.came)
+        exchange = yield from trial.respond([user(asked), *answered(output_of(first)), user("Go on.")], **again)
+        trial.expect(f"responses:replay:{name}", is_taken(exchange), exchange.came)
 
     script.__doc__ = f"Send back: {name}."
     return script
@@ -72,7 +87,7 @@ def streamed_items_are_sent_back(trial: Trial) -> Steps:
     if not items:
         raise Stop("skipped", "The stream had no items.")
     exchange = yield from trial.respond([user("Say hello."), *items, user("Go on.")])
-    trial.expect("responses:replay:streamed", exchange.is_ok, exchange.came)
+    trial.expect("responses:replay:streamed", is_taken(exchange), exchange.came)
 
 
 def is_done_item(event: dict[str, Any]) -> bool:
@@ -88,7 +103,7 @@ def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
         raise Stop("skipped", "The model gave no items.")
     dumped = [{**dict.fromkeys(nulls_of(item)), **item} for item in items]
     exchange = yield from trial.respond([user(ASK_WEATHER), *answered(dumped)], tools=[WEATHER])
-    trial.expect("responses:replay:dumped", exchange.is_ok, exchange.came)
+    trial.expect("responses:replay:dumped", is_taken(exchange), exchange.came)
 
 
 def nulls_of(item: dict[str, Any]) -> tuple[str, ...]:
@@ -104,6 +119,6 @@ def three_turns_are_sent_back(trial: Trial) -> Steps:
     for text in ("My name is Ada.", "Say hello.", "What is my name?"):
         history.append(user(text))
         exchange = yield from trial.respond(history, store=False)
-        if len(history) > 1 and not trial.expect("responses:replay:three-turns", exchange.is_ok, exchange.came):
+        if len(history) > 1 and not trial.expect("responses:replay:three-turns", is_taken(exchange), exchange.came):
             return
         history += output_of(trial.whole(exchange))

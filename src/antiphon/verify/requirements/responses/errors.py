@@ -121,18 +121,17 @@ REFUSALS: dict[str, Refusal] = {
         statuses=(400, 404),
         source="issue ollama#15954",
     ),
-    "conversation-and-previous": Refusal(
-        "A `conversation` together with a `previous_response_id`",
-        "mutually_exclusive_parameters",
-        others=(("mutually_exclusive_parameters", "previous_response_id"),),
-        level="should",
-    ),
 }
 """By the requirement's name."""
 
 TABLE: Table = (
     *refusal_table("responses:errors", REFUSALS),
     must("responses:errors:never-ours", "issue vllm#55974", "No bad request is answered by a 5xx."),
+    should(
+        "responses:errors:status",
+        "spec 13",
+        "An unknown model or previous response is a 400, an unknown item a 404: not the other way round.",
+    ),
     should("responses:errors:four-keys", "spec 13", "An error has the keys `message`, `type`, `param` and `code`."),
     should("responses:errors:type", "spec 13", "The type of a bad request's error is `invalid_request_error`."),
     must("responses:errors:json", "spec 13", "An error comes as `application/json`."),

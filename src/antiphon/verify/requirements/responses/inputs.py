@@ -1,6 +1,6 @@
 """Forms of input."""
 
-from antiphon.verify.requirement import Table, may, must, should
+from antiphon.verify.requirement import Table, capability, may, must, should
 
 TABLE: Table = (
     must("responses:inputs:string", "open-responses 1", "`input` may be a string."),
@@ -27,10 +27,14 @@ TABLE: Table = (
         "responses:inputs:empty-reasoning", "issue llama.cpp#29159", "A reasoning item with nothing in it is taken."
     ),
     should("responses:inputs:item-reference", "spec 5", "A stored item may be referred to by its id."),
-    should("responses:inputs:image", "spec 5", "A message may hold an image as a data URL."),
-    may("responses:inputs:file", "spec 5", "A message may hold a file as base64."),
+    capability(should("responses:inputs:image", "spec 5", "A message may hold an image as a data URL.")),
+    capability(may("responses:inputs:file", "spec 5", "A message may hold a file as base64.")),
     must("responses:inputs:null-character", "spec 13", "A text may hold the character U+0000."),
     must("responses:inputs:any-script", "spec 13", "A text may be of any script, with emoji and marks of direction."),
+    should(
+        "responses:inputs:kept", "spec 3", "A text of any script comes back unchanged in `instructions` and `metadata`."
+    ),
+    may("responses:inputs:duplicate-keys", "spec 13", "Of two keys of one name in the body the last counts."),
     must("responses:inputs:odd-keys", "spec 13", "Metadata keys such as `__proto__` and `$ref` are plain data."),
     should("responses:inputs:schema-key", "client ai-sdk", "A tool's parameters may name their `$schema`."),
     should("responses:inputs:client-ids", "client codex", "Input items may have ids that the client made."),
