@@ -68,17 +68,18 @@ def running(name: str, hosted: Hosted, ids: tuple[str, ...]) -> Script:
             raise Stop("skipped", "The tool was not used.")
         are_whole = all(is_text(one.get("id")) and is_text(one.get("status")) and hosted.is_whole(one) for one in items)
         trial.expect(f"responses:hosted:{name}-item", are_whole, items)
-        prefix = f"response.{hosted.item}."
-        steps = [kind.removeprefix(prefix) for event in events if is_step(kind := event.get("type"), prefix)]
+        steps = steps_of(events, f"response.{hosted.item}.")
         trial.expect(f"responses:hosted:{name}-order", steps == [*hosted.steps] * len(items), steps)
 
     script.__doc__ = f"Stream a response with {name}."
     return script
 
 
-def is_step(kind: Any, prefix: str) -> bool:
-    """Whether an event's type is a step of the tool."""
-    return isinstance(kind, str) and kind.startswith(prefix)
+def steps_of(events: list[dict[str, Any]], prefix: str) -> list[str]:
+    """Return the last words of the events that tell of a tool's steps; what it sends on the way is no step."""
+    types = [kind for event in events if isinstance(kind := event.get("type"), str)]
+    words = [kind.removeprefix(prefix) for kind in types if kind.startswith(prefix)]
+    return [word for word in words if word != "partial_image"]
 
 
 def ids_of(name: str) -> tuple[str, ...]:
