@@ -3,7 +3,9 @@
 import html
 import re
 
-UNSEEN = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\u061b\u061d-\u200d\u2010-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+UNSEEN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
 """Characters that no page shall hold: controls, half a character, and those that turn the direction of writing."""
 
 VOID = {"input", "rect"}
@@ -26,7 +28,7 @@ def escaped(text: str) -> Markup:
 
 
 def tag(name: str, *content: Content, **attributes: str | int | bool | None) -> Markup:
-    """Return an element. `class_` is the attribute `class`, `aria_label` is `aria-label`; None and False are left out."""
+    """Return an element. `class_` stands for `class`, `aria_label` for `aria-label`; None and False are left out."""
     begin = f"<{name}{''.join(_attribute(*pair) for pair in attributes.items())}>"
     if name in VOID:
         return Markup(f"{begin[:-1]}/>")

@@ -10,8 +10,10 @@ from antiphon.verify.report import Report, Result
 
 FOLDER = Path(__file__).parent
 
-SIGNS = {"passed": "✓", "failed": "✕", "known": "≈", "not offered": "○", "skipped": "–", "not asked": "·"}
+SIGNS = {"passed": "✓", "failed": "✕", "known": "≈", "not offered": "○", "skipped": "−", "not asked": "·"}
 """What stands beside each word, so that neither colour nor word is alone."""
+
+APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}
 
 MEANINGS = {
     "passed": "The server does so.",
@@ -37,7 +39,7 @@ def page(name: str, title: str, *body: Content) -> str:
 
 
 def state(result: Result | None) -> str:
-    """Return what became of a requirement in one word: an outcome, `known` for a deviation that was seen, `not asked`."""
+    """Return an outcome, or `known` for a deviation that the profile names and that was seen, or `not asked`."""
     if result is None:
         return "not asked"
     return "known" if result.known and result.outcome == "skipped" and result.exchanges else result.outcome
@@ -69,10 +71,13 @@ def headline(report: Report) -> tuple[str, str]:
     """Return the state of the whole, and in words whether the server conforms."""
     passed, broken = musts(report)
     if report.conforms:
-        return "passed", f"Conforms: {counted(passed, 'must')} judged, every one holds"
+        return "passed", f"Conforms: every must that was judged holds, {passed} of {passed}"
     if broken:
-        return "failed", f"Does not conform: {broken} of {counted(passed + broken, 'must')} broken"
-    return "skipped", "Not judged: no must could be tried"
+        return (
+            "failed",
+            f"Does not conform: {broken} of {counted(passed + broken, 'must')} {'is' if broken == 1 else 'are'} broken",
+        )
+    return "skipped", "Not judged: nothing showed whether any must holds"
 
 
 def musts(report: Report) -> tuple[int, int]:
@@ -103,6 +108,23 @@ def cut(text: str, longest: int) -> str:
     """Return a text on one line, its end left out where it is long."""
     words = " ".join(text.split())
     return words if len(words) <= longest else f"{words[:longest]}… ({len(words) - longest} more characters)"
+
+
+def prose(text: str) -> Markup:
+    """Return a sentence in which what stands between backticks is code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escaped(text)
+    return joined(*(tag("code", part) if index % 2 else part for index, part in enumerate(parts)))
+
+
+def score(results: Iterable[Result | None]) -> Markup:
+    """Return a cell that says how many passed of those that were judged."""
+    passed, judged = tally(results)
+    if not judged:
+        return tag("td", "-", class_="none")
+    word = "passed" if passed == judged else "failed"
+    return tag("td", sign(word), f" {passed}/{judged}", class_=word)
 
 
 def legend(words: Sequence[str]) -> Markup:
