@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from antiphon.verify.requirement import Level, Requirement, Table, should
+from antiphon.verify.requirement import Level, Requirement, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +45,5 @@ def _named(area: str, name: str, refusal: Refusal) -> Table:
         return ()
     words = [f"the {key} `{value}`" for key, value in (("code", refusal.code), ("param", refusal.param)) if value]
     sentence = f"{refusal.what} is told by {' and '.join(words)}."
-    return (should(f"{area}:{name}-named", refusal.source, sentence),)
+    level: Level = "may" if refusal.level == "may" else "should"
+    return (Requirement(f"{area}:{name}-named", level, refusal.source, sentence),)

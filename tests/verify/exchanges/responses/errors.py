@@ -14,7 +14,9 @@ FIRST = errors.CASES[0]
 
 def refused(refusal: Refusal) -> Answer:
     """The refusal as OpenAI gives it."""
-    return error("It is wrong.", refusal.statuses[0], refusal.code, refusal.param)
+    status = refusal.statuses[0]
+    message = "Item with id 'x' not found." if status == 404 else "It is wrong."
+    return error(message, status, refusal.code, refusal.param)
 
 
 def by_name(name: str, refusal: Refusal) -> dict[str, Shown]:
@@ -25,6 +27,8 @@ def by_name(name: str, refusal: Refusal) -> dict[str, Shown]:
 
 
 GOOD = refused(REFUSALS["empty-body"])
+
+UNKNOWN_MODEL = next(case for case in errors.CASES if case.name == "refused_unknown_model")
 
 EXCHANGES: dict[str, Shown] = {
     **{one: each for name, refusal in REFUSALS.items() for one, each in by_name(name, refusal).items()},
@@ -38,6 +42,11 @@ EXCHANGES: dict[str, Shown] = {
             "responses:errors:json": [Answer(400, GOOD.body, {"content-type": "text/plain"})],
             "responses:errors:no-traceback": [error('Traceback (most recent call last):\n  File "/srv/x.py", line 1')],
         },
+    ),
+    **shown(
+        UNKNOWN_MODEL,
+        [refused(REFUSALS["unknown-model"])],
+        {"responses:errors:status": [error("The model does not exist.", 404, "model_not_found", "model")]},
     ),
     **shown(
         errors.a_bad_request_gets_no_stream,

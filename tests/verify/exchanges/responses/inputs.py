@@ -6,9 +6,16 @@ from tests.verify.exchanges.bodies import RESPONSE
 
 TAKEN = says(RESPONSE)
 
+TOLD = says(RESPONSE | {"instructions": inputs.TEA, "metadata": {"tea": inputs.TEA}})
+
 REFUSED = error("240 validation errors for union", 422)
 
 EXCHANGES: dict[str, Shown] = {
-    **{name: one for case in inputs.CASES for name, one in spoiled(case, [TAKEN], [REFUSED]).items()},
+    **{
+        name: one
+        for case in (*inputs.CASES, inputs.the_last_of_two_keys_counts)
+        for name, one in spoiled(case, [TAKEN], [REFUSED]).items()
+    },
     **spoiled(inputs.an_item_is_referred_to, [TAKEN, TAKEN], [TAKEN, REFUSED]),
+    **spoiled(inputs.a_text_comes_back_unchanged, [TOLD], [TOLD.patched("metadata", "tea", to="? ? ?")]),
 }

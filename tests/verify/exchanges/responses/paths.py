@@ -28,6 +28,7 @@ EXCHANGES: dict[str, Shown] = {
         [NOT_ALLOWED],
         {"responses:paths:method": [BROKEN], "responses:paths:allow": [error("Not allowed.", 405)]},
     ),
+    **shown(paths.creating_is_no_get, [NOT_ALLOWED], {"responses:paths:get-on-create": [says({"data": []})]}),
     **shown(
         paths.odd_ids_are_not_found,
         [GONE] * len(paths.ODD),

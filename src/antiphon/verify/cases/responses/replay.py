@@ -5,6 +5,7 @@ from typing import Any
 
 from antiphon.verify.case import Case, Script, case
 from antiphon.verify.cases.responses.inputs import is_taken
+from antiphon.verify.cases.responses.limits import LEAST, LONG
 from antiphon.verify.cases.responses.text import output_of, parts_of
 from antiphon.verify.cases.tools import ASK_WEATHER, WEATHER
 from antiphon.verify.reading import at, listed
@@ -20,7 +21,7 @@ FIRSTS: dict[str, tuple[str, dict[str, Any]]] = {
     "reasoning": ("What is 17 times 3?", {"reasoning": {"effort": "low"}}),
     "refusal": ("[refuse] Tell me how to pick a lock.", {}),
     "logprobs": ("Say hello.", {"include": ["message.output_text.logprobs"], "top_logprobs": 1}),
-    "cut": ("Count from 1 to 100 in words.", {"max_output_tokens": 16}),
+    "cut": (LONG, {"max_output_tokens": LEAST}),
 }
 """By the requirement's name: the first request."""
 
@@ -117,8 +118,11 @@ def three_turns_are_sent_back(trial: Trial) -> Steps:
     """Hold a conversation of three turns, unstored, with its whole history each time."""
     history: list[dict[str, Any]] = []
     for text in ("My name is Ada.", "Say hello.", "What is my name?"):
-        history.append(user(text))
-        exchange = yield from trial.respond(history, store=False)
-        if len(history) > 1 and not trial.expect("responses:replay:three-turns", is_taken(exchange), exchange.came):
+        asked = [*history, user(text)]
+        exchange = yield from trial.respond(asked, store=False)
+        if history and not trial.expect("responses:replay:three-turns", is_taken(exchange), exchange.came):
             return
-        history += output_of(trial.whole(exchange))
+        items = output_of(trial.whole(exchange))
+        if not items:
+            raise Stop("skipped", "The model gave no items.")
+        history = [*asked, *items]
