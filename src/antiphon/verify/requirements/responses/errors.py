@@ -96,7 +96,7 @@ REFUSALS: dict[str, Refusal] = {
         "A reference to an item that was never stored", param="input", level="should", statuses=(404, 400)
     ),
     "duplicate-items": Refusal("Two input items of one id", param="input", level="should"),
-    "output-without-call": Refusal("A tool's output for which there is no call", param="input"),
+    "output-without-call": Refusal("A tool's output for which there is no call", param="input", level="should"),
     "call-without-output": Refusal("A call in the history without its output", param="input", level="should"),
     # Tools and formats.
     "tool-without-name": Refusal("A function tool without a name", "missing_required_parameter", "tools[0].name"),
