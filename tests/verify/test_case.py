@@ -123,7 +123,7 @@ def test_cases_are_found_alone_and_in_tuples() -> None:
 
 
 def test_the_weightiest_verdict_stands() -> None:
-    outcomes = ["skipped", "not offered", "passed", "failed"]
+    outcomes = ["not offered", "skipped", "passed", "failed"]
     verdicts = [Verdict(outcome) for outcome in outcomes]  # type: ignore[arg-type]
 
     assert [weightiest(verdicts[: most + 1]).outcome for most in range(4)] == outcomes

@@ -9,6 +9,7 @@ from rich.console import Console
 from antiphon.cli.ask import ask
 from antiphon.cli.models import models
 from antiphon.cli.serve import serve
+from antiphon.cli.verify import app as verify
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.version import __version__
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(models)
 app.command()(ask)
+app.add_typer(verify, name="verify")
 
 
 def _show_version(wanted: bool) -> None:

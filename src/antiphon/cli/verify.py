@@ -1,0 +1,151 @@
+"""`antiphon verify`: what of the two APIs does a server keep?"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from antiphon.cli.findings import print_matrix, print_report, print_requirements
+from antiphon.config import check_url, clean_key
+from antiphon.errors import ConfigError
+from antiphon.verify.choice import chosen, under
+from antiphon.verify.html import to_html
+from antiphon.verify.judging import MASK, SHORTEST_KEY, Plan, judge, try_all
+from antiphon.verify.matrix import matrix_html
+from antiphon.verify.profile import load_profile
+from antiphon.verify.report import Report, decode_reports, encode_report
+from antiphon.verify.showing import raw
+
+HERE = "http://127.0.0.1:8321/v1"
+
+app = typer.Typer(help="Judge a server by the two APIs.", invoke_without_command=True, rich_markup_mode=None)
+
+OnlyFlag = Annotated[
+    list[str] | None, typer.Option(metavar="AREA", help="Area or requirement to judge. Repeatable, or with commas.")
+]
+SkipFlag = Annotated[
+    list[str] | None, typer.Option(metavar="ID", help="Requirement or area to leave out. Repeatable, or with commas.")
+]
+
+
+@app.callback()
+def verify(
+    context: typer.Context,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Base URL, ending in /v1; $OPENAI_BASE_URL, else Antiphon's own.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="Model to ask; by default the first that the server lists.")] = "",
+    api: Annotated[str, typer.Option(metavar="API", help="chat, responses or all.")] = "all",
+    only: OnlyFlag = None,
+    skip: SkipFlag = None,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Known deviations: a well-known server's name, or a TOML file.")
+    ] = None,
+    key_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Variable that holds the key; OPENAI_API_KEY by default.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JSON.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as a page.")] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Time for a case.")] = 60.0,
+    parallel: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Cases at once; by default as many as the server is quick.")
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show what was asked and answered at each failure.")
+    ] = False,
+    replay: Annotated[
+        str | None, typer.Option(metavar="ID", help="Ask again what judges a requirement, and print the raw bytes.")
+    ] = None,
+) -> None:
+    """Judge a server by the two APIs: exit code 0 only if every `must` holds."""
+    if context.invoked_subcommand:
+        return
+    known = load_profile(profile) if profile else None
+    key = clean_key(os.environ, key_env or (known.key_env if known else "OPENAI_API_KEY"))
+    plan = Plan(
+        base_url=_url(base_url or (known.base_url if known else "") or os.environ.get("OPENAI_BASE_URL") or HERE),
+        requirements=chosen(api, [replay] if replay else _split(only)),
+        model=model,
+        key=key,
+        skip=frozenset(under(_split(skip))),
+        profile=known,
+        limit=timeout,
+        at_once=1 if replay else parallel,
+    )
+    if replay:
+        _replay(plan)
+        return
+    for path in filter(None, (json, html)):
+        _write(path, b"")  # rather now than after a minute's work
+    report = asyncio.run(_judge(plan))
+    if json:
+        _write(json, encode_report(report))
+    if html:
+        _write(html, to_html(report).encode())
+    print_report(Console(), report, is_verbose=verbose)
+    raise typer.Exit(0 if report.conforms else 1)
+
+
+@app.command("list")
+def list_requirements(area: Annotated[str | None, typer.Argument(metavar="AREA")] = None) -> None:
+    """List the requirements: id, level, source, one sentence."""
+    print_requirements(Console(), chosen(only=[area] if area else []))
+
+
+@app.command()
+def matrix(
+    reports: Annotated[list[Path], typer.Argument(metavar="REPORT.json...")],
+    html: Annotated[bool, typer.Option("--html", help="Print a page instead of a table.")] = False,
+) -> None:
+    """Show servers side by side, from the reports that --json wrote."""
+    read = decode_reports([(str(path), _read(path)) for path in reports])
+    if html:
+        sys.stdout.write(matrix_html(read))
+        return
+    print_matrix(Console(), read)
+
+
+async def _judge(plan: Plan) -> Report:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(f"Judging {plan.base_url}", total=len(plan.cases))
+        return await judge(plan, lambda: progress.advance(task))
+
+
+def _replay(plan: Plan) -> None:
+    tried, _, _ = asyncio.run(try_all(plan))
+    for one in tried:
+        for exchange in one.exchanges:
+            shown = raw(exchange)
+            if len(plan.key) >= SHORTEST_KEY:
+                shown = shown.replace(plan.key.encode(), MASK.encode())
+            sys.stdout.buffer.write(shown)
+
+
+def _split(names: list[str] | None) -> list[str]:
+    return [name.strip() for value in names or () for name in value.split(",") if name.strip()]
+
+
+def _url(url: str) -> str:
+    check_url(url, "server")
+    return url.rstrip("/")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from error
