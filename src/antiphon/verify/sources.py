@@ -39,6 +39,5 @@ def explained(source: str) -> str:
     """Return a source as a reader sees it: `spec 13 (errors)`."""
     kind, _, detail = source.partition(" ")
     number = detail.partition(",")[0].partition(" ")[0]
-    if kind == "spec" and number.isdecimal():
-        return f"{source} ({SECTIONS[int(number)]})"
-    return source
+    named = {str(section): name for section, name in SECTIONS.items()}
+    return f"{source} ({named[number]})" if kind == "spec" and number in named else source
