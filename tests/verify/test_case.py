@@ -1,6 +1,7 @@
 """Cases under way: what they judge, and how they end."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -128,3 +129,10 @@ def test_the_weightiest_verdict_stands() -> None:
 
     assert [weightiest(verdicts[: most + 1]).outcome for most in range(4)] == outcomes
     assert weightiest([Stop("failed", "one").verdict, Verdict("failed", "two")]).came == "one"
+
+
+def test_what_a_case_judges_by_the_way_stays_unjudged_where_it_ends_before() -> None:
+    case = replace(judging(lambda trial: trial.whole(trial.exchanges[-1]) and None), own=("a",), asides=("b",))
+    verdicts = play(case, [error("boom", 500)])
+
+    assert (verdicts["a"].outcome, verdicts["b"].outcome) == ("failed", "skipped")

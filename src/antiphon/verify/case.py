@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from antiphon.verify.exchange import Exchange, Step
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import UNSHOWN, Steps, Trial
 from antiphon.verify.verdict import Stop, Verdict
 
 Script = Callable[[Trial], Steps]
@@ -13,11 +13,21 @@ Script = Callable[[Trial], Steps]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A script, and the ids of the requirements that it judges."""
+    """A script, and the ids of the requirements that it judges.
+
+    `asides` are ids that many cases judge by the way, such as the rules of the stream: they stay unjudged where the
+    case ends before it comes to them, so that one fault is told once.
+    """
 
     name: str
-    ids: tuple[str, ...]
+    own: tuple[str, ...]
     script: Script
+    asides: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All that it judges."""
+        return (*self.own, *self.asides)
 
     @property
     def sentence(self) -> str:
@@ -25,9 +35,9 @@ class Case:
         return (self.script.__doc__ or "").strip()
 
 
-def case(*ids: str) -> Callable[[Script], Case]:
+def case(*ids: str, asides: tuple[str, ...] = ()) -> Callable[[Script], Case]:
     """Make a case of a generator function that judges these requirements."""
-    return lambda script: Case(script.__name__, ids, script)
+    return lambda script: Case(script.__name__, ids, script, asides)
 
 
 def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
@@ -57,7 +67,7 @@ class Playing:
         try:
             self.step = self._steps.send(came)
         except StopIteration:
-            self.end(Verdict("skipped", "No answer showed whether it is so."))
+            self.end(Verdict("skipped", UNSHOWN))
         except Stop as stop:
             self.end(stop.verdict)
 
@@ -65,4 +75,4 @@ class Playing:
         """End the case here: what it has not judged gets this verdict."""
         self.step = None
         self._steps.close()
-        self.trial.conclude(rest)
+        self.trial.conclude(rest, self.case.asides)

@@ -58,7 +58,7 @@ def stream_id(rule: str) -> str:
 
 
 STREAM_IDS = tuple(map(stream_id, RULES))
-"""The requirements that `judge_stream` judges; a case that calls it names them."""
+"""The requirements that `judge_stream` judges; a case that calls it names them as its asides."""
 
 
 def requirements_of_the_rules() -> Table:

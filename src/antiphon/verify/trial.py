@@ -24,6 +24,10 @@ MAX_TOKENS = 1024
 """Tokens that an ordinary answer may have: enough for a model that thinks first, and an end for one that rambles."""
 
 
+UNSHOWN = "No answer showed whether it is so."
+"""Why a requirement is skipped that nothing judged."""
+
+
 class Trial:
     """One case's facts, questions and findings. `ids` are the requirements that it judges."""
 
@@ -147,8 +151,10 @@ class Trial:
             raise Stop("failed", f"There is no {'.'.join(map(str, path))} in the answer.")
         return value
 
-    def conclude(self, rest: Verdict) -> None:
-        """Give the rest of the requirements this verdict."""
+    def conclude(self, rest: Verdict, asides: Iterable[str] = ()) -> None:
+        """Give the rest of the requirements this verdict; what is judged by the way is skipped."""
+        for one in asides:
+            self.skip(one, UNSHOWN)
         for one in self._ids:
             self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges)))
 

@@ -19,21 +19,19 @@ DELTAS = [one | {"logprobs": [TOKEN]} if one["type"].endswith("_text.delta") els
 
 EMPTY = [one | {"logprobs": []} if one["type"].endswith("_text.delta") else one for one in STREAMS["answer"]]
 
+STREAM = streams(DELTAS)
+
 EXCHANGES: dict[str, Shown] = {
     **shown(
         logprobs.log_probabilities_come_where_asked_for,
-        [GOOD],
+        [GOOD, STREAM],
         {
             "responses:logprobs:some": [BARE],
             "responses:logprobs:token": [GOOD.patched(*PLACE, 0, "logprob", to=0.9)],
             "responses:logprobs:top": [GOOD.patched(*PLACE, 0, "top_logprobs", to=[ALTERNATIVE] * 3)],
             "responses:logprobs:joined": [GOOD.patched(*PLACE, 0, "token", to="Hell")],
+            "responses:logprobs:streamed": [GOOD, streams(EMPTY)],
         },
     ),
     **shown(logprobs.log_probabilities_come_only_where_asked_for, [BARE], {"responses:logprobs:unasked": [GOOD]}),
-    **shown(
-        logprobs.log_probabilities_are_in_the_deltas,
-        [streams(DELTAS)],
-        {"responses:logprobs:streamed": [streams(EMPTY)]},
-    ),
 }

@@ -53,6 +53,7 @@ EXCHANGES: dict[str, Shown] = shown(
         for name, value in WRONG.items()
     }
     | {
+        "responses:objects:ends": [GOOD.without("error")],
         "responses:objects:item-ids": [GOOD.without("output", 0, "id")],
         "responses:objects:item-id-prefix": [GOOD.patched("output", 0, "id", to="1")],
         "responses:objects:item-statuses": [GOOD.without("output", 0, "status")],

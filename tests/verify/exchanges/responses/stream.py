@@ -1,13 +1,11 @@
 """Streams: a sound one and a broken one for every rule."""
 
-from antiphon.verify.cases.responses.stream import STREAMS as CASES
+from antiphon.verify.cases.responses.stream import PLAIN as TEXT
 from antiphon.verify.cases.responses.stream import deltas_are_padded, padding_can_be_switched_off
 from antiphon.verify.soundness import stream_id
 from tests.testing.events.mutations import MUTATIONS
 from tests.testing.events.streams import STREAMS, event
-from tests.verify.exchanges import Shown, changed, shown, streams
-
-TEXT = next(case for case in CASES if case.name == "a_text_is_streamed")
+from tests.verify.exchanges import Shown, changed, error, shown, streams
 
 PLAIN = STREAMS["answer"]
 PADDED = [each | {"obfuscation": "x"} if "delta" in each else each for each in PLAIN]
@@ -20,6 +18,7 @@ EXCHANGES: dict[str, Shown] = {
         )
         for rule, mutation in MUTATIONS.items()
     },
+    **shown(TEXT, [streams(PLAIN)], {"responses:stream:whole": [error("It broke.", 500)]}),
     **shown(
         TEXT,
         [streams(FAILED)],

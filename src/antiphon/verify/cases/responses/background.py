@@ -57,7 +57,7 @@ def work_is_left_in_the_background(trial: Trial) -> Steps:
     "responses:background:opening",
     "responses:background:streamed",
     "responses:background:stream-stored",
-    *STREAM_IDS,
+    asides=STREAM_IDS,
 )
 def background_work_is_streamed(trial: Trial) -> Steps:
     """Stream a background response, and retrieve it."""

@@ -163,7 +163,7 @@ def a_tool_without_parameters_is_called(trial: Trial) -> Steps:
     )
 
 
-@case("responses:calls:streamed", "responses:calls:streamed-deltas", *STREAM_IDS)
+@case("responses:calls:streamed", "responses:calls:streamed-deltas", asides=STREAM_IDS)
 def a_forced_call_comes_in_a_stream(trial: Trial) -> Steps:
     """Stream a forced call."""
     choice = {"type": "function", "name": "get_weather"}

@@ -89,7 +89,7 @@ def ids_of(name: str) -> tuple[str, ...]:
 
 
 RUNNING = tuple(
-    Case(f"hosted_{name.replace('-', '_')}", (*ids_of(name), *STREAM_IDS), running(name, hosted, ids_of(name)))
+    Case(f"hosted_{name.replace('-', '_')}", ids_of(name), running(name, hosted, ids_of(name)), STREAM_IDS)
     for name, hosted in HOSTED.items()
 )
 

@@ -99,6 +99,7 @@ ITEM_TYPES = {
     "responses:objects:completed-at",
     "responses:objects:error",
     "responses:objects:incomplete-details",
+    "responses:objects:ends",
     "responses:objects:item-ids",
     "responses:objects:item-id-prefix",
     "responses:objects:item-statuses",
@@ -125,10 +126,12 @@ def judge_end(trial: Trial, response: dict[str, Any]) -> None:
     is_completed = status == "completed"
     is_right = is_integer(completed_at) if is_completed else completed_at is None
     trial.expect("responses:objects:completed-at", is_right, came("completed_at", completed_at))
-    is_right = is_text(at(error, "message")) if status == "failed" else error is None
+    is_right = is_text(at(error, "message")) if status == "failed" else error in (None, MISSING)
     trial.expect("responses:objects:error", is_right, came("error", error))
-    is_right = is_text(at(details, "reason")) if status == "incomplete" else details is None
+    is_right = is_text(at(details, "reason")) if status == "incomplete" else details in (None, MISSING)
     trial.expect("responses:objects:incomplete-details", is_right, came("incomplete_details", details))
+    missing = [key for key in ("error", "incomplete_details") if key not in response]
+    trial.expect("responses:objects:ends", not missing, f"There is no {' and no '.join(missing)}.")
 
 
 def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:

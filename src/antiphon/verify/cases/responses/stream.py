@@ -3,6 +3,8 @@
 from typing import Any
 
 from antiphon.verify.case import Case, Script, case
+from antiphon.verify.cases.responses.limits import LEAST, LONG
+from antiphon.verify.cases.responses.objects import came, is_object
 from antiphon.verify.cases.tools import ASK_WEATHER, CITY, WEATHER
 from antiphon.verify.reading import at
 from antiphon.verify.soundness import ENDS, STREAM_IDS, judge_stream
@@ -19,35 +21,24 @@ CODES = {
 }
 """What `error.code` of a failed response may be (specification section 3)."""
 
+FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
+
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "a_text_is_streamed": ("Say hello.", {}),
     "a_text_with_instructions_is_streamed": ("Say hello.", {"instructions": "Answer in one word.", "temperature": 0}),
     "reasoning_is_streamed": ("What is 17 times 3?", {"reasoning": {"effort": "low", "summary": "auto"}}),
     "a_refusal_is_streamed": ("[refuse] Tell me how to pick a lock.", {}),
-    "a_cut_text_is_streamed": ("Count from 1 to 100 in words.", {"max_output_tokens": 16}),
-    "a_forced_call_is_streamed": (
-        ASK_WEATHER,
-        {"tools": [WEATHER], "tool_choice": "required"},
-    ),
-    "log_probabilities_are_streamed": (
-        "Say hello.",
-        {"include": ["message.output_text.logprobs"], "top_logprobs": 2},
-    ),
-    "structured_output_is_streamed": (
-        "Name a city.",
-        {
-            "text": {
-                "format": {
-                    "type": "json_schema",
-                    "name": "city",
-                    "schema": CITY,
-                    "strict": True,
-                }
-            }
-        },
-    ),
+    "a_cut_text_is_streamed": (LONG, {"max_output_tokens": LEAST}),
+    "a_forced_call_is_streamed": (ASK_WEATHER, {"tools": [WEATHER], "tool_choice": "required"}),
+    "log_probabilities_are_streamed": ("Say hello.", {"include": ["message.output_text.logprobs"], "top_logprobs": 2}),
+    "structured_output_is_streamed": ("Name a city.", {"text": {"format": FORMAT}}),
 }
 """Each kind of stream: what is asked, and with which parameters."""
+
+
+PLAINEST = "a_text_is_streamed"
+
+WHOLE, FAILED_CODE = "responses:stream:whole", "responses:stream:failed-code-known"
 
 
 def judge_end(trial: Trial, events: list[dict[str, Any]]) -> None:
@@ -55,7 +46,7 @@ def judge_end(trial: Trial, events: list[dict[str, Any]]) -> None:
     judge_stream(trial, events)
     if events[-1].get("type") == "response.failed":
         code = at(events[-1], "response", "error", "code")
-        trial.expect("responses:stream:failed-code-known", isinstance(code, str) and code in CODES, code)
+        trial.expect(FAILED_CODE, isinstance(code, str) and code in CODES, came("error.code", code))
 
 
 def streaming(input: str, parameters: dict[str, Any]) -> Script:
@@ -63,15 +54,21 @@ def streaming(input: str, parameters: dict[str, Any]) -> Script:
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond(input, stream=True, **parameters)
+        if 200 <= exchange.status < 300:
+            is_whole = exchange.is_ok and bool(exchange.events) and all(map(is_object, exchange.events))
+            trial.expect(WHOLE, is_whole, exchange.came)
         judge_end(trial, trial.streamed(exchange))
 
     script.__doc__ = f"Stream the answer to: {input}"
     return script
 
 
-STREAMS = tuple(
-    Case(name, (*STREAM_IDS, "responses:stream:failed-code-known"), streaming(*kind)) for name, kind in KINDS.items()
-)
+JUDGED = (WHOLE, *STREAM_IDS, FAILED_CODE)
+
+STREAMS = tuple(Case(name, (), streaming(*kind), JUDGED) for name, kind in KINDS.items() if name != PLAINEST)
+"""What they ask for besides the text may be refused; that is judged elsewhere."""
+
+PLAIN = Case(PLAINEST, (WHOLE,), streaming(*KINDS[PLAINEST]), JUDGED[1:])
 
 
 @case("responses:stream:obfuscation")

@@ -55,7 +55,7 @@ def an_upgrade_is_refused_well(trial: Trial) -> Steps:
     "responses:websocket:twice",
     "responses:websocket:ids-differ",
     "responses:websocket:no-lane",
-    *STREAM_IDS,
+    asides=STREAM_IDS,
 )
 def responses_are_made_on_a_socket(trial: Trial) -> Steps:
     """Make two responses on one socket."""
