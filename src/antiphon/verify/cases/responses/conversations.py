@@ -4,6 +4,7 @@ from typing import Any
 
 from antiphon.verify.case import case
 from antiphon.verify.cases.responses.chain import WORD, id_of
+from antiphon.verify.cases.responses.input_items import texts_of
 from antiphon.verify.cases.responses.text import text_of
 from antiphon.verify.reading import at, is_integer, is_number, is_text, listed, shown
 from antiphon.verify.trial import Asking, Steps, Trial
@@ -19,11 +20,6 @@ def message(text: str) -> dict[str, Any]:
 def create(trial: Trial, **body: Any) -> Asking:
     """Create a conversation."""
     return trial.post("/conversations", body)
-
-
-def texts_of(page: Any) -> list[str]:
-    """Return the text of each item of a page."""
-    return [str(at(item, "content", 0, "text")) for item in listed(page, "data")]
 
 
 @case(

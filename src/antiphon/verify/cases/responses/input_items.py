@@ -16,8 +16,9 @@ TURNS = [
 
 
 def texts_of(page: Any) -> list[str]:
-    """Return the text of each item of a page."""
-    return [str(at(item, "content", 0, "text")) for item in listed(page, "data")]
+    """Return the text of each item of a page, whether its content is a string or a list of parts."""
+    contents = [at(item, "content") for item in listed(page, "data")]
+    return [str(one if isinstance(one, str) else at(one, 0, "text")) for one in contents]
 
 
 @case(

@@ -1,0 +1,41 @@
+"""The scripted fake of a Responses server, where it is at hand. It belongs to the harness and is never copied here."""
+
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from aiohttp import web
+
+from tests.support.recordings import FOLDER
+
+PATH = FOLDER.parent / "clients" / "harness" / "server" / "fake_responses.py"
+
+MISSING = "no fake: beside the recordings there is no clients/harness/server/fake_responses.py"
+
+
+def load() -> ModuleType:
+    """Load the fake."""
+    spec = importlib.util.spec_from_file_location("fake_responses", PATH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@asynccontextmanager
+async def faking(folder: Path, turns: list[dict[str, Any]], mutations: dict[str, Any]) -> AsyncIterator[str]:
+    """Serve the fake with these turns and mutations; give its base URL."""
+    fake = load()
+    fake.CAP = str(folder)
+    fake.reset({"turns": turns, "mutations": mutations})
+    runner = web.AppRunner(fake.app(), shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()

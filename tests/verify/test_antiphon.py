@@ -1,0 +1,65 @@
+"""Antiphon itself, with its scripted model, judged by everything."""
+
+import pytest
+import pytest_asyncio
+
+from antiphon.backends.demo import DemoBackend
+from antiphon.verify.choice import chosen
+from antiphon.verify.judging import Plan, judge
+from antiphon.verify.report import Report
+from tests.support.server import serve
+
+LATER = {
+    *("responses:background", "responses:cancel", "responses:compact", "responses:conversations"),
+    *("responses:hosted", "responses:input-tokens", "responses:resume", "responses:websocket"),
+}
+"""Areas that later issues serve; today the server says that it lacks them."""
+
+REFUSED_WELL = {"responses:websocket:refused-well", "responses:hosted:code-container"}
+"""What of them can be judged all the same: how they are refused."""
+
+LACKING = {"chat:parameters:n", "responses:calls:custom", "responses:calls:namespace"}
+"""What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
+
+UNSHOWN = {"responses:headers:challenge"}
+"""What nothing can show: no key is asked for."""
+
+UNSHOWN_RULES = {"annotation", "command", "error", "failed", "image", "tool"}
+"""First words of the rules that no stream of texts and functions shows."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def report() -> Report:
+    async with serve(DemoBackend()) as served:
+        return await judge(Plan(base_url=served.url, requirements=chosen()))
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_nothing_of_the_protocol_is_broken(report: Report) -> None:
+    broken = [f"{one.id}: {one.came}" for one in report.results if one.outcome == "failed" and one.kind == "protocol"]
+
+    assert broken == []
+    assert report.conforms
+
+
+async def test_what_later_issues_add_is_not_offered_and_nothing_else(report: Report) -> None:
+    lacking = {one.id for one in report.results if one.outcome == "not offered"}
+    later = {one.id for one in report.results if one.area in LATER}
+
+    assert lacking - later == LACKING
+    assert {one.id for one in report.results if one.area in LATER and one.outcome != "not offered"} == REFUSED_WELL
+
+
+async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_shows(report: Report) -> None:
+    skipped = {one.id for one in report.results if one.outcome == "skipped"}
+    rules = {one for one in skipped if one.startswith("responses:stream:")}
+
+    assert skipped - rules == UNSHOWN
+    assert {one.split(":")[2].split("-")[0] for one in rules} == UNSHOWN_RULES
+
+
+async def test_it_takes_a_few_hundred_requests_and_less_than_a_minute(report: Report) -> None:
+    assert report.requests < 600
+    assert report.seconds < 60
