@@ -15,6 +15,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
     """Whether the value fits; `type`, `enum`, `properties`, `required`, `additionalProperties` and `items` are read."""
+    if not schema:  # nothing is asked, so what is nested too deeply is not gone into
+        return True
     if "type" in schema and type(value) not in TYPES[schema["type"]]:
         return False
     if "enum" in schema and value not in schema["enum"]:
