@@ -36,7 +36,7 @@ def to_html(report: Report) -> str:
     """Return the report as a page of one file."""
     _, verdict = headline(report)
     sections = _sections(report)
-    main = tag("main", _glance(report), _jumps(sections), _areas(report, "protocol"), *map(_section, sections))
+    main = tag("main", _glance(report), _jumps(sections), _summary(report), *map(_section, sections))
     return page("report", f"{verdict} - {server(report)}", _head(report), main, _foot(report))
 
 
@@ -98,18 +98,21 @@ def _bar(states: Sequence[str]) -> Markup:
 # The table by area
 
 
+def _summary(report: Report) -> Markup:
+    if not report.by_area():
+        return Markup()
+    return tag("section", tag("h2", "By area"), _areas(report, "protocol"))
+
+
 def _areas(report: Report, kind: Kind) -> Markup:
     areas = report.by_area(kind)
-    if not areas:
-        return Markup()
     rest = [word for word in ("known", "not offered", "skipped") if _any(areas.values(), word)]
     head = tag("tr", *(tag("th", name, scope="col") for name in ("area", *LEVELS, *rest)))
     bodies = [
         _api(api, {area: areas[area] for area in names}, rest)
         for api, names in groupby(areas, key=lambda area: area.partition(":")[0])
     ]
-    label = "By area" if kind == "protocol" else "Capabilities by area"
-    return scrolled(label, tag("table", tag("caption", label), tag("thead", head), *bodies, class_="areas"))
+    return scrolled(f"By area: {kind}", tag("table", tag("thead", head), *bodies, class_="areas"))
 
 
 def _any(areas: Iterable[Sequence[Result]], word: str) -> bool:

@@ -132,7 +132,10 @@ def _head(reports: Sequence[Report]) -> Markup:
     told = f"{counted(len(reports), 'server')}, asked for the same. "
     told += "A total is what passed of what was judged; a known deviation is judged, too."
     return tag(
-        "header", tag("p", "Antiphon verify", class_="kicker"), tag("h1", "Servers side by side"), tag("p", told)
+        "header",
+        tag("p", "Antiphon verify", class_="kicker"),
+        tag("h1", "Servers side by side"),
+        tag("p", told, class_="lead"),
     )
 
 
@@ -140,7 +143,7 @@ def _overview(reports: Sequence[Report], found: Sequence[Group]) -> Markup:
     totals = [_totals(tag("th", title, scope="row"), rows, len(reports)) for title, rows in levels(found)]
     parts = groupby(found, key=lambda group: (group.kind, group.area.partition(":")[0]))
     areas = [_api(_part(*key), list(some), len(reports)) for key, some in parts]
-    table = tag("table", _columns(reports, "level"), tag("tbody", *totals), *areas)
+    table = tag("table", _columns(reports, "totals"), tag("tbody", *totals), *areas)
     return tag("section", tag("h2", "Totals"), scrolled("Totals", table), _servers(reports))
 
 

@@ -10,7 +10,7 @@ from antiphon.verify.report import Report, Result
 
 FOLDER = Path(__file__).parent
 
-SIGNS = {"passed": "✓", "failed": "✕", "known": "≈", "not offered": "○", "skipped": "−", "not asked": "·"}
+SIGNS = {"passed": "✓", "failed": "✕", "known": "≈", "not offered": "○", "skipped": "–", "not asked": "·"}  # noqa: RUF001 - a dash that is seen
 """What stands beside each word, so that neither colour nor word is alone."""
 
 APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}
