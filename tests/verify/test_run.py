@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
@@ -23,16 +23,18 @@ REQUIREMENT = must("a:b:c", "spec 7", "It is so.")
 class Scripted:
     """A subject that answers everything alike, and knows how many asked at once."""
 
-    def __init__(self, answer: Answer, begin: Callable[[], None] = lambda: None) -> None:
-        self.answer, self.begin, self.now, self.most, self.asked = answer, begin, 0, 0, 0
+    def __init__(self, answer: Answer, stream: Answer | None = None) -> None:
+        self.answer, self.stream, self.now, self.most, self.asked = answer, stream or answer, 0, 0, 0
 
     @asynccontextmanager
     async def visit(self, seconds: float) -> AsyncIterator[SimpleNamespace]:
-        yield SimpleNamespace(perform=self.perform)
+        yield SimpleNamespace(perform=self.perform, together=self.together)
+
+    async def together(self, *requests: Request) -> list[Exchange]:
+        return [self.stream.to(request) for request in requests]
 
     async def perform(self, step: Step) -> Exchange:
         assert isinstance(step, Request)
-        self.begin()
         self.asked += 1
         self.now += 1
         self.most = max(self.most, self.now)
@@ -65,6 +67,20 @@ async def test_a_slow_server_is_asked_less_at_once(took: float, most: int) -> No
     await Run(subject, "m", now=lambda: next(times)).try_all(CASES)  # type: ignore[arg-type]
 
     assert subject.most == most
+
+
+async def test_a_server_that_breaks_off_one_stream_for_another_is_asked_one_thing_after_the_other() -> None:
+    subject = Scripted(says({"so": True}), stream=Answer(200, b"data: {", fault="the connection broke"))
+    await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
+
+    assert subject.most == 1
+
+
+async def test_a_server_without_either_api_is_asked_much_at_once() -> None:
+    subject = Scripted(says({"so": True}), stream=Answer(404))
+    await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
+
+    assert subject.most == MOST_AT_ONCE
 
 
 async def test_how_many_at_once_can_be_told() -> None:

@@ -84,9 +84,13 @@ class Visit:
                 await asyncio.sleep(max(0.0, min(seconds, self._left())))
                 return None
             case Together(requests):
-                return list(await asyncio.gather(*map(self.fetch, requests)))
+                return await self.together(*requests)
             case Request():
                 return await self.fetch(step)
+
+    async def together(self, *requests: Request) -> list[Exchange]:
+        """Send requests at once; return their exchanges in order."""
+        return list(await asyncio.gather(*map(self.fetch, requests)))
 
     async def close(self) -> None:
         """Close the case's WebSockets."""
@@ -97,7 +101,7 @@ class Visit:
         return self._deadline - asyncio.get_running_loop().time()
 
     async def fetch(self, request: Request) -> Exchange:
-        """Send a request, again where the server is too busy or had closed an idle connection."""
+        """Send a request; again where the server is too busy or had closed an idle connection."""
         for again in reversed(range(TRIES)):
             exchange = await (self._converse(request) if request.method == "WS" else self._ask(request))
             wait = self._wait(exchange)

@@ -116,6 +116,20 @@ class Trial:
             raise Stop("failed", f"The body is no JSON object: {exchange.came}")
         return exchange.json
 
+    def response(self, exchange: Exchange) -> dict[str, Any]:
+        """Return the response that came. Ends the case as `whole` does, and where the object is none."""
+        response = self.whole(exchange)
+        if not is_response(response):
+            raise Stop("failed", f"This is no response: {exchange.came}")
+        return response
+
+    def completion(self, exchange: Exchange) -> dict[str, Any]:
+        """Return the chat completion that came. Ends the case as `whole` does, and where the object is none."""
+        completion = self.whole(exchange)
+        if not is_completion(completion):
+            raise Stop("failed", f"This is no chat completion: {exchange.came}")
+        return completion
+
     def streamed(self, exchange: Exchange) -> list[dict[str, Any]]:
         """Return an answer's events, each a JSON object. Ends the case as `whole` does."""
         self.succeed(exchange)
@@ -157,6 +171,16 @@ class Trial:
             self.skip(one, UNSHOWN)
         for one in self._ids:
             self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges)))
+
+
+def is_response(value: Any) -> bool:
+    """Whether this is a response, if only by its output."""
+    return isinstance(at(value, "output"), list)
+
+
+def is_completion(value: Any) -> bool:
+    """Whether this is a chat completion, if only by its first message."""
+    return isinstance(at(value, "choices", 0, "message"), dict)
 
 
 def given(body: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from antiphon.verify.cases.responses import websocket
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, changed, hears, shown, spoiled
 
+EMPTY = Answer(400, b"{}")
+
 EVENTS = STREAMS["answer"]
 
 
@@ -44,7 +46,7 @@ CHAIN = [FIRST, SECOND, LOST, FIRST]
 BAD = [FIRST, fails(), fails(), fails("invalid_type", "input")]
 
 EXCHANGES: dict[str, Shown] = {
-    **spoiled(websocket.an_upgrade_is_refused_well, [Answer(426)], [Answer(404)]),
+    **spoiled(websocket.an_upgrade_is_refused_well, [EMPTY, Answer(426)], [EMPTY, Answer(404)]),
     **shown(
         websocket.responses_are_made_on_a_socket,
         [FIRST, SECOND],

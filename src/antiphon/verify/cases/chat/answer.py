@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon.verify.case import Case, Script, case
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_completion
 
 REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 
@@ -76,8 +76,8 @@ def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
 @case("chat:answer:ids-differ")
 def two_questions_have_two_ids(trial: Trial) -> Steps:
     """Ask two things."""
-    first = trial.whole((yield from trial.chat("Say hello.")))
-    second = trial.whole((yield from trial.chat("Say goodbye.")))
+    first = trial.completion((yield from trial.chat("Say hello.")))
+    second = trial.completion((yield from trial.chat("Say goodbye.")))
     ids = [at(one, "id") for one in (first, second)]
     trial.expect("chat:answer:ids-differ", ids[0] != ids[1], ids)
 
@@ -99,7 +99,7 @@ def taking(name: str, messages: list[dict[str, Any]]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.chat(messages)
         trial.offered(exchange)
-        trial.expect(f"chat:answer:{name}", exchange.is_ok, exchange.came)
+        trial.expect(f"chat:answer:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
 
     script.__doc__ = f"Send messages: {name}."
     return script
@@ -117,7 +117,7 @@ def turns_are_remembered(trial: Trial) -> Steps:
     turns = ("Remember this word: zanzibar.", "I will.", "Which word did I ask you to remember?")
     roles = ("user", "assistant", "user")
     messages = [{"role": role, "content": text} for role, text in zip(roles, turns, strict=True)]
-    completion = trial.whole((yield from trial.chat(messages)))
+    completion = trial.completion((yield from trial.chat(messages)))
     trial.expect("chat:answer:several-turns", True)
     trial.expect("chat:answer:recalls", "zanzibar" in text_of(completion).lower(), text_of(completion) or "no text")
 
@@ -126,6 +126,6 @@ def turns_are_remembered(trial: Trial) -> Steps:
 def a_system_message_is_taken(trial: Trial) -> Steps:
     """Tell the model by a system message what to say."""
     system = {"role": "system", "content": "Whatever you are asked, your answer has the word BANANA in it."}
-    completion = trial.whole((yield from trial.chat([system, HELLO])))
+    completion = trial.completion((yield from trial.chat([system, HELLO])))
     trial.expect("chat:answer:system", True)
     trial.expect("chat:answer:obeys", "banana" in text_of(completion).lower(), text_of(completion) or "no text")

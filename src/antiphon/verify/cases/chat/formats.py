@@ -10,7 +10,7 @@ from antiphon.verify.cases.tools import CHAT_TOOLS, CITY, NESTED
 from antiphon.verify.exchange import parsed
 from antiphon.verify.fitting import fits
 from antiphon.verify.reading import at
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_completion
 from antiphon.verify.verdict import Stop
 
 
@@ -43,7 +43,7 @@ def fitting(name: str, asked: str, form: dict[str, Any], wanted: dict[str, Any])
     """Return the script that asks for a format."""
 
     def script(trial: Trial) -> Steps:
-        completion = trial.whole((yield from trial.chat(asked, response_format=form)))
+        completion = trial.completion((yield from trial.chat(asked, response_format=form)))
         reason = at(completion, "choices", 0, "finish_reason")
         judge_text(trial, f"chat:formats:{name}", text_of(completion), reason, wanted)
 
@@ -78,7 +78,7 @@ def text_is_a_format(trial: Trial) -> Steps:
     """Ask for text by name."""
     exchange = yield from trial.chat("Say hello.", response_format={"type": "text"})
     trial.offered(exchange)
-    trial.expect("chat:formats:text", exchange.is_ok, exchange.came)
+    trial.expect("chat:formats:text", exchange.is_ok and is_completion(exchange.json), exchange.came)
 
 
 @case("chat:formats:with-tools")
@@ -86,4 +86,4 @@ def a_format_goes_with_tools(trial: Trial) -> Steps:
     """Ask for JSON, and offer tools."""
     exchange = yield from trial.chat(CAPITAL, response_format=schema("city", CITY), tools=CHAT_TOOLS)
     trial.offered(exchange)
-    trial.expect("chat:formats:with-tools", exchange.is_ok, exchange.came)
+    trial.expect("chat:formats:with-tools", exchange.is_ok and is_completion(exchange.json), exchange.came)

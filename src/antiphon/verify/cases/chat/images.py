@@ -6,7 +6,7 @@ from antiphon.verify.case import Case, Script, case
 from antiphon.verify.cases.chat.answer import text_of
 from antiphon.verify.cases.pictures import png
 from antiphon.verify.reading import at
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_completion
 
 
 def text(words: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def taking(name: str, messages: list[dict[str, Any]]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.chat(messages)
         trial.offered(exchange)
-        trial.expect(f"chat:images:{name}", exchange.is_ok, exchange.came)
+        trial.expect(f"chat:images:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
 
     script.__doc__ = f"Send images: {name}."
     return script
@@ -58,7 +58,7 @@ TAKING = tuple(
 @case("chat:images:data-url", "chat:images:colour")
 def a_picture_is_looked_at(trial: Trial) -> Steps:
     """Show a red picture."""
-    completion = trial.whole((yield from trial.chat([user(text(WHICH), image(RED))])))
+    completion = trial.completion((yield from trial.chat([user(text(WHICH), image(RED))])))
     trial.expect("chat:images:data-url", True)
     trial.expect("chat:images:colour", "red" in text_of(completion).lower(), text_of(completion) or "no text")
 
@@ -67,7 +67,7 @@ def a_picture_is_looked_at(trial: Trial) -> Steps:
 def two_pictures_are_told_apart(trial: Trial) -> Steps:
     """Show a red picture and a blue one."""
     asked = text("Which colour is the second picture? Answer in one word.")
-    completion = trial.whole((yield from trial.chat([user(image(RED), image(BLUE), asked)])))
+    completion = trial.completion((yield from trial.chat([user(image(RED), image(BLUE), asked)])))
     said = text_of(completion).lower()
     trial.expect("chat:images:told-apart", "blue" in said and "red" not in said, said or "no text")
 

@@ -7,7 +7,7 @@ from antiphon.verify.cases.chat.answer import text_of
 from antiphon.verify.cases.chat.stream import choices_of
 from antiphon.verify.cases.chat.stream import text_of as streamed_text
 from antiphon.verify.reading import MISSING, at, is_integer, is_number, listed, shown
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_completion
 from antiphon.verify.verdict import Stop
 
 ECHO = "Repeat these words: alpha beta gamma delta epsilon."
@@ -28,14 +28,14 @@ def is_stopped(text: str) -> bool:
 @case("chat:parameters:stop")
 def a_text_is_stopped(trial: Trial) -> Steps:
     """Stop a text at a word."""
-    completion = trial.whole((yield from trial.chat(ECHO, stop=STOP)))
+    completion = trial.completion((yield from trial.chat(ECHO, stop=STOP)))
     trial.expect("chat:parameters:stop", is_stopped(text_of(completion)), text_of(completion))
 
 
 @case("chat:parameters:stop-list")
 def a_text_is_stopped_at_one_of_several(trial: Trial) -> Steps:
     """Stop a text at one of two words."""
-    completion = trial.whole((yield from trial.chat(ECHO, stop=["nowhere", STOP])))
+    completion = trial.completion((yield from trial.chat(ECHO, stop=["nowhere", STOP])))
     trial.expect("chat:parameters:stop-list", is_stopped(text_of(completion)), text_of(completion))
 
 
@@ -49,7 +49,7 @@ def a_stream_is_stopped(trial: Trial) -> Steps:
 @case("chat:parameters:max-tokens", "chat:parameters:length")
 def a_long_text_is_cut(trial: Trial) -> Steps:
     """Ask for a long text, and allow few tokens."""
-    completion = trial.whole((yield from trial.chat(LONG, max_tokens=FEW)))
+    completion = trial.completion((yield from trial.chat(LONG, max_tokens=FEW)))
     judge_cut(trial, completion, "chat:parameters:max-tokens")
     reason = at(completion, "choices", 0, "finish_reason")
     trial.expect("chat:parameters:length", reason == "length", shown(reason))
@@ -58,7 +58,7 @@ def a_long_text_is_cut(trial: Trial) -> Steps:
 @case("chat:parameters:max-completion-tokens")
 def a_long_text_is_cut_by_the_newer_name(trial: Trial) -> Steps:
     """Ask for a long text, and allow few completion tokens."""
-    completion = trial.whole((yield from trial.chat(LONG, max_tokens=MISSING, max_completion_tokens=FEW)))
+    completion = trial.completion((yield from trial.chat(LONG, max_tokens=MISSING, max_completion_tokens=FEW)))
     judge_cut(trial, completion, "chat:parameters:max-completion-tokens")
 
 
@@ -100,7 +100,7 @@ def taking(name: str, parameters: dict[str, Any]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.chat("Say hello.", **parameters)
         trial.offered(exchange)
-        trial.expect(f"chat:parameters:{name}", exchange.is_ok, exchange.came)
+        trial.expect(f"chat:parameters:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
 
     script.__doc__ = f"Send {', '.join(parameters)}."
     return script
@@ -116,15 +116,15 @@ TAKING = tuple(
 def a_seed_repeats_itself(trial: Trial) -> Steps:
     """Ask the same twice with a seed."""
     asked = {"seed": 7, "temperature": 0}
-    first = text_of(trial.whole((yield from trial.chat("Tell a short joke.", **asked))))
-    second = text_of(trial.whole((yield from trial.chat("Tell a short joke.", **asked))))
+    first = text_of(trial.completion((yield from trial.chat("Tell a short joke.", **asked))))
+    second = text_of(trial.completion((yield from trial.chat("Tell a short joke.", **asked))))
     trial.expect("chat:parameters:seed-repeats", first == second, [first, second])
 
 
 @case("chat:parameters:n")
 def two_choices_are_given(trial: Trial) -> Steps:
     """Ask for two choices."""
-    completion = trial.whole((yield from trial.chat("Say hello.", n=2, temperature=1)))
+    completion = trial.completion((yield from trial.chat("Say hello.", n=2, temperature=1)))
     indexes = [at(choice, "index") for choice in listed(completion, "choices")]
     trial.expect("chat:parameters:n", indexes in ([0, 1], [1, 0]), indexes)
 
@@ -138,7 +138,7 @@ def is_token(value: Any) -> bool:
 @case("chat:parameters:logprobs", "chat:parameters:top-logprobs")
 def log_probabilities_are_given(trial: Trial) -> Steps:
     """Ask for log probabilities."""
-    completion = trial.whole((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
+    completion = trial.completion((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
     tokens = listed(completion, "choices", 0, "logprobs", "content")
     are_right = bool(tokens) and all(map(is_token, tokens))
     if trial.expect("chat:parameters:logprobs", are_right, shown(at(completion, "choices", 0, "logprobs"))):

@@ -9,7 +9,7 @@ from antiphon.verify.cases.tools import ASK_WEATHER, CHAT_TOOLS, CITY
 from antiphon.verify.exchange import parsed
 from antiphon.verify.fitting import fits
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_completion
 from antiphon.verify.verdict import Stop
 
 NAMES = {"get_weather", "get_time"}
@@ -57,7 +57,7 @@ def came(completion: Any) -> str:
 )
 def a_chat_call_is_required(trial: Trial) -> Steps:
     """Require a call."""
-    completion = trial.whole((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="required")))
+    completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="required")))
     calls = calls_of(completion)
     if not trial.expect("chat:tools:required", bool(calls), came(completion)):
         raise Stop("skipped", "There was no call.")
@@ -77,7 +77,7 @@ def a_chat_call_is_required(trial: Trial) -> Steps:
 def a_named_chat_function_is_called(trial: Trial) -> Steps:
     """Name the function to call."""
     asked = {"tools": CHAT_TOOLS, "tool_choice": named("get_time")}
-    completion = trial.whole((yield from trial.chat("Say hello to Paris.", **asked)))
+    completion = trial.completion((yield from trial.chat("Say hello to Paris.", **asked)))
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:named", names == {"get_time"}, came(completion))
     reason = at(completion, "choices", 0, "finish_reason")
@@ -87,7 +87,7 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
 @case("chat:tools:none", "chat:tools:empty-list")
 def no_chat_call_is_made(trial: Trial) -> Steps:
     """Forbid calls."""
-    completion = trial.whole((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
+    completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
     trial.expect("chat:tools:none", not calls_of(completion), came(completion))
     reason = at(completion, "choices", 0, "finish_reason")
     trial.expect("chat:tools:empty-list", reason in ("stop", "length"), shown(reason))
@@ -137,7 +137,7 @@ def is_whole(deltas: list[Any]) -> bool:
 @case("chat:tools:distinct", "chat:tools:parallel")
 def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
     """Ask for two calls."""
-    completion = trial.whole((yield from trial.chat(BOTH, tools=CHAT_TOOLS, tool_choice="required")))
+    completion = trial.completion((yield from trial.chat(BOTH, tools=CHAT_TOOLS, tool_choice="required")))
     calls = calls_of(completion)
     trial.expect("chat:tools:parallel", {name_of(one) for one in calls} == NAMES, came(completion))
     if len(calls) > 1:
@@ -149,7 +149,7 @@ def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
 def chat_calls_come_one_at_a_time(trial: Trial) -> Steps:
     """Ask for two calls, and allow one."""
     asked = {"tools": CHAT_TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
-    calls = calls_of(trial.whole((yield from trial.chat(BOTH, **asked))))
+    calls = calls_of(trial.completion((yield from trial.chat(BOTH, **asked))))
     if calls:
         trial.expect("chat:tools:one-at-a-time", len(calls) == 1, calls)
 
@@ -188,7 +188,7 @@ def taking(name: str, messages: list[dict[str, Any]]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.chat(messages, tools=CHAT_TOOLS)
         trial.offered(exchange)
-        trial.expect(f"chat:tools:{name}", exchange.is_ok, exchange.came)
+        trial.expect(f"chat:tools:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
 
     script.__doc__ = f"Send a history of calls: {name}."
     return script
@@ -203,7 +203,7 @@ TAKING = tuple(
 @case("chat:tools:result", "chat:tools:used")
 def a_result_is_used(trial: Trial) -> Steps:
     """Send a call's result."""
-    completion = trial.whole((yield from trial.chat([USER, ONE, result("call_1")], tools=CHAT_TOOLS)))
+    completion = trial.completion((yield from trial.chat([USER, ONE, result("call_1")], tools=CHAT_TOOLS)))
     trial.expect("chat:tools:result", True)
     trial.expect("chat:tools:used", "21" in text_of(completion), came(completion))
 
@@ -220,7 +220,7 @@ def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
 def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Require a call of a tool without parameters."""
     tool = {"type": "function", "function": {"name": "get_news", "description": "Tell the news."}}
-    completion = trial.whole((yield from trial.chat("Call get_news.", tools=[tool], tool_choice="required")))
+    completion = trial.completion((yield from trial.chat("Call get_news.", tools=[tool], tool_choice="required")))
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:no-parameters", names == {"get_news"}, came(completion))
 
@@ -228,7 +228,7 @@ def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
 @case("chat:tools:unforced", "chat:tools:chosen", "chat:tools:argued")
 def the_chat_model_chooses(trial: Trial) -> Steps:
     """Ask what one of two tools can tell."""
-    completion = trial.whole((yield from trial.chat("What is the weather in Paris right now?", tools=CHAT_TOOLS[::-1])))
+    completion = trial.completion((yield from trial.chat("What is the weather in Paris now?", tools=CHAT_TOOLS[::-1])))
     calls = calls_of(completion)
     if trial.expect("chat:tools:unforced", bool(calls), came(completion)):
         trial.expect("chat:tools:chosen", {name_of(one) for one in calls} == {"get_weather"}, calls)

@@ -13,7 +13,7 @@ ENDED = ("completed", "incomplete", "failed")
 def background_work_is_cancelled(trial: Trial) -> Steps:
     """Cancel a background response twice, and look at it."""
     asked = "Count from 1 to 1000 in words."
-    queued = trial.whole((yield from trial.respond(asked, background=True)))
+    queued = trial.response((yield from trial.respond(asked, background=True)))
     path = f"/responses/{id_of(queued)}"
     first = trial.whole((yield from trial.post(f"{path}/cancel")))
     status = at(first, "status")
@@ -29,7 +29,7 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
 @case("responses:cancel:foreground")
 def foreground_work_cannot_be_cancelled(trial: Trial) -> Steps:
     """Cancel a foreground response."""
-    first = trial.whole((yield from trial.respond("Say hello.", store=True)))
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
     exchange = yield from trial.post(f"/responses/{id_of(first)}/cancel")
     trial.served(exchange)
     trial.expect("responses:cancel:foreground", exchange.status == 400, exchange.came)

@@ -4,7 +4,7 @@ from antiphon.verify.case import case
 from antiphon.verify.cases.responses.text import text_of
 from antiphon.verify.exchange import Request
 from antiphon.verify.reading import at, is_integer, is_text, shown
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_response
 from antiphon.verify.verdict import Stop
 
 WORD = "zanzibar"
@@ -27,7 +27,7 @@ def id_of(response: object) -> str:
 )
 def a_chain_is_followed(trial: Trial) -> Steps:
     """Hold a conversation of three turns by `previous_response_id`."""
-    first = trial.whole((yield from trial.respond(f"Remember this word: {WORD}.", store=True)))
+    first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", store=True)))
     question = "Which word did I ask you to remember? Answer with the word alone."
     exchange = yield from trial.respond(question, previous_response_id=id_of(first))
     second = trial.whole(exchange)
@@ -35,12 +35,12 @@ def a_chain_is_followed(trial: Trial) -> Steps:
     told = at(second, "previous_response_id")
     trial.expect("responses:chain:echoed", told == id_of(first), shown(told))
     trial.expect("responses:chain:recalled", WORD in text_of(second).lower(), text_of(second) or "no text")
-    alone = trial.whole((yield from trial.respond(question)))
+    alone = trial.response((yield from trial.respond(question)))
     counts = [at(one, "usage", "input_tokens") for one in (alone, second)]
     if all(map(is_integer, counts)):
         trial.expect("responses:chain:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} chained")
     third = yield from trial.respond("Say it again.", previous_response_id=id_of(second))
-    trial.expect("responses:chain:three-deep", third.is_ok, third.came)
+    trial.expect("responses:chain:three-deep", third.is_ok and is_response(third.json), third.came)
 
 
 @case("responses:chain:after-stream", "responses:chain:streamed")
@@ -50,7 +50,7 @@ def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
     previous = id_of(at(last, "response"))
     second = yield from trial.respond("Say it again.", previous_response_id=previous)
     trial.offered(second)
-    trial.expect("responses:chain:after-stream", second.is_ok, second.came)
+    trial.expect("responses:chain:after-stream", second.is_ok and is_response(second.json), second.came)
     third = yield from trial.respond("Say it again.", previous_response_id=previous, stream=True)
     is_whole = third.is_ok and at(third.events, -1, "type") == "response.completed"
     trial.expect("responses:chain:streamed", is_whole, third.came)
@@ -59,7 +59,7 @@ def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
 @case("responses:chain:fork")
 def a_chain_is_forked(trial: Trial) -> Steps:
     """Go on from one response twice, at once."""
-    first = trial.whole((yield from trial.respond("Say hello.", store=True)))
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
     body = trial.response_body("Say it again.", previous_response_id=id_of(first))
     exchanges = yield from trial.together(*[Request(method="POST", path="/responses", body=body)] * 2)
     for exchange in exchanges:
@@ -72,7 +72,7 @@ def a_chain_is_forked(trial: Trial) -> Steps:
 @case("responses:chain:unstored")
 def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
     """Go on from a response that was not stored."""
-    first = trial.whole((yield from trial.respond("Say hello.", store=False)))
+    first = trial.response((yield from trial.respond("Say hello.", store=False)))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
     trial.offered(exchange)
     trial.expect("responses:chain:unstored", exchange.status in (400, 404), exchange.came)
@@ -81,7 +81,7 @@ def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
 @case("responses:chain:deleted")
 def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     """Go on from a response that was deleted."""
-    first = trial.whole((yield from trial.respond("Say hello.", store=True)))
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
     trial.succeed((yield from trial.delete(f"/responses/{id_of(first)}")))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
     trial.offered(exchange)
@@ -91,7 +91,7 @@ def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
 @case("responses:chain:instructions")
 def instructions_hold_once(trial: Trial) -> Steps:
     """Go on from a response that had instructions, without any."""
-    first = trial.whole((yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True)))
-    second = trial.whole((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
+    first = trial.response((yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True)))
+    second = trial.response((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
     told = at(second, "instructions")
     trial.expect("responses:chain:instructions", told is None, shown(told))

@@ -5,7 +5,7 @@ from typing import Any
 from antiphon.verify.case import case
 from antiphon.verify.cases.responses.text import output_of
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_response
 
 TURNS = [
     {"role": "user", "content": "My name is Ada."},
@@ -42,7 +42,7 @@ def a_context_is_compacted(trial: Trial) -> Steps:
     trial.expect("responses:compact:usage", is_integer(total), shown(at(compacted, "usage")))
     more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
     again = yield from trial.respond(more)
-    trial.expect("responses:compact:taken-back", again.is_ok, again.came)
+    trial.expect("responses:compact:taken-back", again.is_ok and is_response(again.json), again.came)
 
 
 def words_of(item: Any) -> str:
@@ -61,7 +61,7 @@ def compaction_needs_a_model(trial: Trial) -> Steps:
 @case("responses:compact:trigger")
 def compaction_is_triggered(trial: Trial) -> Steps:
     """Ask for a compaction by the last item of the input."""
-    response = trial.whole((yield from trial.respond([*TURNS, {"type": "compaction_trigger"}])))
+    response = trial.response((yield from trial.respond([*TURNS, {"type": "compaction_trigger"}])))
     trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, shown(at(response, "output")))
 
 
@@ -71,16 +71,16 @@ def compaction_is_left_to_the_server(trial: Trial) -> Steps:
     management = [{"type": "compaction", "compact_threshold": 100_000}]
     exchange = yield from trial.respond("Say hello.", context_management=management)
     trial.offered(exchange)
-    trial.expect("responses:compact:threshold", exchange.is_ok, exchange.came)
+    trial.expect("responses:compact:threshold", exchange.is_ok and is_response(exchange.json), exchange.came)
 
 
 @case("responses:compact:foreign")
 def a_forged_compaction_is_seen(trial: Trial) -> Steps:
     """Send a compaction item that nobody made."""
     probe = yield from trial.post("/responses/compact", {"model": trial.model, "input": "Hello."})
-    trial.offered(probe)
+    trial.succeed(probe)
     forged = {"type": "compaction", "encrypted_content": "forged"}
     exchange = yield from trial.respond([forged, {"role": "user", "content": "Say hello."}])
     trial.offered(exchange)
-    is_seen = exchange.is_ok or 400 <= exchange.status < 500
+    is_seen = (exchange.is_ok and is_response(exchange.json)) or 400 <= exchange.status < 500
     trial.expect("responses:compact:foreign", is_seen, exchange.came)

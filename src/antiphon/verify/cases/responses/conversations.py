@@ -7,7 +7,7 @@ from antiphon.verify.cases.responses.chain import WORD, id_of
 from antiphon.verify.cases.responses.input_items import texts_of
 from antiphon.verify.cases.responses.text import text_of
 from antiphon.verify.reading import at, is_integer, is_number, is_text, listed, shown
-from antiphon.verify.trial import Asking, Steps, Trial
+from antiphon.verify.trial import Asking, Steps, Trial, is_response
 
 UNKNOWN = "conv_00000000000000000000000000000000"
 
@@ -120,7 +120,7 @@ def many_items_are_refused(trial: Trial) -> Steps:
 def a_conversation_is_held(trial: Trial) -> Steps:
     """Make two responses in a conversation."""
     name = id_of(trial.whole((yield from create(trial))))
-    first = trial.whole((yield from trial.respond(f"Remember this word: {WORD}.", conversation=name)))
+    first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", conversation=name)))
     trial.expect("responses:conversations:used", True)
     told = at(first, "conversation", "id")
     trial.expect("responses:conversations:echoed", told == name, shown(at(first, "conversation")))
@@ -129,9 +129,9 @@ def a_conversation_is_held(trial: Trial) -> Steps:
     trial.expect("responses:conversations:appended", roles[:2] == ["user", "assistant"], shown(page))
     question = "Which word did I ask you to remember? Answer with the word alone."
     exchange = yield from trial.respond(question, conversation={"id": name})
-    trial.expect("responses:conversations:used-object", exchange.is_ok, exchange.came)
+    trial.expect("responses:conversations:used-object", exchange.is_ok and is_response(exchange.json), exchange.came)
     trial.expect("responses:conversations:recalled", WORD in text_of(exchange.json).lower(), exchange.came)
-    alone = trial.whole((yield from trial.respond(question)))
+    alone = trial.response((yield from trial.respond(question)))
     counts = [at(one, "usage", "input_tokens") for one in (alone, exchange.json)]
     if all(map(is_integer, counts)):
         trial.expect("responses:conversations:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} in it")
@@ -151,7 +151,7 @@ def a_conversation_is_streamed_in(trial: Trial) -> Steps:
 def a_response_has_one_past(trial: Trial) -> Steps:
     """Give a response both a conversation and a previous response."""
     name = id_of(trial.whole((yield from create(trial))))
-    first = trial.whole((yield from trial.respond("Say hello.")))
+    first = trial.response((yield from trial.respond("Say hello.")))
     exchange = yield from trial.respond("Say it again.", conversation=name, previous_response_id=id_of(first))
     trial.expect("responses:conversations:exclusive", exchange.status == 400, exchange.came)
 

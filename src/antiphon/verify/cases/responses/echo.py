@@ -35,7 +35,7 @@ def telling_back(names: list[str], parameters: dict[str, Any]) -> Script:
     """Return the script that looks for each parameter as it was given."""
 
     def script(trial: Trial) -> Steps:
-        response = trial.whole((yield from trial.respond("Say hello.", **parameters)))
+        response = trial.response((yield from trial.respond("Say hello.", **parameters)))
         for name in names:
             key = name.replace("-", "_")
             trial.expect(f"responses:echo:{name}", is_same(at(response, key), parameters[key]), told(response, key))
@@ -64,7 +64,7 @@ SIMPLE = tuple(
 @case("responses:echo:tools", "responses:echo:tools-strict")
 def tools_are_told_back(trial: Trial) -> Steps:
     """Offer a function tool."""
-    response = trial.whole((yield from trial.respond("Say hello.", tools=[WEATHER], tool_choice="none")))
+    response = trial.response((yield from trial.respond("Say hello.", tools=[WEATHER], tool_choice="none")))
     tool = at(response, "tools", 0)
     keys = ("type", "name", "description", "parameters")
     is_told = all(is_same(at(tool, key), WEATHER[key]) for key in keys)
@@ -77,7 +77,7 @@ def tools_are_told_back(trial: Trial) -> Steps:
 @case("responses:echo:text-format")
 def a_format_is_told_back(trial: Trial) -> Steps:
     """Ask for structured output."""
-    response = trial.whole((yield from trial.respond("Name a city.", text={"format": FORMAT})))
+    response = trial.response((yield from trial.respond("Name a city.", text={"format": FORMAT})))
     is_told = all(is_same(at(response, "text", "format", key), FORMAT[key]) for key in ("type", "name", "schema"))
     trial.expect("responses:echo:text-format", is_told, told(response, "text"))
 
@@ -85,7 +85,7 @@ def a_format_is_told_back(trial: Trial) -> Steps:
 @case("responses:echo:reasoning-effort")
 def an_effort_is_told_back(trial: Trial) -> Steps:
     """Set the effort of reasoning."""
-    response = trial.whole((yield from trial.respond("Say hello.", reasoning={"effort": "low"})))
+    response = trial.response((yield from trial.respond("Say hello.", reasoning={"effort": "low"})))
     is_told = at(response, "reasoning", "effort") == "low"
     trial.expect("responses:echo:reasoning-effort", is_told, told(response, "reasoning"))
 
@@ -93,7 +93,7 @@ def an_effort_is_told_back(trial: Trial) -> Steps:
 @case("responses:echo:service-tier")
 def the_tier_that_was_got_is_told(trial: Trial) -> Steps:
     """Leave the service tier to the server."""
-    response = trial.whole((yield from trial.respond("Say hello.", service_tier="auto")))
+    response = trial.response((yield from trial.respond("Say hello.", service_tier="auto")))
     tier = at(response, "service_tier")
     trial.expect(
         "responses:echo:service-tier", isinstance(tier, str) and tier != "auto", told(response, "service_tier")

@@ -7,7 +7,7 @@ from antiphon.verify.cases.responses.text import text_of
 from antiphon.verify.cases.tools import CITY, NESTED, WEATHER
 from antiphon.verify.exchange import parsed
 from antiphon.verify.fitting import fits
-from antiphon.verify.trial import Steps, Trial
+from antiphon.verify.trial import Steps, Trial, is_response
 from antiphon.verify.verdict import Stop
 
 
@@ -38,7 +38,7 @@ def fitting(name: str, asked: str, form: dict[str, Any], wanted: dict[str, Any])
     """Return the script that asks for a format."""
 
     def script(trial: Trial) -> Steps:
-        response = trial.whole((yield from trial.respond(asked, text={"format": form})))
+        response = trial.response((yield from trial.respond(asked, text={"format": form})))
         trial.expect(f"responses:formats:{name}", fits(said(response), wanted), text_of(response))
 
     script.__doc__ = f"Ask for JSON: {name}."
@@ -76,7 +76,7 @@ def taking(name: str, parameters: dict[str, Any]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Name the capital of France.", **parameters)
         trial.offered(exchange)
-        trial.expect(f"responses:formats:{name}", exchange.is_ok, exchange.came)
+        trial.expect(f"responses:formats:{name}", exchange.is_ok and is_response(exchange.json), exchange.came)
 
     script.__doc__ = f"Send a format: {name}."
     return script

@@ -29,7 +29,7 @@ def texts_of(page: Any) -> list[str]:
 )
 def a_text_is_listed(trial: Trial) -> Steps:
     """List the input items of a response to a string."""
-    created = trial.whole((yield from trial.respond("Say hello.")))
+    created = trial.response((yield from trial.respond("Say hello.")))
     exchange = yield from trial.get(f"/responses/{id_of(created)}/input_items")
     page = trial.whole(exchange)
     items = listed(page, "data")
@@ -54,7 +54,7 @@ def a_text_is_listed(trial: Trial) -> Steps:
 )
 def items_are_paged(trial: Trial) -> Steps:
     """List the items of a conversation in both orders, and page by page."""
-    created = trial.whole((yield from trial.respond(TURNS)))
+    created = trial.response((yield from trial.respond(TURNS)))
     path = f"/responses/{id_of(created)}/input_items"
     newest = trial.whole((yield from trial.get(path)))
     oldest = trial.whole((yield from trial.get(f"{path}?order=asc")))
@@ -73,7 +73,7 @@ def items_are_paged(trial: Trial) -> Steps:
 @case("responses:input-items:limit-zero", "responses:input-items:limit-high", "responses:input-items:order-word")
 def wrong_queries_are_refused(trial: Trial) -> Steps:
     """List input items with queries that make no sense."""
-    created = trial.whole((yield from trial.respond("Say hello.")))
+    created = trial.response((yield from trial.respond("Say hello.")))
     for name, query in (("limit-zero", "limit=0"), ("limit-high", "limit=101"), ("order-word", "order=up")):
         exchange = yield from trial.get(f"/responses/{id_of(created)}/input_items?{query}")
         trial.served(exchange)

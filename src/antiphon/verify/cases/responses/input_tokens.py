@@ -36,7 +36,7 @@ def tokens_are_counted_beforehand(trial: Trial) -> Steps:
         trial.expect(
             f"responses:input-tokens:{name}", is_integer(more) and more > number, f"{number}, then {shown(more)}"
         )
-    used = at(trial.whole((yield from trial.respond(TEXT))), "usage", "input_tokens")
+    used = at(trial.response((yield from trial.respond(TEXT))), "usage", "input_tokens")
     trial.expect("responses:input-tokens:equals", used == number, f"{number} counted, {shown(used)} used")
 
 

@@ -113,7 +113,7 @@ CASES = tuple(
 @case("responses:inputs:item-reference")
 def an_item_is_referred_to(trial: Trial) -> Steps:
     """Store a response, and refer to its message in another request."""
-    first = trial.whole((yield from trial.respond("Say hello.", store=True)))
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
     ids = [at(message, "id") for message in messages_of(first)]
     if not ids or not is_text(ids[0]):
         raise Stop("skipped", "There was no message to refer to.")
@@ -137,4 +137,5 @@ def the_last_of_two_keys_counts(trial: Trial) -> Steps:
     body = trial.response_body("Say hello.")
     content = b'{"model": "no-such-model-anywhere", ' + json.dumps(body).encode().removeprefix(b"{")
     exchange = yield from trial.post("/responses", content=content, headers={"content-type": "application/json"})
+    trial.served(exchange)
     trial.expect("responses:inputs:duplicate-keys", is_taken(exchange), exchange.came)

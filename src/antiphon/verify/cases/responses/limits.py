@@ -33,7 +33,7 @@ def is_short(response: Any) -> bool:
 )
 def a_long_answer_is_cut(trial: Trial) -> Steps:
     """Ask for a long answer, and allow a short one."""
-    response = trial.whole((yield from trial.respond(LONG, max_output_tokens=LEAST)))
+    response = trial.response((yield from trial.respond(LONG, max_output_tokens=LEAST)))
     used = at(response, "usage", "output_tokens")
     trial.expect("responses:limits:usage", is_integer(used), shown(at(response, "usage")))
     if is_integer(used):

@@ -33,7 +33,7 @@ def logprobs_of(response: Any) -> list[Any]:
 )
 def log_probabilities_come_where_asked_for(trial: Trial) -> Steps:
     """Ask for log probabilities, plain and streamed."""
-    response = trial.whole((yield from trial.respond("Say hello.", **ASKED)))
+    response = trial.response((yield from trial.respond("Say hello.", **ASKED)))
     if not text_of(response):
         raise Stop("skipped", "The model said nothing.")
     tokens = logprobs_of(response)
@@ -60,5 +60,5 @@ def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
 @case("responses:logprobs:unasked")
 def log_probabilities_come_only_where_asked_for(trial: Trial) -> Steps:
     """Ask for a plain text."""
-    response = trial.whole((yield from trial.respond("Say hello.")))
+    response = trial.response((yield from trial.respond("Say hello.")))
     trial.expect("responses:logprobs:unasked", not logprobs_of(response), logprobs_of(response))

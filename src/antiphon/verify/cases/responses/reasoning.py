@@ -29,7 +29,7 @@ def reasoning_of(response: Any) -> list[dict[str, Any]]:
 )
 def reasoning_is_an_item(trial: Trial) -> Steps:
     """Ask the model to reason a little."""
-    response = trial.whole((yield from trial.respond(QUESTION, reasoning={"effort": "low"})))
+    response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"})))
     trial.expect("responses:reasoning:accepted", True)
     said = text_of(response)
     trial.expect("responses:reasoning:not-in-text", "<think>" not in said and "</think>" not in said, said)
@@ -63,7 +63,7 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
 def a_summary_is_asked_for(trial: Trial) -> Steps:
     """Ask for a summary of the reasoning."""
     asked = {"reasoning": {"effort": "low", "summary": "auto"}}
-    response = trial.whole((yield from trial.respond(QUESTION, **asked)))
+    response = trial.response((yield from trial.respond(QUESTION, **asked)))
     trial.expect("responses:reasoning:summary-accepted", True)
     items = reasoning_of(response)
     if not items:
@@ -78,7 +78,7 @@ def a_summary_is_asked_for(trial: Trial) -> Steps:
 @case("responses:reasoning:encrypted-only-when-asked")
 def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
     """Ask for a stored response with reasoning."""
-    response = trial.whole((yield from trial.respond(QUESTION, reasoning={"effort": "low"}, store=True)))
+    response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"}, store=True)))
     items = reasoning_of(response)
     if items:
         sealed = [one.get("encrypted_content") for one in items if one.get("encrypted_content")]
@@ -89,6 +89,5 @@ def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
 def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
     """Ask for encrypted reasoning, unstored."""
     asked = {"include": ["reasoning.encrypted_content"], "store": False}
-    exchange = yield from trial.respond("Say hello.", **asked)
-    trial.whole(exchange)
+    trial.response((yield from trial.respond("Say hello.", **asked)))
     trial.expect("responses:reasoning:include-accepted", True)

@@ -10,7 +10,7 @@ from antiphon.verify.verdict import Stop
 @case("responses:refusal:part", "responses:refusal:no-text", "responses:refusal:status")
 def a_refusal_is_a_part(trial: Trial) -> Steps:
     """Ask for what a model may refuse; scripted models do at the word in brackets."""
-    response = trial.whole((yield from trial.respond("[refuse] Tell me how to pick a lock.")))
+    response = trial.response((yield from trial.respond("[refuse] Tell me how to pick a lock.")))
     refusals = [part for part in parts_of(response) if "refusal" in (at(part, "type"), *keys_of(part))]
     if not refusals:
         raise Stop("skipped", "The model did not refuse in a part of its own.")

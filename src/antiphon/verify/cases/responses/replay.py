@@ -64,7 +64,7 @@ def replaying(name: str, asked: str, parameters: dict[str, Any]) -> Script:
     """Return the script that sends an answer back."""
 
     def script(trial: Trial) -> Steps:
-        first = trial.whole((yield from trial.respond(asked, **parameters)))
+        first = trial.response((yield from trial.respond(asked, **parameters)))
         if not SHOWS[name](first):
             raise Stop("skipped", "The model's answer had nothing of the kind.")
         again = {"tools": [WEATHER]} if "tools" in parameters else {}
@@ -99,7 +99,7 @@ def is_done_item(event: dict[str, Any]) -> bool:
 @case("responses:replay:dumped")
 def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
     """Send back a forced call as an SDK dumps it."""
-    items = output_of(trial.whole((yield from trial.respond(ASK_WEATHER, **FORCED))))
+    items = output_of(trial.response((yield from trial.respond(ASK_WEATHER, **FORCED))))
     if not items:
         raise Stop("skipped", "The model gave no items.")
     dumped = [{**dict.fromkeys(nulls_of(item)), **item} for item in items]

@@ -43,7 +43,7 @@ def a_stream_is_taken_up(trial: Trial) -> Steps:
 @case("responses:resume:foreground")
 def a_foreground_stream_is_over(trial: Trial) -> Steps:
     """Ask for the stream of a foreground response."""
-    first = trial.whole((yield from trial.respond("Say hello.", store=True)))
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
     yield from offers_background(trial)
     exchange = yield from trial.get(f"/responses/{id_of(first)}?stream=true")
     trial.served(exchange)

@@ -18,7 +18,7 @@ LOCAL = {"output_text", "billing"}
 
 def both(trial: Trial, input: str, **parameters: Any) -> Generator[Step, Any, tuple[dict[str, Any], dict[str, Any]]]:
     """Return the response to the same request, plain and at the end of a stream."""
-    plain = trial.whole((yield from trial.respond(input, **parameters)))
+    plain = trial.response((yield from trial.respond(input, **parameters)))
     last = trial.streamed((yield from trial.respond(input, stream=True, **parameters)))[-1]
     response = at(last, "response")
     if last.get("type") not in ENDS or not isinstance(response, dict):

@@ -15,7 +15,7 @@ LATER = {"output_text"}
 @case("responses:store:retrieved", "responses:store:same", "responses:store:include", "responses:store:include-unknown")
 def a_response_is_retrieved(trial: Trial) -> Steps:
     """Create a response, and retrieve it."""
-    created = trial.whole((yield from trial.respond("Say hello.", metadata={"a": "1"})))
+    created = trial.response((yield from trial.respond("Say hello.", metadata={"a": "1"})))
     path = f"/responses/{id_of(created)}"
     stored = trial.whole((yield from trial.get(path)))
     trial.expect("responses:store:retrieved", at(stored, "id") == id_of(created), shown(at(stored, "id")))
@@ -39,7 +39,7 @@ def a_streamed_response_is_retrieved(trial: Trial) -> Steps:
 @case("responses:store:unstored")
 def an_unstored_response_is_not_found(trial: Trial) -> Steps:
     """Create a response that is not stored, and try to retrieve it."""
-    created = trial.whole((yield from trial.respond("Say hello.", store=False)))
+    created = trial.response((yield from trial.respond("Say hello.", store=False)))
     exchange = yield from trial.get(f"/responses/{id_of(created)}")
     trial.served(exchange)
     trial.expect("responses:store:unstored", exchange.status == 404, exchange.came)
@@ -60,7 +60,7 @@ def an_unknown_response_is_not_found(trial: Trial) -> Steps:
 @case("responses:store:deleted", "responses:store:deleted-body", "responses:store:deleted-twice")
 def a_response_is_deleted(trial: Trial) -> Steps:
     """Create a response, delete it, and look for it."""
-    path = f"/responses/{id_of(trial.whole((yield from trial.respond('Say hello.'))))}"
+    path = f"/responses/{id_of(trial.response((yield from trial.respond('Say hello.'))))}"
     deleted = yield from trial.delete(path)
     trial.succeed(deleted)
     is_told = at(deleted.json, "deleted") is True and path.endswith(str(at(deleted.json, "id")))

@@ -41,7 +41,7 @@ def text_of(response: Any) -> str:
 )
 def an_answer_is_a_message(trial: Trial) -> Steps:
     """Ask something simple."""
-    response = trial.whole((yield from trial.respond("What is the capital of France? Answer in one word.")))
+    response = trial.response((yield from trial.respond("What is the capital of France? Answer in one word.")))
     if response.get("status") not in ("completed", "incomplete"):
         raise Stop("failed", f"The response is {shown(response.get('status'))}.")
     messages = messages_of(response)
@@ -75,6 +75,6 @@ def judge_parts(trial: Trial, messages: list[dict[str, Any]]) -> None:
 def instructions_are_followed(trial: Trial) -> Steps:
     """Tell the model by instructions what to say."""
     asked = {"instructions": "Whatever you are asked, your answer has the word BANANA in it."}
-    response = trial.whole((yield from trial.respond("What is the capital of France?", **asked)))
+    response = trial.response((yield from trial.respond("What is the capital of France?", **asked)))
     said = text_of(response)
     trial.expect("responses:text:follows-instructions", "banana" in said.lower(), said or "no text")

@@ -26,7 +26,7 @@ def is_counted(usage: Any) -> bool:
 )
 def tokens_are_counted(trial: Trial) -> Steps:
     """Ask something short."""
-    usage = at(trial.whole((yield from trial.respond("Please say hello."))), "usage")
+    usage = at(trial.response((yield from trial.respond("Please say hello."))), "usage")
     if not trial.expect("responses:usage:counts", is_counted(usage), shown(usage)):
         raise Stop("skipped", "The answer has no usage.")
     read, written, total = (usage[key] for key in COUNTS)
@@ -41,8 +41,8 @@ def tokens_are_counted(trial: Trial) -> Steps:
 @case("responses:usage:grows")
 def more_input_counts_more(trial: Trial) -> Steps:
     """Ask something short, and the same with many words."""
-    short = trial.whole((yield from trial.respond("Please say hello.")))
-    long = trial.whole((yield from trial.respond(f"Please say hello. Leave these words alone: {'tea cup ' * 50}")))
+    short = trial.response((yield from trial.respond("Please say hello.")))
+    long = trial.response((yield from trial.respond(f"Please say hello. Leave these words alone: {'tea cup ' * 50}")))
     counts = [at(one, "usage", "input_tokens") for one in (short, long)]
     if all(map(is_integer, counts)):
         trial.expect("responses:usage:grows", counts[0] < counts[1], f"{counts[0]}, then {counts[1]}")

@@ -43,6 +43,7 @@ def is_error(message: Any) -> bool:
 @case("responses:websocket:refused-well")
 def an_upgrade_is_refused_well(trial: Trial) -> Steps:
     """Ask for a WebSocket, and see how that is refused where it is."""
+    trial.served((yield from trial.post("/responses", content=b"")))
     exchange = yield from trial.say({"type": "response.create"})
     if exchange.status == 101:
         raise Stop("skipped", "WebSocket mode is served.")

@@ -9,7 +9,7 @@ from antiphon.verify.absence import path_absence
 from antiphon.verify.case import Case, Script, case
 from antiphon.verify.exchange import Exchange, Request, Step
 from antiphon.verify.reading import at, is_text
-from antiphon.verify.trial import Asking, Steps, Trial
+from antiphon.verify.trial import Asking, Steps, Trial, is_completion, is_response
 from antiphon.verify.verdict import Stop
 
 JSON = {"content-type": "application/json"}
@@ -35,6 +35,16 @@ def good(trial: Trial, **request: Any) -> Asking:
     content = json.dumps(body_of(trial, path)).encode()
     code = request.pop("code", bytes)
     return (yield from trial.post(path, content=code(content), **request))
+
+
+def is_answered(exchange: Exchange) -> bool:
+    """Whether a good request got what it asked for, of whichever API."""
+    return exchange.is_ok and (is_response(exchange.json) or is_completion(exchange.json))
+
+
+def is_refused(exchange: Exchange) -> bool:
+    """Whether the request was refused as the client's fault."""
+    return 400 <= exchange.status < 500
 
 
 @case("transport:http:kept-alive", "transport:http:length", "transport:http:date")
@@ -79,7 +89,7 @@ ODD = (
 def a_compressed_body_is_sent(trial: Trial) -> Steps:
     """Send a good request compressed."""
     exchange = yield from good(trial, code=gzip.compress, headers=JSON | {"content-encoding": "gzip"})
-    trial.expect("transport:http:compressed-request", 200 <= exchange.status < 500, exchange.came)
+    trial.expect("transport:http:compressed-request", is_answered(exchange) or is_refused(exchange), exchange.came)
 
 
 @case("transport:http:unknown-coding")
@@ -87,7 +97,7 @@ def a_body_of_an_unknown_coding_is_sent(trial: Trial) -> Steps:
     """Send a body in a coding that nobody knows."""
     headers = JSON | {"content-encoding": "rot13"}
     exchange = yield from good(trial, code=lambda content: content[::-1], headers=headers)
-    trial.expect("transport:http:unknown-coding", 400 <= exchange.status < 500, exchange.came)
+    trial.expect("transport:http:unknown-coding", is_refused(exchange), exchange.came)
 
 
 @case("transport:http:identity")
@@ -107,7 +117,7 @@ def a_client_leaves(trial: Trial) -> Steps:
     left = yield from trial.post(path, body_of(trial, path, text, stream=True), leave_after=1)
     trial.succeed(left)
     exchange = yield from trial.post(path, body_of(trial, path))
-    trial.expect("transport:http:left", exchange.is_ok, exchange.came)
+    trial.expect("transport:http:left", is_answered(exchange), exchange.came)
 
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -120,7 +130,7 @@ def requests_are_sent_at_once(trial: Trial) -> Steps:
     bodies = [body_of(trial, path, f"Say {word}.", user=word) for word in WORDS]
     exchanges = yield from trial.together(*(Request(method="POST", path=path, body=body) for body in bodies))
     ids = [at(exchange.json, "id") for exchange in exchanges]
-    are_own = all(exchange.is_ok for exchange in exchanges) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
+    are_own = all(map(is_answered, exchanges)) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
     trial.expect("transport:http:side-by-side", are_own, "; ".join(exchange.came for exchange in exchanges))
 
 
@@ -130,30 +140,33 @@ def much_is_sent(trial: Trial) -> Steps:
     path = yield from api_of(trial)
     text = f"Say hello. {'Leave these words alone. ' * 8000}"
     exchange = yield from trial.post(path, body_of(trial, path, text))
-    is_refused = 400 <= exchange.status < 500
-    trial.expect("transport:http:large", exchange.is_ok or is_refused, exchange.came)
+    trial.expect("transport:http:large", is_answered(exchange) or is_refused(exchange), exchange.came)
 
 
-HEADERS: dict[str, tuple[dict[str, str], range]] = {
-    "unknown-headers": (JSON | {"x-unknown": "1", "openai-beta": "x=v9", "cookie": "a=b"}, range(200, 300)),
-    "content-type-case": ({"content-type": "Application/JSON; charset=UTF-8"}, range(200, 300)),
-    "text": ({"content-type": "text/plain"}, range(200, 500)),
+HEADERS: dict[str, dict[str, str]] = {
+    "unknown-headers": JSON | {"x-unknown": "1", "openai-beta": "x=v9", "cookie": "a=b"},
+    "content-type-case": {"content-type": "Application/JSON; charset=UTF-8"},
+    "text": {"content-type": "text/plain"},
 }
-"""By the requirement's name: headers of a good request, and the statuses that are right."""
+"""By the requirement's name: headers of a good request."""
+
+REFUSABLE = {"text"}
+"""Those for which a refusal is as good."""
 
 
-def heading(name: str, headers: dict[str, str], statuses: range) -> Script:
+def heading(name: str, headers: dict[str, str]) -> Script:
     """Return the script that sends a good request under odd headers."""
 
     def script(trial: Trial) -> Steps:
         exchange: Exchange = yield from good(trial, headers=headers)
-        trial.expect(f"transport:http:{name}", exchange.status in statuses and not exchange.fault, exchange.came)
+        is_right = is_answered(exchange) or (name in REFUSABLE and is_refused(exchange))
+        trial.expect(f"transport:http:{name}", is_right, exchange.came)
 
     script.__doc__ = f"Send a good request: {name}."
     return script
 
 
 HEADED = tuple(
-    Case(f"headed_{name.replace('-', '_')}", (f"transport:http:{name}",), heading(name, *row))
+    Case(f"headed_{name.replace('-', '_')}", (f"transport:http:{name}",), heading(name, row))
     for name, row in HEADERS.items()
 )
