@@ -99,11 +99,11 @@ def heading(parsed: Page) -> str:
 @pytest.mark.parametrize(
     ("one", "says"),
     [
-        (report(result()), "✓ Conforms: every must that was judged holds, 1 of 1."),
+        (report(result()), "✓ Conforms: Every must that was judged holds, 1 of 1."),
         (report(result(), result("a:b:d", outcome="failed")), "✕ Does not conform: 1 of 2 musts is broken."),
         (report(*(result(f"a:b:{n}", outcome="failed") for n in "xy")), "✕ Does not conform: 2 of 2 musts are broken."),
-        (report(), "\u2013 Not judged: nothing showed whether any must holds."),
-        (report(result(), result("a:b:d", outcome="failed", kind="capability")), "✓ Conforms: every must that"),
+        (report(), "\u2013 Not judged: Nothing showed whether any must holds."),
+        (report(result(), result("a:b:d", outcome="failed", kind="capability")), "✓ Conforms: Every must that"),
     ],
 )
 def test_the_headline_says_whether_the_server_conforms(one: Report, says: str) -> None:

@@ -50,7 +50,7 @@ def _head(report: Report) -> Markup:
         "header",
         tag("p", "Antiphon verify", class_="kicker"),
         tag("h1", sign(word), " ", tag("span", judgement), class_=kebab(word)),
-        tag("p", f"{detail}.", class_="lead"),
+        tag("p", f"{detail[:1].upper()}{detail[1:]}.", class_="lead"),
         _facts(report),
     )
 

@@ -8,7 +8,7 @@ UNSEEN = re.compile(
 )
 """Characters that no page shall hold: controls, half a character, and those that turn the direction of writing."""
 
-VOID = {"input", "rect"}
+VOID = {"input", "rect", "wbr"}
 """Elements that hold nothing."""
 
 

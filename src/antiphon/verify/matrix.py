@@ -9,6 +9,7 @@ from antiphon.verify.page import (
     APIS,
     LEVELS,
     MEANINGS,
+    breakable,
     counted,
     cut,
     day,
@@ -164,7 +165,10 @@ def _every(reports: Sequence[Report], found: Sequence[Group]) -> Markup:
 
 
 def _columns(reports: Sequence[Report], corner: str) -> Markup:
-    heads = [tag("th", tag("b", server(one)), tag("code", one.model), _verdict(one), scope="col") for one in reports]
+    heads = [
+        tag("th", tag("b", breakable(server(one))), tag("code", one.model), _verdict(one), scope="col")
+        for one in reports
+    ]
     return tag("thead", tag("tr", tag("th", corner, scope="col"), *heads))
 
 
@@ -198,7 +202,7 @@ def _scores(found: Sequence[Row], width: int) -> list[Markup]:
 
 
 def _body(group: Group, width: int) -> Markup:
-    title = tag("th", group.title, scope="rowgroup", id=_anchor(group))
+    title = tag("th", breakable(group.title), scope="rowgroup", id=_anchor(group))
     return tag("tbody", tag("tr", title, *_scores(group.rows, width), class_="area"), *map(_row, group.rows))
 
 

@@ -118,6 +118,12 @@ def prose(text: str) -> Markup:
     return joined(*(tag("code", part) if index % 2 else part for index, part in enumerate(parts)))
 
 
+def breakable(name: str) -> Markup:
+    """Return a name that may be broken behind its colons."""
+    first, *rest = name.split(":")
+    return joined(first, *(joined(":", tag("wbr"), part) for part in rest))
+
+
 def score(results: Iterable[Result | None]) -> Markup:
     """Return a cell that says how many passed of those that were judged."""
     passed, judged = tally(results)
