@@ -6,6 +6,7 @@
     absence.py, verdict.py          failed, passed, skipped, and what a server says that it lacks
     run.py, http.py                 performing cases against a base URL
     report.py, html.py, matrix.py   what is told of it
+    page.py, markup.py              what the two pages have in common
     profile.py, profiles/           known deviations of well-known servers
 
 It uses none of Antiphon's own reading or writing of the API, so that it judges Antiphon like any other.
