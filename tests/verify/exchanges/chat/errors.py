@@ -8,28 +8,31 @@ TAKEN = says(COMPLETION)
 
 REFUSED = error("It is wrong.")
 
-FIRST = errors.CASES[0]
-
-UNKNOWN = next(case for case in errors.CASES if case.name == "chat_refused_unknown_model")
-
 LOST = error("The model does not exist.", 404, "model_not_found")
 
+NO_METHOD = error("Not allowed.", 405)
+
+NO_PATH = error("Nothing is here.", 404)
+
 EXCHANGES: dict[str, Shown] = {
-    **{case.ids[0]: Shown(case, [REFUSED], [TAKEN]) for case in errors.CASES},
+    **{case.own[0]: Shown(case, [REFUSED], [TAKEN]) for case in errors.CASES},
     **shown(
-        UNKNOWN,
+        errors.CASES[0],
+        [REFUSED],
+        {
+            "chat:errors:never-ours": [error("Internal Server Error", 500)],
+            "chat:errors:envelope": [says({"detail": "It is wrong."}, 400)],
+            "chat:errors:bad-request": [error("It is wrong.", 422)],
+            "chat:errors:four-keys": [REFUSED.without("error", "param")],
+            "chat:errors:code-text": [REFUSED.patched("error", "code", to=400)],
+        },
+    ),
+    **shown(
+        errors.an_unknown_chat_model_is_refused,
         [LOST],
         {
             "chat:errors:unknown-model": [TAKEN],
             "chat:errors:unknown-model-named": [LOST.patched("error", "code", to="NotFoundError")],
-        },
-    ),
-    **shown(
-        FIRST,
-        [REFUSED],
-        {
-            "chat:errors:never-ours": [error("Internal Server Error", 500)],
-            "chat:errors:four-keys": [REFUSED.without("error", "param")],
         },
     ),
     **{
@@ -37,6 +40,13 @@ EXCHANGES: dict[str, Shown] = {
         for case in errors.STREAMING
         for name, one in spoiled(case, [REFUSED], [streams([{"error": {"message": "It is wrong."}}])]).items()
     },
-    **spoiled(errors.a_get_is_refused, [REFUSED, error("Not allowed.", 405)], [REFUSED, TAKEN]),
+    **shown(
+        errors.what_chat_does_not_serve_is_refused,
+        [REFUSED, NO_METHOD, NO_PATH],
+        {
+            "chat:errors:method": [REFUSED, TAKEN, NO_PATH],
+            "chat:errors:path": [REFUSED, NO_METHOD, says({"error": "Unexpected endpoint."})],
+        },
+    ),
     **spoiled(errors.chat_survives, [REFUSED, TAKEN], [REFUSED, Answer(0, fault="cut")]),
 }
