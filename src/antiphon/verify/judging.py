@@ -16,6 +16,7 @@ from antiphon.verify.reading import at, is_text
 from antiphon.verify.report import Report, Result, Shown
 from antiphon.verify.requirement import Requirement
 from antiphon.verify.run import Run, Tried, results
+from antiphon.verify.showing import legible
 from antiphon.version import __version__
 
 LOOK = 15.0
@@ -63,7 +64,7 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
     return Report(
         version=__version__,
         base_url=plan.base_url,
-        model=model,
+        model=legible(model),
         profile=plan.profile.name if plan.profile else "",
         started_at=started_at,
         seconds=round(time.monotonic() - began, 1),

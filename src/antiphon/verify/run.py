@@ -12,7 +12,7 @@ from antiphon.verify.exchange import Exchange, Request
 from antiphon.verify.http import Subject
 from antiphon.verify.report import Result, Shown
 from antiphon.verify.requirement import Requirement
-from antiphon.verify.showing import shown
+from antiphon.verify.showing import legible, shown
 from antiphon.verify.trial import Trial
 from antiphon.verify.verdict import Verdict, weightiest
 
@@ -133,7 +133,7 @@ def _told(requirement: Requirement, verdict: Verdict, known: str, exchanges: tup
         source=requirement.source,
         sentence=requirement.sentence,
         outcome=verdict.outcome,
-        came=verdict.came,
+        came=legible(verdict.came),
         known=known,
         exchanges=exchanges,
     )

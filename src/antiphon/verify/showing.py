@@ -11,16 +11,21 @@ LONGEST = 4000
 
 def shown(exchange: Exchange) -> Shown:
     """Return an exchange as a report shows it."""
-    return Shown(request=_request(exchange.request), answer=_answer(exchange))
+    return Shown(request=legible(_request(exchange.request)), answer=legible(_answer(exchange)))
+
+
+def legible(text: str) -> str:
+    """Return text that can be written anywhere: half a character, which JSON and headers may bring, by its number."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def raw(exchange: Exchange) -> bytes:
     """Return an exchange with every byte of its bodies."""
     request = exchange.request
-    asked = "\n".join([f"{request.method} {request.path}", *_lines(request.headers)]).encode()
-    told = "\n".join([str(exchange.status), *_lines(exchange.headers)]).encode()
+    asked = legible("\n".join([f"{request.method} {request.path}", *_lines(request.headers)]))
+    told = legible("\n".join([str(exchange.status), *_lines(exchange.headers)]))
     fault = f"[{exchange.fault}]\n".encode() if exchange.fault else b""
-    return b"\n\n".join([asked, request.data, told, exchange.body + b"\n" + fault])
+    return b"\n\n".join([asked.encode(), request.data, told.encode(), exchange.body + b"\n" + fault])
 
 
 def _request(request: Request) -> str:
