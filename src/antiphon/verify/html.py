@@ -9,7 +9,6 @@ from antiphon.verify.page import (
     APIS,
     LEVELS,
     MEANINGS,
-    counted,
     cut,
     day,
     headline,
@@ -23,6 +22,7 @@ from antiphon.verify.page import (
     sign,
     signed,
     state,
+    took,
 )
 from antiphon.verify.report import Report, Result, Shown
 from antiphon.verify.requirement import Kind
@@ -61,7 +61,7 @@ def _facts(report: Report) -> Markup:
         "Model": tag("code", report.model or "-"),
         "Profile": report.profile or "none",
         "Date": day(report.started_at),
-        "Took": f"{report.seconds:.0f} s, {counted(report.requests, 'request')}",
+        "Took": took(report),
         "Judged by": f"Antiphon {report.version}",
     }
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts.items()), class_="facts")
@@ -187,10 +187,10 @@ def _broken(results: Sequence[Result]) -> Section:
 def _capabilities(report: Report, results: Sequence[Result]) -> Section:
     note = tag("p", "These need a model that can. They never make a server non-conformant.", class_="note")
     failed = [one for one in results if one.outcome == "failed"]
-    broken = Section("Broken", len(failed), _failures(failed))
+    missed = Section("Failed", len(failed), _failures(failed))
     parts = [
         joined(tag("h3", f"{part.title} ({part.number})"), part.content)
-        for part in (broken, *_quiet(results))
+        for part in (missed, *_quiet(results))
         if part.number
     ]
     return Section("Capabilities", len(results), joined(note, _areas(report, "capability"), *parts))

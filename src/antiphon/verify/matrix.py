@@ -24,6 +24,7 @@ from antiphon.verify.page import (
     signed,
     state,
     tally,
+    took,
 )
 from antiphon.verify.report import Report, Result
 from antiphon.verify.requirement import Kind
@@ -236,8 +237,7 @@ def _servers(reports: Sequence[Report]) -> Markup:
 
 def _told(report: Report) -> Markup:
     profile = f", profile {report.profile}" if report.profile else ""
-    took = f"{report.seconds:.0f} s, {counted(report.requests, 'request')}"
-    words = f"{profile}; {day(report.started_at)}, {took}, Antiphon {report.version}"
+    words = f"{profile}; {day(report.started_at)}, {took(report)}, Antiphon {report.version}"
     return tag("li", tag("code", report.base_url), " with ", tag("code", report.model or "-"), words)
 
 

@@ -104,6 +104,12 @@ def day(seconds: int) -> str:
         return f"{seconds} s"
 
 
+def took(report: Report) -> str:
+    """Return how long a run took, and for what."""
+    seconds = f"{report.seconds:.0f}" if report.seconds >= 10 else f"{report.seconds:.1f}"
+    return f"{seconds} s, {counted(report.requests, 'request')}"
+
+
 def cut(text: str, longest: int) -> str:
     """Return a text on one line, its end left out where it is long."""
     words = " ".join(text.split())
