@@ -8,6 +8,8 @@ from antiphon.errors import ConfigError
 from antiphon.verify.profile import load_profile, profiles
 from antiphon.verify.requirements import REQUIREMENTS
 
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "verify.md"
+
 
 @pytest.mark.parametrize("name", profiles())
 def test_a_profile_names_requirements_and_says_why_and_who_found_it(name: str) -> None:
@@ -29,6 +31,15 @@ def test_a_reason_may_be_one_of_some_models(tmp_path: Path) -> None:
 
     assert profile.reasons("gpt-oss")["responses:models:list"] == "No list. (seen)"
     assert profile.reasons("qwen3") == {}
+
+
+def test_the_page_names_every_profile_and_shows_one(tmp_path: Path) -> None:
+    page = PAGE.read_text()
+    path = tmp_path / "shown.toml"
+    path.write_text(page.partition("```toml\n")[2].partition("```")[0])
+
+    assert [name for name in profiles() if f"`{name}`" not in page] == []
+    assert load_profile(str(path)).reasons("qwen3")["responses:store:retrieved"]
 
 
 @pytest.mark.parametrize(
