@@ -69,7 +69,9 @@ def _print_failures(console: Console, results: Iterable[Result], *, is_verbose: 
         _print_line(console, f"{one.level:<6} ", f"{one.id}: {one.sentence} [{explained(one.source)}]", "red")
         _print_line(console, "came   ", one.came)
         for exchange in one.exchanges if is_verbose else ():
-            console.print(f"{exchange.request}\n\n{exchange.answer}\n", style="dim", markup=False, highlight=False)
+            console.print(
+                f"{exchange.request}\n\n{exchange.answer}\n", style="dim", markup=False, highlight=False, soft_wrap=True
+            )
 
 
 def _print_known(console: Console, results: Sequence[Result]) -> None:
