@@ -131,8 +131,9 @@ def test_the_weightiest_verdict_stands() -> None:
     assert weightiest([Stop("failed", "one").verdict, Verdict("failed", "two")]).came == "one"
 
 
-def test_what_a_case_judges_by_the_way_stays_unjudged_where_it_ends_before() -> None:
+@pytest.mark.parametrize(("status", "own", "aside"), [(500, "failed", "skipped"), (501, "not offered", "not offered")])
+def test_what_a_case_judges_by_the_way_stays_unjudged_where_it_ends_before(status: int, own: str, aside: str) -> None:
     case = replace(judging(lambda trial: trial.whole(trial.exchanges[-1]) and None), own=("a",), asides=("b",))
-    verdicts = play(case, [error("boom", 500)])
+    verdicts = play(case, [error("boom", status)])
 
-    assert (verdicts["a"].outcome, verdicts["b"].outcome) == ("failed", "skipped")
+    assert (verdicts["a"].outcome, verdicts["b"].outcome) == (own, aside)

@@ -166,8 +166,8 @@ class Trial:
         return value
 
     def conclude(self, rest: Verdict, asides: Iterable[str] = ()) -> None:
-        """Give the rest of the requirements this verdict; what is judged by the way is skipped."""
-        for one in asides:
+        """Give the rest of the ids this verdict; what is judged by the way is skipped, unless it is lacking."""
+        for one in asides if rest.outcome != "not offered" else ():
             self.skip(one, UNSHOWN)
         for one in self._ids:
             self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges)))

@@ -31,14 +31,21 @@ UNCUT = CUT.patched("usage", "completion_tokens", to=200)
 
 OTHER = {"token": "Hi", "logprob": -2.0}
 
-TOKENS = {"content": [{"token": "Hello.", "logprob": -0.1, "top_logprobs": [OTHER]}]}
+TOKENS = {"content": [{"token": "Hello.", "logprob": -0.1, "bytes": [72, 105], "top_logprobs": [OTHER]}]}
 
 LOGPROBS = GOOD.patched("choices", 0, "logprobs", to=TOKENS)
 
 TWO = GOOD.patched("choices", to=[COMPLETION["choices"][0], COMPLETION["choices"][0] | {"index": 1}])
 
 EXCHANGES: dict[str, Shown] = {
-    **spoiled(parameters.a_text_is_stopped, [telling(STOPPED)], [telling(WHOLE)]),
+    **shown(
+        parameters.a_text_is_stopped,
+        [telling(STOPPED)],
+        {
+            "chat:parameters:stop": [telling(WHOLE)],
+            "chat:parameters:stop-reason": [telling(STOPPED).patched("choices", 0, "finish_reason", to="length")],
+        },
+    ),
     **spoiled(parameters.a_text_is_stopped_at_one_of_several, [telling(STOPPED)], [telling(WHOLE)]),
     **spoiled(parameters.a_stream_is_stopped, [streaming(STOPPED)], [streaming(WHOLE)]),
     **shown(
@@ -50,7 +57,7 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(parameters.a_long_text_is_cut_by_the_newer_name, [CUT], [UNCUT]),
-    **spoiled(parameters.a_long_chat_stream_is_cut, [streaming("one", "length")], [streaming("one")]),
+    **spoiled(parameters.a_long_chat_stream_is_cut, [streaming("one", "length")], [streaming(WHOLE)]),
     **{name: one for case in parameters.TAKING for name, one in spoiled(case, [GOOD], [REFUSED]).items()},
     **spoiled(parameters.a_seed_repeats_itself, [GOOD, GOOD], [GOOD, telling("Hi.")]),
     **spoiled(parameters.two_choices_are_given, [TWO], [GOOD]),
@@ -59,6 +66,7 @@ EXCHANGES: dict[str, Shown] = {
         [LOGPROBS],
         {
             "chat:parameters:logprobs": [GOOD],
+            "chat:parameters:logprobs-bytes": [LOGPROBS.without("choices", 0, "logprobs", "content", 0, "bytes")],
             "chat:parameters:top-logprobs": [
                 LOGPROBS.patched("choices", 0, "logprobs", "content", 0, "top_logprobs", to=[OTHER] * 3)
             ],

@@ -10,6 +10,9 @@ REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Keys under which servers tell reasoning, which may be all that there was room for."""
+
 TEA = "\u8336 \u0686\u0627\u06cc \U0001f375 \u202e\u202c \u00e9 e\u0301"
 
 
@@ -19,27 +22,25 @@ def text_of(completion: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
+def is_thinking(message: Any) -> bool:
+    """Whether a message, or a delta, tells reasoning."""
+    return any(at(message, key) for key in THOUGHTS)
+
+
 def is_usage(usage: Any) -> bool:
     """Whether the three counts are there."""
     return all(is_integer(at(usage, key)) for key in COUNTS)
 
 
-@case(
-    "chat:answer:object",
-    "chat:answer:id",
-    "chat:answer:created",
-    "chat:answer:model",
-    "chat:answer:choices",
-    "chat:answer:message",
-    "chat:answer:content",
-    "chat:answer:finish-reason",
-    "chat:answer:refusal",
-    "chat:answer:logprobs",
-    "chat:answer:usage",
-    "chat:answer:usage-total",
-    "chat:answer:usage-counted",
-    "chat:answer:answers",
+PARTS = (
+    *("chat:answer:id", "chat:answer:created", "chat:answer:model", "chat:answer:choices", "chat:answer:message"),
+    *("chat:answer:content", "chat:answer:finish-reason", "chat:answer:refusal", "chat:answer:logprobs"),
+    *("chat:answer:usage", "chat:answer:usage-total", "chat:answer:usage-counted", "chat:answer:answers"),
 )
+"""What can be judged only where an answer came."""
+
+
+@case("chat:answer:object", asides=PARTS)
 def a_question_is_answered(trial: Trial) -> Steps:
     """Ask something simple."""
     completion = trial.whole((yield from trial.chat("What is the capital of France? Answer in one word.")))
@@ -65,12 +66,13 @@ def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
     trial.expect("chat:answer:choices", is_one, shown(completion.get("choices")))
     trial.expect("chat:answer:message", at(message, "role") == "assistant", shown(message))
     content = at(message, "content")
-    is_empty = content is None and bool(at(message, "tool_calls") or at(message, "refusal"))
+    is_empty = content is None and (bool(at(message, "tool_calls") or at(message, "refusal")) or is_thinking(message))
     trial.expect("chat:answer:content", isinstance(content, str) or is_empty, shown(message))
     reason = at(choice, "finish_reason")
     trial.expect("chat:answer:finish-reason", isinstance(reason, str) and reason in REASONS, shown(reason))
-    for name, holder in (("refusal", message), ("logprobs", choice)):
-        trial.expect(f"chat:answer:{name}", at(holder, name) is None, f"`{name}` is {shown(at(holder, name))}.")
+    refusal, logprobs = at(message, "refusal"), at(choice, "logprobs")
+    trial.expect("chat:answer:refusal", refusal is None or isinstance(refusal, str), f"`refusal` is {shown(refusal)}.")
+    trial.expect("chat:answer:logprobs", logprobs is None, f"`logprobs` is {shown(logprobs)}.")
 
 
 @case("chat:answer:ids-differ")
@@ -87,6 +89,12 @@ HELLO = {"role": "user", "content": "Say hello."}
 TAKEN: dict[str, list[dict[str, Any]]] = {
     "developer": [{"role": "developer", "content": "Answer in one word."}, HELLO],
     "parts": [{"role": "user", "content": [{"type": "text", "text": "Say "}, {"type": "text", "text": "hello."}]}],
+    "system-parts": [{"role": "system", "content": [{"type": "text", "text": "Answer in one word."}]}, HELLO],
+    "assistant-parts": [
+        HELLO,
+        {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]},
+        {"role": "user", "content": "Say goodbye."},
+    ],
     "named-user": [HELLO | {"name": "ada"}],
     "any-script": [{"role": "user", "content": f"Say hello to {TEA}."}],
 }

@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon.verify.case import Case, Script, case
 from antiphon.verify.cases.chat.answer import text_of
-from antiphon.verify.cases.chat.stream import choices_of
+from antiphon.verify.cases.chat.stream import choices_of, chunks_of
 from antiphon.verify.cases.chat.stream import text_of as streamed_text
 from antiphon.verify.reading import MISSING, at, is_integer, is_number, listed, shown
 from antiphon.verify.trial import Steps, Trial, is_completion
@@ -14,36 +14,44 @@ ECHO = "Repeat these words: alpha beta gamma delta epsilon."
 
 STOP = "gamma"
 
+BEFORE = "beta"
+
 LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so on."
 
 FEW = 8
 """Tokens that are too few for it."""
 
-
-def is_stopped(text: str) -> bool:
-    """Whether the text ends before the stop sequence."""
-    return STOP not in text
+SHORT = "The text was shorter than the limit."
 
 
-@case("chat:parameters:stop")
+def judge_stop(trial: Trial, id: str, text: str) -> bool:
+    """Judge whether the text ends before the stop sequence. One that does not repeat the words shows nothing."""
+    if STOP not in text and BEFORE not in text:
+        raise Stop("skipped", f"The model did not repeat the words: {shown(text)}")
+    return trial.expect(id, STOP not in text, text)
+
+
+@case("chat:parameters:stop", asides=("chat:parameters:stop-reason",))
 def a_text_is_stopped(trial: Trial) -> Steps:
     """Stop a text at a word."""
     completion = trial.completion((yield from trial.chat(ECHO, stop=STOP)))
-    trial.expect("chat:parameters:stop", is_stopped(text_of(completion)), text_of(completion))
+    if judge_stop(trial, "chat:parameters:stop", text_of(completion)):
+        reason = at(completion, "choices", 0, "finish_reason")
+        trial.expect("chat:parameters:stop-reason", reason == "stop", shown(reason))
 
 
 @case("chat:parameters:stop-list")
 def a_text_is_stopped_at_one_of_several(trial: Trial) -> Steps:
     """Stop a text at one of two words."""
     completion = trial.completion((yield from trial.chat(ECHO, stop=["nowhere", STOP])))
-    trial.expect("chat:parameters:stop-list", is_stopped(text_of(completion)), text_of(completion))
+    judge_stop(trial, "chat:parameters:stop-list", text_of(completion))
 
 
 @case("chat:parameters:stop-streamed")
 def a_stream_is_stopped(trial: Trial) -> Steps:
     """Stop a streamed text at a word."""
-    text = streamed_text(trial.streamed((yield from trial.chat(ECHO, stop=STOP, stream=True))))
-    trial.expect("chat:parameters:stop-streamed", is_stopped(text), text)
+    chunks = chunks_of(trial, (yield from trial.chat(ECHO, stop=STOP, stream=True)))
+    judge_stop(trial, "chat:parameters:stop-streamed", streamed_text(chunks))
 
 
 @case("chat:parameters:max-tokens", "chat:parameters:length")
@@ -68,7 +76,7 @@ def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
     if is_integer(used):
         trial.expect(id, used <= FEW, f"{used} tokens")
         if used < FEW and at(completion, "choices", 0, "finish_reason") == "stop":
-            raise Stop("skipped", "The text was shorter than the limit.")
+            raise Stop("skipped", SHORT)
     else:
         trial.expect(id, len(text_of(completion)) < 100, text_of(completion))
 
@@ -76,8 +84,10 @@ def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
 @case("chat:parameters:length-streamed")
 def a_long_chat_stream_is_cut(trial: Trial) -> Steps:
     """Stream a long text, and allow few tokens."""
-    choices = choices_of(trial.streamed((yield from trial.chat(LONG, max_tokens=FEW, stream=True))))
-    reasons = [reason for one in choices if (reason := at(one, "finish_reason"))]
+    chunks = chunks_of(trial, (yield from trial.chat(LONG, max_tokens=FEW, stream=True)))
+    reasons = [reason for one in choices_of(chunks) if (reason := at(one, "finish_reason"))]
+    if reasons == ["stop"] and len(streamed_text(chunks).split()) < FEW // 2:
+        raise Stop("skipped", SHORT)
     trial.expect("chat:parameters:length-streamed", reasons == ["length"], reasons)
 
 
@@ -85,6 +95,7 @@ NULLS = ("temperature", "top_p", "stop", "tools", "tool_choice", "response_forma
 
 TAKEN: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 2},
+    "temperature-zero": {"temperature": 0},
     "top-p": {"top_p": 0.5},
     "penalties": {"presence_penalty": 0.5, "frequency_penalty": 0.5},
     "seed": {"seed": 7},
@@ -124,7 +135,10 @@ def a_seed_repeats_itself(trial: Trial) -> Steps:
 @case("chat:parameters:n")
 def two_choices_are_given(trial: Trial) -> Steps:
     """Ask for two choices."""
-    completion = trial.completion((yield from trial.chat("Say hello.", n=2, temperature=1)))
+    exchange = yield from trial.chat("Say hello.", n=2, temperature=1)
+    if 400 <= exchange.status < 500:
+        raise Stop("not offered", exchange.came)
+    completion = trial.completion(exchange)
     indexes = [at(choice, "index") for choice in listed(completion, "choices")]
     trial.expect("chat:parameters:n", indexes in ([0, 1], [1, 0]), indexes)
 
@@ -135,13 +149,20 @@ def is_token(value: Any) -> bool:
     return isinstance(at(value, "token"), str) and is_number(number) and number <= 0
 
 
-@case("chat:parameters:logprobs", "chat:parameters:top-logprobs")
+def has_bytes(token: Any) -> bool:
+    """Whether a token tells its bytes, or that it has none to tell."""
+    octets = at(token, "bytes")
+    return octets is None or (isinstance(octets, list) and all(map(is_integer, octets)))
+
+
+@case("chat:parameters:logprobs", asides=("chat:parameters:logprobs-bytes", "chat:parameters:top-logprobs"))
 def log_probabilities_are_given(trial: Trial) -> Steps:
     """Ask for log probabilities."""
     completion = trial.completion((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
     tokens = listed(completion, "choices", 0, "logprobs", "content")
     are_right = bool(tokens) and all(map(is_token, tokens))
     if trial.expect("chat:parameters:logprobs", are_right, shown(at(completion, "choices", 0, "logprobs"))):
+        trial.expect("chat:parameters:logprobs-bytes", all(map(has_bytes, tokens)), tokens)
         tops = [listed(token, "top_logprobs") for token in tokens]
         are_right = any(tops) and all(len(top) <= 2 and all(map(is_token, top)) for top in tops)
         trial.expect("chat:parameters:top-logprobs", are_right, tops)
@@ -150,6 +171,6 @@ def log_probabilities_are_given(trial: Trial) -> Steps:
 @case("chat:parameters:logprobs-streamed")
 def log_probabilities_are_in_the_chunks(trial: Trial) -> Steps:
     """Stream log probabilities."""
-    chunks = trial.streamed((yield from trial.chat("Say hello.", logprobs=True, stream=True)))
+    chunks = chunks_of(trial, (yield from trial.chat("Say hello.", logprobs=True, stream=True)))
     tokens = [token for one in choices_of(chunks) for token in listed(one, "logprobs", "content")]
     trial.expect("chat:parameters:logprobs-streamed", bool(tokens) and all(map(is_token, tokens)), shown(chunks[-1]))

@@ -1,6 +1,6 @@
 """Plain answers."""
 
-from antiphon.verify.requirement import Table, capability, must, should
+from antiphon.verify.requirement import Table, capability, may, must, should
 
 TABLE: Table = (
     must("chat:answer:object", "chat-api object", "A plain answer is an object `chat.completion`."),
@@ -12,11 +12,11 @@ TABLE: Table = (
     must(
         "chat:answer:content",
         "chat-api object",
-        "A message's `content` is a string, or null beside calls or a refusal.",
+        "A message's `content` is a string, or null beside calls, a refusal or reasoning.",
     ),
     must("chat:answer:finish-reason", "chat-api object", "`finish_reason` is one of the API's."),
-    should("chat:answer:refusal", "chat-api object", "A message has the key `refusal`, null where there is none."),
-    should("chat:answer:logprobs", "chat-api object", "A choice has `logprobs`, null where none were asked for."),
+    may("chat:answer:refusal", "chat-api object", "A message has the key `refusal`, null where there is none."),
+    may("chat:answer:logprobs", "chat-api object", "A choice has `logprobs`, null where none were asked for."),
     must("chat:answer:usage", "chat-api object", "`usage` counts prompt, completion and total tokens as integers."),
     must("chat:answer:usage-total", "chat-api object", "Total tokens are prompt plus completion tokens."),
     should("chat:answer:usage-counted", "chat-api object", "An answer has used some tokens of both kinds."),
@@ -25,6 +25,8 @@ TABLE: Table = (
     should("chat:answer:developer", "chat-api messages", "A message of the role `developer` is taken."),
     must("chat:answer:several-turns", "chat-api messages", "A history of several turns is taken."),
     must("chat:answer:parts", "chat-api messages", "Content may be a list of text parts."),
+    should("chat:answer:system-parts", "chat-api messages", "A system message's content may be a list of text parts."),
+    should("chat:answer:assistant-parts", "chat-api messages", "An assistant's content may be a list of text parts."),
     should("chat:answer:named-user", "chat-api messages", "A message may have a `name`."),
     must(
         "chat:answer:any-script", "chat-api messages", "A text may be of any script, with emoji and marks of direction."

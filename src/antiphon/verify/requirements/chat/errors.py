@@ -9,42 +9,48 @@ from antiphon.verify.requirement import Table, may, must, should
 API = "chat-api errors"
 
 BODIES: Table = (
-    must("chat:errors:empty-body", API, "A chat request with an empty body is refused."),
-    must("chat:errors:cut-json", API, "A chat body whose JSON is cut short is refused."),
-    must("chat:errors:array", API, "A chat body that is an array is refused."),
-    should("chat:errors:deep-json", API, "A chat body nested 10,000 deep is refused."),
-    may("chat:errors:not-utf8", "http", "A chat body that is no UTF-8 is refused."),
+    must("chat:errors:empty-body", API, "A chat request with an empty body is refused with a 4xx."),
+    must("chat:errors:cut-json", API, "A chat body whose JSON is cut short is refused with a 4xx."),
+    must("chat:errors:array", API, "A chat body that is an array is refused with a 4xx."),
+    should("chat:errors:deep-json", API, "A chat body nested 10,000 deep is refused with a 4xx."),
+    may("chat:errors:not-utf8", "http", "A chat body that is no UTF-8 is refused with a 4xx."),
 )
 """Bytes that are no request at all."""
 
 FAULTS: Table = (
-    must("chat:errors:missing-messages", API, "A chat request without `messages` is refused."),
-    should("chat:errors:empty-messages", API, "An empty list of `messages` is refused."),
-    must("chat:errors:messages-text", API, "A text as `messages` is refused."),
-    must("chat:errors:message-text", API, "A text as one of the messages is refused."),
-    should("chat:errors:message-without-role", API, "A chat message without `role` is refused."),
-    should("chat:errors:unknown-role", API, "A chat message of an unknown role is refused."),
-    should("chat:errors:missing-content", API, "A chat message of the user without `content` is refused."),
-    must("chat:errors:content-number", API, "A number as a chat message's `content` is refused."),
-    must("chat:errors:content-type", "issue ollama#15954", "A chat content part of an unknown type is refused."),
-    should("chat:errors:missing-model", API, "A chat request without `model` is refused."),
-    should("chat:errors:model-number", API, "A number as a chat request's `model` is refused."),
-    should("chat:errors:temperature-word", API, "A word as a chat `temperature` is refused."),
-    should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is refused."),
-    should("chat:errors:max-tokens-word", API, "A word as `max_tokens` is refused."),
-    should("chat:errors:stream-word", API, "A word as a chat request's `stream` is refused."),
-    must("chat:errors:tools-object", API, "An object as a chat request's `tools` is refused."),
-    should("chat:errors:tool-without-function", API, "A chat tool without its `function` is refused."),
-    should("chat:errors:tool-without-name", API, "A chat tool whose function has no name is refused."),
-    should("chat:errors:tool-choice-word", API, "An unknown word as a chat request's `tool_choice` is refused."),
+    must("chat:errors:missing-messages", API, "A chat request without `messages` is refused with a 4xx."),
+    should("chat:errors:empty-messages", API, "An empty list of `messages` is refused with a 4xx."),
+    must("chat:errors:messages-text", API, "A text as `messages` is refused with a 4xx."),
+    must("chat:errors:message-text", API, "A text as one of the messages is refused with a 4xx."),
+    should("chat:errors:message-without-role", API, "A chat message without `role` is refused with a 4xx."),
+    should("chat:errors:unknown-role", API, "A chat message of an unknown role is refused with a 4xx."),
+    should("chat:errors:missing-content", API, "A chat message of the user without `content` is refused with a 4xx."),
+    must("chat:errors:content-number", API, "A number as a chat message's `content` is refused with a 4xx."),
+    must(
+        "chat:errors:content-type",
+        API,
+        "A chat content part of an unknown type is refused with a 4xx.",
+    ),
+    should("chat:errors:missing-model", API, "A chat request without `model` is refused with a 4xx."),
+    should("chat:errors:model-number", API, "A number as a chat request's `model` is refused with a 4xx."),
+    should("chat:errors:temperature-word", API, "A word as a chat `temperature` is refused with a 4xx."),
+    should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is refused with a 4xx."),
+    should("chat:errors:max-tokens-word", API, "A word as `max_tokens` is refused with a 4xx."),
+    should("chat:errors:stream-word", API, "A word as a chat request's `stream` is refused with a 4xx."),
+    must("chat:errors:tools-object", API, "An object as a chat request's `tools` is refused with a 4xx."),
+    should("chat:errors:tool-without-function", API, "A chat tool without its `function` is refused with a 4xx."),
+    should("chat:errors:tool-without-name", API, "A chat tool whose function has no name is refused with a 4xx."),
+    should(
+        "chat:errors:tool-choice-word", API, "An unknown word as a chat request's `tool_choice` is refused with a 4xx."
+    ),
     should(
         "chat:errors:tool-choice-absent",
         API,
-        "A chat `tool_choice` of a function that is not among the tools is refused.",
+        "A chat `tool_choice` of a function that is not among the tools is refused with a 4xx.",
     ),
-    should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is refused."),
-    should("chat:errors:format-word", API, "An unknown type of `response_format` is refused."),
-    should("chat:errors:schema-missing", API, "A `json_schema` format without a schema object is refused."),
+    should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is refused with a 4xx."),
+    should("chat:errors:format-word", API, "An unknown type of `response_format` is refused with a 4xx."),
+    should("chat:errors:schema-missing", API, "A `json_schema` format without a schema object is refused with a 4xx."),
 )
 """Requests with one fault."""
 

@@ -1,10 +1,11 @@
 """Parameters."""
 
-from antiphon.verify.requirement import Table, capability, must, should
+from antiphon.verify.requirement import Table, capability, may, must, should
 
 TABLE: Table = (
     must("chat:parameters:stop", "chat-api create", "A `stop` sequence ends the text before it."),
     must("chat:parameters:stop-list", "chat-api create", "`stop` may be a list."),
+    should("chat:parameters:stop-reason", "chat-api create", "A text that ended so has the finish reason `stop`."),
     should("chat:parameters:stop-streamed", "chat-api create", "A `stop` sequence ends a streamed text too."),
     must("chat:parameters:max-tokens", "chat-api create", "`max_tokens` bounds the completion's tokens."),
     must("chat:parameters:length", "chat-api create", "A text that `max_tokens` cut has the finish reason `length`."),
@@ -18,7 +19,8 @@ TABLE: Table = (
         "chat-api create",
         "A stream that `max_tokens` cut has the finish reason `length`.",
     ),
-    must("chat:parameters:temperature", "chat-api create", "`temperature` is taken from 0 to 2."),
+    must("chat:parameters:temperature", "chat-api create", "A `temperature` of 2 is taken."),
+    must("chat:parameters:temperature-zero", "chat-api create", "A `temperature` of 0 is taken."),
     must("chat:parameters:top-p", "chat-api create", "`top_p` is taken."),
     should("chat:parameters:penalties", "chat-api create", "`presence_penalty` and `frequency_penalty` are taken."),
     should("chat:parameters:seed", "chat-api create", "`seed` is taken."),
@@ -33,6 +35,7 @@ TABLE: Table = (
         "chat-api create",
         "`logprobs: true` gives a list of tokens, each with its `logprob`.",
     ),
+    may("chat:parameters:logprobs-bytes", "chat-api create", "Each token has `bytes`, a list of integers or null."),
     should("chat:parameters:top-logprobs", "chat-api create", "`top_logprobs` bounds the alternatives of each token."),
     should("chat:parameters:logprobs-streamed", "chat-api create", "Log probabilities come in streams too."),
     should("chat:parameters:user", "chat-api create", "`user` is taken."),
