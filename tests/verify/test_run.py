@@ -10,12 +10,13 @@ import pytest
 
 from antiphon.verify.case import Case
 from antiphon.verify.exchange import Exchange, Request, Step
+from antiphon.verify.manners import MOST_AT_ONCE
 from antiphon.verify.report import Shown
 from antiphon.verify.requirement import must
-from antiphon.verify.run import MOST_AT_ONCE, PATIENCE, Run, Tried, results
+from antiphon.verify.run import PATIENCE, Run, Tried, results
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Verdict
-from tests.verify.exchanges import Answer, says
+from tests.verify.exchanges import Answer, error, says
 
 REQUIREMENT = must("a:b:c", "spec 7", "It is so.")
 
@@ -23,12 +24,16 @@ REQUIREMENT = must("a:b:c", "spec 7", "It is so.")
 class Scripted:
     """A subject that answers everything alike, and knows how many asked at once."""
 
-    def __init__(self, answer: Answer, stream: Answer | None = None) -> None:
-        self.answer, self.stream, self.now, self.most, self.asked = answer, stream or answer, 0, 0, 0
+    def __init__(self, answer: Answer, stream: Answer | None = None, plain: Answer | None = None) -> None:
+        self.answer, self.stream, self.plain = answer, stream or answer, plain or answer
+        self.now, self.most, self.asked = 0, 0, 0
 
     @asynccontextmanager
     async def visit(self, seconds: float) -> AsyncIterator[SimpleNamespace]:
-        yield SimpleNamespace(perform=self.perform, together=self.together)
+        yield SimpleNamespace(perform=self.perform, together=self.together, fetch=self.fetch)
+
+    async def fetch(self, request: Request) -> Exchange:
+        return self.plain.to(request)
 
     async def together(self, *requests: Request) -> list[Exchange]:
         return [self.stream.to(request) for request in requests]
@@ -83,6 +88,24 @@ async def test_a_server_without_either_api_is_asked_much_at_once() -> None:
     assert subject.most == MOST_AT_ONCE
 
 
+@pytest.mark.parametrize(
+    ("plain", "cap"),
+    [
+        (says({}), "max_tokens"),
+        (error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), "max_completion_tokens"),
+    ],
+)
+async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(plain: Answer, cap: str) -> None:
+    def ask(trial: Trial) -> Steps:
+        exchange = yield from trial.chat("Hello.")
+        trial.expect("a:b:c", cap in exchange.request.body, exchange.came)
+
+    case = Case("ask", ("a:b:c",), ask)
+    [one] = await Run(Scripted(says({}), plain=plain), "m").try_all([case])  # type: ignore[arg-type]
+
+    assert one.verdicts["a:b:c"] == Verdict("passed")
+
+
 async def test_how_many_at_once_can_be_told() -> None:
     subject = Scripted(says({"so": True}))
     await Run(subject, "m", at_once=3).try_all(CASES)  # type: ignore[arg-type]
@@ -112,7 +135,7 @@ async def test_a_fault_in_a_case_is_told_and_ends_nothing(caplog: pytest.LogCapt
     assert "stumble" in caplog.text
 
 
-async def test_nothing_to_ask_is_nothing_asked() -> None:
+async def test_no_cases_are_no_results() -> None:
     assert await Run(Scripted(says({})), "m").try_all([]) == []  # type: ignore[arg-type]
 
 

@@ -50,9 +50,9 @@ def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
 class Playing:
     """A case under way: `step` is what it wants done next, None at its end; `answer` tells it what came."""
 
-    def __init__(self, case: Case, model: str) -> None:
+    def __init__(self, case: Case, model: str, cap: str = "max_tokens") -> None:
         self.case = case
-        self.trial = Trial(case.ids, model)
+        self.trial = Trial(case.ids, model, cap)
         self._steps = case.script(self.trial)
         self.step: Step | None = None
 

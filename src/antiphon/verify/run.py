@@ -6,19 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from antiphon.errors import log
-from antiphon.verify.absence import path_absence
 from antiphon.verify.case import Case, Playing
-from antiphon.verify.exchange import Exchange, Request
+from antiphon.verify.exchange import Exchange
 from antiphon.verify.http import Subject
+from antiphon.verify.manners import Manners, find_manners
 from antiphon.verify.report import Result, Shown
 from antiphon.verify.requirement import Requirement
 from antiphon.verify.showing import legible, shown
-from antiphon.verify.trial import Trial
 from antiphon.verify.verdict import Verdict, weightiest
-
-MOST_AT_ONCE = 8
-
-PROBE = "Say hello."
 
 PATIENCE = 8
 """Cases in a row without one whole answer, after which nothing more is asked."""
@@ -50,9 +45,7 @@ class Tried:
 class Run:
     """What to ask of whom: `limit` are seconds for a case, `at_once` how many cases run side by side.
 
-    Without `at_once` two streams at once tell: a server that takes a second for both is asked eight things at once,
-    one that takes eight seconds, or breaks off one stream for the other, one after the other. `on_done` is called after
-    each case.
+    Where `at_once` is None the server's manners tell it. `on_done` is called after each case.
     """
 
     subject: Subject
@@ -62,30 +55,18 @@ class Run:
     on_done: Callable[[], None] = lambda: None
     now: Callable[[], float] = time.monotonic
     _unanswered: int = field(default=0, init=False)
+    _manners: Manners = field(default=Manners(), init=False)
 
     async def try_all(self, cases: Sequence[Case]) -> list[Tried]:
         """Try the cases; return them in their order."""
-        slots = asyncio.Semaphore(self.at_once or await self._most_at_once())
-        return list(await asyncio.gather(*(self._try(case, slots) for case in cases)))
-
-    async def _most_at_once(self) -> int:
-        """Return how much the server can be asked at once, by two streams on whichever API it has."""
-        trial = Trial((), self.model)
-        bodies = {"/responses": trial.response_body(PROBE), "/chat/completions": trial.chat_body(PROBE)}
         async with self.subject.visit(self.limit) as visit:
-            for path, body in bodies.items():
-                request = Request(method="POST", path=path, body=body | {"stream": True})
-                began = self.now()
-                exchanges = await visit.together(request, request)
-                if all(path_absence(exchange) is None for exchange in exchanges):
-                    took = max(self.now() - began, 1.0)
-                    is_whole = all(exchange.is_ok for exchange in exchanges)
-                    return max(1, int(MOST_AT_ONCE / took)) if is_whole else 1
-        return MOST_AT_ONCE
+            self._manners = await find_manners(visit, self.model, self.now)
+        slots = asyncio.Semaphore(self.at_once or self._manners.at_once)
+        return list(await asyncio.gather(*(self._try(case, slots) for case in cases)))
 
     async def _try(self, case: Case, slots: asyncio.Semaphore) -> Tried:
         async with slots:
-            playing = Playing(case, self.model)
+            playing = Playing(case, self.model, self._manners.cap)
             try:
                 await self._play(playing)
             except Exception as error:

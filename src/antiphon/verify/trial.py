@@ -29,10 +29,14 @@ UNSHOWN = "No answer showed whether it is so."
 
 
 class Trial:
-    """One case's facts, questions and findings. `ids` are the requirements that it judges."""
+    """One case's facts, questions and findings.
 
-    def __init__(self, ids: Iterable[str], model: str) -> None:
+    `ids` are the requirements that it judges, `cap` is the name of the limit of a chat completion's tokens.
+    """
+
+    def __init__(self, ids: Iterable[str], model: str, cap: str = "max_tokens") -> None:
         self.model = model
+        self._cap = cap
         self.exchanges: list[Exchange] = []
         self.verdicts: dict[str, Verdict] = {}
         self._ids = tuple(ids)
@@ -71,7 +75,7 @@ class Trial:
     def chat_body(self, messages: Any, **parameters: Any) -> dict[str, Any]:
         """Return the body that `chat` sends."""
         listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-        return given({"model": self.model, "messages": listed, "max_tokens": MAX_TOKENS, **parameters})
+        return given({"model": self.model, "messages": listed, self._cap: MAX_TOKENS, **parameters})
 
     def say(self, message: Any, *, socket: int = 0, answers: int = 1, content: bytes | None = None) -> Asking:
         """Send a frame to the case's WebSocket; return what is heard up to the next terminal event or error."""
