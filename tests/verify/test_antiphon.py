@@ -18,7 +18,10 @@ LATER = {
 REFUSED_WELL = {"responses:websocket:refused-well", "responses:hosted:code-container"}
 """What of them can be judged all the same: how they are refused."""
 
-LACKING = {"chat:parameters:n", "responses:calls:custom", "responses:calls:namespace"}
+LACKING = {
+    "chat:parameters:n",
+    *(f"responses:calls:{name}" for name in ("custom", "custom-deltas", "namespace")),
+}
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
 UNSHOWN = {"responses:headers:challenge"}

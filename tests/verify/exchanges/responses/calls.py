@@ -9,6 +9,8 @@ TEXT = says(RESPONSE)
 
 CUSTOM = {"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name": "write_poem", "input": "Roses."}
 
+SUNNY = TEXT.patched("output", 0, "content", 0, "text", to="It is sunny in Paris.")
+
 REFUSED = error("No tool call found.")
 
 
@@ -62,7 +64,11 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **shown(calls.calls_come_one_at_a_time, [GOOD], {"responses:calls:one-at-a-time": [calling(CALL, ROME)]}),
-    **spoiled(calls.an_output_is_sent, [GOOD, TEXT], [GOOD, REFUSED]),
+    **shown(
+        calls.an_output_is_sent,
+        [GOOD, SUNNY],
+        {"responses:calls:output": [GOOD, REFUSED], "responses:calls:used": [GOOD, TEXT]},
+    ),
     **spoiled(calls.several_outputs_are_sent, [TEXT], [REFUSED]),
     **spoiled(calls.only_allowed_tools_are_called, [calling(renamed("get_time"))], [GOOD]),
     **spoiled(calls.a_tool_without_parameters_is_called, [calling(renamed("get_news"))], [TEXT]),
@@ -75,6 +81,11 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(calls.a_custom_tool_is_called, [calling(CUSTOM)], [GOOD]),
+    **shown(
+        calls.a_custom_tools_call_comes_in_a_stream,
+        [streams(STREAMS["calls"])],
+        {"responses:calls:custom-deltas": [streamed("response.custom_tool_call_input.delta")]},
+    ),
     **spoiled(
         calls.a_tool_of_a_namespace_is_called,
         [calling(CALL | {"namespace": "world"})],
@@ -89,4 +100,5 @@ EXCHANGES: dict[str, Shown] = {
             "responses:calls:argued": [calling(ROME)],
         },
     ),
+    **spoiled(calls.two_cities_are_asked_for, [calling(CALL, ROME)], [GOOD]),
 }

@@ -33,6 +33,7 @@ EXCHANGES: dict[str, Shown] = {
         [GOOD, REFUSED],
         {
             "responses:headers:json": [headed(content_type="text/plain"), REFUSED],
+            "responses:headers:error-json": [GOOD, replace(REFUSED, headers={"content-type": "text/plain"})],
             "responses:headers:request-id": [headed(x_request_id=""), REFUSED],
             "responses:headers:request-ids-differ": [headed(x_request_id="req_2"), REFUSED],
             "responses:headers:error-request-id": [GOOD, error("Invalid type.")],

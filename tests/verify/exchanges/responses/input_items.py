@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon.verify.cases.responses import input_items
-from tests.verify.exchanges import Answer, Shown, error, says, shown
+from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 
 CREATED = says(RESPONSE)
@@ -36,6 +36,7 @@ EXCHANGES: dict[str, Shown] = {
         {
             "responses:input-items:list": [CREATED, TEXT.patched("object", to="page")],
             "responses:input-items:paging-keys": [CREATED, TEXT.without("has_more")],
+            "responses:input-items:page-ends": [CREATED, TEXT.patched("last_id", to="msg_0")],
             "responses:input-items:ids": [CREATED, TEXT.without("data", 0, "id")],
             "responses:input-items:message": [CREATED, TEXT.patched("data", 0, "content", to="Say hello.")],
         },
@@ -58,6 +59,11 @@ EXCHANGES: dict[str, Shown] = {
             "responses:input-items:limit-high": [CREATED, REFUSED, TEXT],
             "responses:input-items:order-word": [CREATED, REFUSED, REFUSED, TEXT],
         },
+    ),
+    **spoiled(
+        input_items.items_are_deleted_with_their_response,
+        [CREATED, TEXT, says({}), GONE],
+        [CREATED, TEXT, says({}), TEXT],
     ),
     **shown(input_items.items_of_nothing_are_not_found, [GONE], {"responses:input-items:unknown": [TEXT]}),
 }

@@ -28,7 +28,14 @@ EXCHANGES: dict[str, Shown] = {
             "responses:store:include-unknown": [CREATED, CREATED, CREATED, CREATED],
         },
     ),
-    **spoiled(store.a_streamed_response_is_retrieved, [STREAM, STREAMED], [STREAM, GONE]),
+    **shown(
+        store.a_streamed_response_is_retrieved,
+        [STREAM, STREAMED],
+        {
+            "responses:store:stream-retrieved": [STREAM, GONE],
+            "responses:store:stream-same": [STREAM, STREAMED.patched("output", to=[])],
+        },
+    ),
     **spoiled(store.an_unstored_response_is_not_found, [CREATED, GONE], [CREATED, CREATED]),
     **shown(
         store.an_unknown_response_is_not_found,

@@ -14,11 +14,11 @@ BROKEN = error("Internal Server Error", 500)
 
 LIST = says({"object": "list", "data": []})
 
-SECOND = replace(LIST, is_reused=True, headers=LIST.headers | {"date": "Fri, 20 Nov 2026 12:00:00 GMT"})
+DATED = LIST.headers | {"date": "Fri, 20 Nov 2026 12:00:00 GMT"}
 
 
-def long(length: int) -> Answer:
-    return replace(LIST, headers=LIST.headers | {"content-length": str(length)})
+def second(length: int = len(LIST.body), *, is_reused: bool = True) -> Answer:
+    return replace(LIST, is_reused=is_reused, headers=DATED | {"content-length": str(length)})
 
 
 OWN = [GOOD.patched("id", to=f"resp_{number}") for number in range(4)]
@@ -26,15 +26,16 @@ OWN = [GOOD.patched("id", to=f"resp_{number}") for number in range(4)]
 EXCHANGES: dict[str, Shown] = {
     **shown(
         http.a_connection_serves_twice,
-        [long(len(LIST.body)), SECOND],
+        [LIST, second()],
         {
-            "transport:http:kept-alive": [long(len(LIST.body)), replace(SECOND, is_reused=False)],
-            "transport:http:length": [long(999), SECOND],
-            "transport:http:date": [long(len(LIST.body)), replace(SECOND, headers={})],
+            "transport:http:kept-alive": [LIST, second(is_reused=False)],
+            "transport:http:length": [LIST, second(999)],
+            "transport:http:date": [LIST, replace(second(), headers={})],
         },
     ),
     **{name: one for case in http.ODD for name, one in spoiled(case, [error("No.", 405)], [BROKEN]).items()},
     **spoiled(http.a_compressed_body_is_sent, [EMPTY, error("No.", 415)], [EMPTY, BROKEN]),
+    **spoiled(http.a_query_is_sent_along, [EMPTY, GOOD], [EMPTY, error("Unknown query.")]),
     **spoiled(http.a_body_of_an_unknown_coding_is_sent, [EMPTY, error("No.", 415)], [EMPTY, GOOD]),
     **spoiled(http.plain_bytes_are_asked_for, [LIST], [replace(LIST, headers={"content-encoding": "gzip"})]),
     **spoiled(http.a_client_leaves, [EMPTY, GOOD, GOOD], [EMPTY, GOOD, BROKEN]),

@@ -2,7 +2,7 @@
 
 from antiphon.verify.case import case
 from antiphon.verify.envelope import is_envelope
-from antiphon.verify.exchange import Request
+from antiphon.verify.exchange import Exchange, Request
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
@@ -13,6 +13,7 @@ ODD_KEY = "Bearer ' OR '1'='1"
 
 @case(
     "responses:headers:json",
+    "responses:headers:error-json",
     "responses:headers:request-id",
     "responses:headers:request-ids-differ",
     "responses:headers:error-request-id",
@@ -25,9 +26,8 @@ def replies_have_their_headers(trial: Trial) -> Steps:
     """Create a response, and look at its headers; then be refused."""
     exchange = yield from trial.respond("Say hello.")
     trial.succeed(exchange)
-    headers = exchange.headers
-    kind, request_id = headers.get("content-type", ""), headers.get("x-request-id", "")
-    trial.expect("responses:headers:json", kind.startswith("application/json"), kind or "no content type")
+    headers, request_id = exchange.headers, exchange.headers.get("x-request-id", "")
+    trial.expect("responses:headers:json", *jsonness(exchange))
     trial.expect("responses:headers:request-id", bool(request_id), "There is none.")
     present = {"processing-ms": "openai-processing-ms", "version": "openai-version"}
     for name, header in present.items():
@@ -36,10 +36,18 @@ def replies_have_their_headers(trial: Trial) -> Steps:
     exposed = headers.get("access-control-expose-headers", "")
     trial.expect("responses:headers:expose", "x-request-id" in exposed.lower() or exposed == "*", exposed or "nothing")
     refused = yield from trial.respond(7)
+    if 400 <= refused.status < 500:
+        trial.expect("responses:headers:error-json", *jsonness(refused))
     other = refused.headers.get("x-request-id", "")
     trial.expect("responses:headers:error-request-id", bool(other), "There is none.")
     if request_id and other:
         trial.expect("responses:headers:request-ids-differ", request_id != other, request_id)
+
+
+def jsonness(exchange: Exchange) -> tuple[bool, str]:
+    """Return whether an answer says that it is JSON, and what it says."""
+    kind = exchange.headers.get("content-type", "")
+    return kind.lower().startswith("application/json"), kind or "no content type"
 
 
 @case("responses:headers:preflight")

@@ -24,6 +24,7 @@ def texts_of(page: Any) -> list[str]:
 @case(
     "responses:input-items:list",
     "responses:input-items:paging-keys",
+    "responses:input-items:page-ends",
     "responses:input-items:ids",
     "responses:input-items:message",
 )
@@ -34,9 +35,10 @@ def a_text_is_listed(trial: Trial) -> Steps:
     page = trial.whole(exchange)
     items = listed(page, "data")
     trial.expect("responses:input-items:list", at(page, "object") == "list" and bool(items), exchange.came)
-    keys = [at(page, key) for key in ("first_id", "last_id")]
-    has_keys = MISSING not in keys and isinstance(at(page, "has_more"), bool)
+    ends = [at(page, key) for key in ("first_id", "last_id")]
+    has_keys = MISSING not in ends and isinstance(at(page, "has_more"), bool)
     trial.expect("responses:input-items:paging-keys", has_keys, exchange.came)
+    trial.expect("responses:input-items:page-ends", ends == [at(items, 0, "id"), at(items, -1, "id")], ends)
     are_named = all(is_text(at(item, "id")) and is_text(at(item, "type")) for item in items)
     trial.expect("responses:input-items:ids", bool(items) and are_named, exchange.came)
     part = at(items, 0, "content", 0)
@@ -78,6 +80,16 @@ def wrong_queries_are_refused(trial: Trial) -> Steps:
         exchange = yield from trial.get(f"/responses/{id_of(created)}/input_items?{query}")
         trial.served(exchange)
         trial.expect(f"responses:input-items:{name}", exchange.status == 400, exchange.came)
+
+
+@case("responses:input-items:deleted")
+def items_are_deleted_with_their_response(trial: Trial) -> Steps:
+    """Delete a response, and list its input items."""
+    path = f"/responses/{id_of(trial.response((yield from trial.respond('Say hello.'))))}"
+    trial.succeed((yield from trial.get(f"{path}/input_items")))
+    trial.succeed((yield from trial.delete(path)))
+    exchange = yield from trial.get(f"{path}/input_items")
+    trial.expect("responses:input-items:deleted", exchange.status == 404, exchange.came)
 
 
 @case("responses:input-items:unknown")

@@ -21,8 +21,13 @@ TABLE: Table = (
     should("responses:calls:allowed", "open-responses 8", "With `allowed_tools` no other tool is called."),
     must("responses:calls:no-parameters", "spec 6", "A tool without parameters can be offered and called."),
     must("responses:calls:streamed", "issue litellm#21090", "A forced call comes in a stream as it comes plain."),
-    must("responses:calls:streamed-deltas", "client langchain", "A streamed call's arguments come in deltas."),
+    must(
+        "responses:calls:streamed-deltas",
+        "client langchain",
+        "A streamed call's arguments come in deltas before their end.",
+    ),
     should("responses:calls:custom", "spec 6", "A custom tool's call is a `custom_tool_call` with a string `input`."),
+    should("responses:calls:custom-deltas", "spec 16", "A streamed custom tool's `input` comes in deltas."),
     should(
         "responses:calls:namespace", "client codex", "A call of a namespace's tool has `name` and `namespace` apart."
     ),
@@ -30,4 +35,8 @@ TABLE: Table = (
     capability(should("responses:calls:chosen", "spec 6", "The model chooses the right tool of two.")),
     capability(should("responses:calls:argued", "spec 6", "The model gives the right argument.")),
     capability(should("responses:calls:parallel", "spec 6", "The model calls both tools where it is asked for both.")),
+    capability(
+        should("responses:calls:twice", "spec 6", "The model calls one tool twice where two cities are asked for.")
+    ),
+    capability(should("responses:calls:used", "spec 5", "The model's answer uses what a call's output says.")),
 )

@@ -4,6 +4,7 @@ from antiphon.verify.requirement import Table, may, must, should
 
 TABLE: Table = (
     must("responses:headers:json", "spec 14", "A plain reply's content type is `application/json`."),
+    must("responses:headers:error-json", "spec 13", "An error's content type is `application/json` too."),
     should("responses:headers:request-id", "spec 14", "Every reply has an `x-request-id`."),
     should("responses:headers:request-ids-differ", "spec 14", "No two replies have the same `x-request-id`."),
     should("responses:headers:error-request-id", "spec 14", "An error has an `x-request-id` too."),

@@ -6,6 +6,7 @@ TABLE: Table = (
     must("responses:store:retrieved", "spec 1", "A response is stored unless told otherwise, and can be retrieved."),
     must("responses:store:same", "issue ogx#2299", "A retrieved response is the one that was answered."),
     must("responses:store:stream-retrieved", "spec 1", "A streamed response can be retrieved after its last event."),
+    must("responses:store:stream-same", "issue ogx#2299", "A retrieved response is that of the stream's last event."),
     must("responses:store:unstored", "spec 10", "A response with `store: false` cannot be retrieved."),
     must("responses:store:unknown", "spec 13", "An unknown response is a 404."),
     should(

@@ -6,12 +6,12 @@ TABLE: Table = (
     must("transport:sse:content-type", "spec 7", "A Responses stream's content type is `text/event-stream`."),
     may("transport:sse:charset", "spec 7", "The content type names `charset=utf-8`."),
     must(
-        "transport:sse:event-line", "open-responses 2", "Every `event:` line is there, and says the type of its data."
+        "transport:sse:event-line", "open-responses 2", "Every event has an `event:` line that says its data's `type`."
     ),
     must("transport:sse:one-object", "sse", "Every frame's data is one JSON object."),
     must("transport:sse:ended", "sse", "Every frame ends with an empty line, the last one too."),
     should("transport:sse:no-ids", "open-responses 2", "No frame has an `id:` line."),
-    must("transport:sse:known-fields", "sse", "Frames have no fields but `event`, `data`, `id` and `retry`."),
+    should("transport:sse:known-fields", "sse", "Frames have no fields but `event`, `data`, `id` and `retry`."),
     may(
         "transport:sse:comments-in-silence", "sse", "Comments come in silence, not between events that follow at once."
     ),
