@@ -13,7 +13,7 @@ from antiphon.verify.choice import chosen
 from antiphon.verify.judging import Plan, judge
 from antiphon.verify.report import decode_reports, encode_report
 from tests.verify.exchanges import Answer, play, says
-from tests.verify.garbage import GARBAGE, Kind, answering
+from tests.verify.garbage import GARBAGE, Kind, answering, whole
 
 
 @pytest.mark.parametrize("kind", GARBAGE.values(), ids=GARBAGE)
@@ -87,3 +87,24 @@ ANSWERS = st.builds(Answer, status=STATUSES, body=BODIES, fault=st.sampled_from(
 @given(script=st.lists(ANSWERS, max_size=6))
 def test_no_answer_makes_a_case_stumble(case: Case, script: list[Answer]) -> None:
     assert play(case, script).keys() == set(case.ids)
+
+
+SAID = {
+    "responses:headers",
+    "responses:models",
+    "responses:objects",
+    "responses:paths",
+    "transport:http",
+    "transport:sse",
+}
+"""Areas that judge headers and single keys, of which an empty list of models has some."""
+
+
+async def test_who_says_yes_to_everything_is_believed_in_nothing() -> None:
+    async with answering(whole(b'{"object": "list", "data": []}')) as url:
+        report = await judge(Plan(base_url=url, requirements=chosen(), model="demo", limit=5.0))
+    kept = {
+        one.id for one in report.results if one.outcome == "passed" and one.level == "must" and one.area not in SAID
+    }
+
+    assert {one for one in kept if "never-ours" not in one and "alive" not in one} <= {"chat:images:bad-data"}
