@@ -27,7 +27,7 @@ def test_a_case_says_what_it_does() -> None:
 
 
 def test_what_is_expected_and_holds_is_passed_and_the_rest_is_skipped() -> None:
-    verdicts = play(judging(lambda trial: trial.expect_all({"a": True})), [says({})])
+    verdicts = play(judging(lambda trial: trial.expect("a", True)), [says({})])
 
     assert verdicts["a"] == Verdict("passed")
     assert verdicts["b"].outcome == "skipped"
@@ -54,7 +54,7 @@ def test_a_reason_to_skip_weighs_less_than_a_finding() -> None:
 
 def test_a_case_judges_only_what_it_names() -> None:
     with pytest.raises(LookupError, match="c is none"):
-        play(judging(lambda trial: trial.expect_all({"c": True})), [says({})])
+        play(judging(lambda trial: trial.expect("c", True)), [says({})])
 
 
 @pytest.mark.parametrize(

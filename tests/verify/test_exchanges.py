@@ -1,16 +1,19 @@
 """Every requirement can be kept, and can be broken; what a server says to it can be anything."""
 
+from types import ModuleType
+
 import pytest
 
-from antiphon.verify import requirements
+from antiphon.verify import cases, requirements
 from antiphon.verify.cases import CASES
-from antiphon.verify.requirement import Table
+from antiphon.verify.gathering import areas
 from antiphon.verify.requirements import REQUIREMENTS, TABLES
-from tests.verify.exchanges import Shown, chat, play, responses, transport
+from tests.verify import exchanges
+from tests.verify.exchanges import Shown, play
 
-AREAS = (*chat.AREAS, *responses.AREAS, *transport.AREAS)
-
-EXCHANGES: dict[str, Shown] = {name: shown for area in AREAS for name, shown in area.EXCHANGES.items()}
+EXCHANGES: dict[str, Shown] = {
+    name: shown for area in areas(exchanges.__name__) for name, shown in area.EXCHANGES.items()
+}
 
 
 def test_every_requirement_has_an_exchange_that_keeps_it_and_one_that_breaks_it() -> None:
@@ -39,19 +42,17 @@ def test_every_id_and_every_name_of_a_case_is_given_once() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-def test_every_requirement_stands_in_the_file_of_its_area() -> None:
-    assert {area_of(table): {requirement.area for requirement in table} for table in TABLES if table} == {
-        area: {area} for area in map(area_of, filter(None, TABLES))
-    }
+def area_of(module: ModuleType) -> str:
+    """`responses:input-items` of `….responses.input_items`."""
+    return ":".join(module.__name__.split(".")[-2:]).replace("_", "-")
 
 
-def area_of(table: Table) -> str:
-    return next(area for area, tables in BY_AREA.items() if tables is table)
+@pytest.mark.parametrize("module", areas(requirements.__name__), ids=area_of)
+def test_a_file_has_the_requirements_of_its_area(module: ModuleType) -> None:
+    assert {requirement.area for requirement in module.TABLE} == {area_of(module)}
 
 
-BY_AREA = {
-    f"{api.__name__.rpartition('.')[2]}:{name.replace('_', '-')}": module.TABLE
-    for api in (requirements.chat, requirements.responses, requirements.transport)
-    for name, module in vars(api).items()
-    if hasattr(module, "TABLE")
-}
+def test_every_area_has_its_requirements_its_cases_and_its_exchanges() -> None:
+    asked, tried, shown = (list(map(area_of, areas(one.__name__))) for one in (requirements, cases, exchanges))
+
+    assert asked == tried == shown

@@ -7,6 +7,7 @@
     absence.py, verdict.py          failed, passed, skipped, and what a server says that it lacks
     judging.py, run.py, http.py     performing cases against a base URL
     manners.py                      how much a server can be asked at once, and the like
+    gathering.py, choice.py         which areas there are, and which of them a run is about
     report.py, html.py, matrix.py   what is told of it
     page.py, markup.py              what the two pages have in common
     profile.py, profiles/           known deviations of well-known servers

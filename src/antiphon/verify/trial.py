@@ -5,7 +5,7 @@ requirement that this shows to be kept or broken. It never waits and never sees 
 answers written down, and the runner against a server.
 """
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -101,11 +101,6 @@ class Trial:
             text = came if isinstance(came, str) else shown(came)
             self.verdicts[id] = Verdict("passed") if holds else Verdict("failed", text, len(self.exchanges))
         return holds
-
-    def expect_all(self, findings: Mapping[str, bool], came: object = "") -> None:
-        """Judge several requirements by the same answer."""
-        for one, holds in findings.items():
-            self.expect(one, holds, came)
 
     def skip(self, id: str, why: str) -> None:
         """Leave a requirement unjudged, and say why, unless something else judges it."""

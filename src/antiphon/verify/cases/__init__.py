@@ -1,6 +1,6 @@
 """Every case, in the folders of the requirements."""
 
-from antiphon.verify.case import Case
-from antiphon.verify.cases import chat, responses, transport
+from antiphon.verify.case import Case, cases_of
+from antiphon.verify.gathering import areas
 
-CASES: tuple[Case, ...] = (*chat.CASES, *responses.CASES, *transport.CASES)
+CASES: tuple[Case, ...] = cases_of(*areas(__name__))

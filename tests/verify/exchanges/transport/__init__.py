@@ -1,8 +1,1 @@
 """Transport: what lies beneath both."""
-
-from tests.verify.exchanges.transport import http, sse
-
-AREAS = (
-    http,
-    sse,
-)

@@ -1,8 +1,1 @@
 """Transport: what lies beneath both."""
-
-from antiphon.verify.requirements.transport import http, sse
-
-TABLES = (
-    http.TABLE,
-    sse.TABLE,
-)
