@@ -20,7 +20,6 @@ def test_an_api_has_the_transport_beneath_it() -> None:
 def test_areas_and_requirements_can_be_named() -> None:
     assert [one.id for one in chosen(only=["responses:models:list"])] == ["responses:models:list"]
     assert {one.area for one in chosen(only=["responses:models", "chat:stream"])} == {"responses:models", "chat:stream"}
-    assert chosen("chat", ["responses:models"]) == []
 
 
 def test_an_area_holds_what_lies_under_it_and_nothing_beside_it() -> None:
@@ -38,3 +37,8 @@ def test_a_place_that_is_none_is_told(place: str) -> None:
 def test_an_api_that_is_none_is_told() -> None:
     with pytest.raises(ConfigError, match="chat, responses, all"):
         chosen("messages")
+
+
+def test_an_area_of_the_other_api_is_told() -> None:
+    with pytest.raises(ConfigError, match="Nothing of the API 'chat' lies under responses:models"):
+        chosen("chat", ["responses:models"])

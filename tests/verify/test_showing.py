@@ -1,11 +1,12 @@
 """Exchanges for a reader."""
 
 from antiphon.verify.exchange import Exchange, Request
+from antiphon.verify.legible import legible
 from antiphon.verify.reading import shown as value_shown
 from antiphon.verify.report import Shown, encode_report
 from antiphon.verify.requirement import must
 from antiphon.verify.run import results
-from antiphon.verify.showing import LONGEST, legible, raw, shown
+from antiphon.verify.showing import LONGEST, raw, shown
 from antiphon.verify.verdict import Verdict
 from tests.verify.test_report import report
 from tests.verify.test_run import tried
@@ -31,6 +32,12 @@ def test_half_a_character_is_shown_by_its_number() -> None:
     assert legible("\ud800 é \U0001f600") == "\\ud800 é \U0001f600"
     assert shown(exchange) == Shown(request="GET /\\ud800", answer="200\nx: \\udcff")
     assert raw(exchange) == b"GET /\\ud800\n\n\n\n200\nx: \\udcff\n\n\n"
+
+
+def test_what_would_act_on_a_terminal_is_shown_by_its_number() -> None:
+    exchange = Exchange(Request(method="GET", path="/x"), status=200, body=b"\x1b[2J\x07\ttab\nline \xe2\x80\xae")
+
+    assert shown(exchange).answer == "200\n\n\\u001b[2J\\u0007\ttab\nline \\u202e"
 
 
 def test_half_a_character_in_an_answer_leaves_the_report_writable() -> None:

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from antiphon.verify.legible import legible
 from antiphon.verify.matrix import rows
 from antiphon.verify.report import Report, Result
 from antiphon.verify.requirement import LEVELS, Kind, Requirement
@@ -70,7 +71,11 @@ def _print_failures(console: Console, results: Iterable[Result], *, is_verbose: 
         _print_line(console, "came   ", one.came)
         for exchange in one.exchanges if is_verbose else ():
             console.print(
-                f"{exchange.request}\n\n{exchange.answer}\n", style="dim", markup=False, highlight=False, soft_wrap=True
+                legible(f"{exchange.request}\n\n{exchange.answer}\n"),
+                style="dim",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
             )
 
 
@@ -94,7 +99,7 @@ def _print_unjudged(console: Console, report: Report, outcome: str) -> None:
 
 def _print_line(console: Console, label: str, words: str, style: str = "") -> None:
     line = Text(label, style or "bold")
-    line.append(" ".join(words.split()), "dim" if style == "dim" else "")
+    line.append(legible(" ".join(words.split())), "dim" if style == "dim" else "")
     console.print(line, soft_wrap=True)
 
 
@@ -114,8 +119,12 @@ def _conclusion(report: Report) -> str:
 def print_matrix(console: Console, reports: Sequence[Report]) -> None:
     """Print servers side by side: each area's score, and the requirements at which they differ."""
     head, *lines = rows(reports)
-    table = Table(*(Column(Text(cell)) for cell in head), box=None, pad_edge=False)
+    table = Table(*(Column(_cell(cell)) for cell in head), box=None, pad_edge=False)
     for title, level, *cells in lines:
         if not title.startswith(" ") or len(set(cells)) > 1:
-            table.add_row(*map(Text, (title, level, *cells)))
+            table.add_row(*map(_cell, (title, level, *cells)))
     console.print(table)
+
+
+def _cell(text: str) -> Text:
+    return Text(legible(text))

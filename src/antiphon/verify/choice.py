@@ -33,4 +33,6 @@ def chosen(api: str = "all", only: Sequence[str] = ()) -> list[Requirement]:
     ids = under(APIS[api]) if APIS[api] else set(REQUIREMENTS)
     if only:
         ids &= under(only)
+    if not ids:
+        raise ConfigError(f"Nothing of the API '{api}' lies under {', '.join(only)}.")
     return [requirement for requirement in REQUIREMENTS.values() if requirement.id in ids]

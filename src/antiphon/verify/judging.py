@@ -11,12 +11,12 @@ from antiphon.verify.case import Case
 from antiphon.verify.cases import CASES
 from antiphon.verify.exchange import Request
 from antiphon.verify.http import Subject
+from antiphon.verify.legible import legible
 from antiphon.verify.profile import Profile
 from antiphon.verify.reading import at, is_text
 from antiphon.verify.report import Report, Result, Shown
 from antiphon.verify.requirement import Requirement
 from antiphon.verify.run import Run, Tried, results
-from antiphon.verify.showing import legible
 from antiphon.version import __version__
 
 LOOK = 15.0

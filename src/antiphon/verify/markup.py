@@ -1,12 +1,8 @@
 """HTML made of elements: what is no markup already is escaped, so nothing a server sends can become any."""
 
 import html
-import re
 
-UNSEEN = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
-)
-"""Characters that no page shall hold: controls, half a character, and those that turn the direction of writing."""
+from antiphon.verify.legible import legible
 
 VOID = {"input", "rect", "wbr"}
 """Elements that hold nothing."""
@@ -24,7 +20,7 @@ Content = Markup | str | int
 
 def escaped(text: str) -> Markup:
     """Return text as markup that shows it, characters that would not be seen by their numbers."""
-    return Markup(html.escape(UNSEEN.sub(_numbered, text)))
+    return Markup(html.escape(legible(text)))
 
 
 def tag(name: str, *content: Content, **attributes: str | int | bool | None) -> Markup:
@@ -45,7 +41,3 @@ def _attribute(name: str, value: str | int | bool | None) -> str:
         return ""
     spelled = name.rstrip("_").replace("_", "-")
     return f" {spelled}" if value is True else f' {spelled}="{escaped(str(value))}"'
-
-
-def _numbered(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"

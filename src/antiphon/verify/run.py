@@ -9,10 +9,11 @@ from antiphon.errors import log
 from antiphon.verify.case import Case, Playing
 from antiphon.verify.exchange import Exchange
 from antiphon.verify.http import Subject
+from antiphon.verify.legible import legible
 from antiphon.verify.manners import Manners, find_manners
 from antiphon.verify.report import Result, Shown
 from antiphon.verify.requirement import Requirement
-from antiphon.verify.showing import legible, shown
+from antiphon.verify.showing import shown
 from antiphon.verify.verdict import Verdict, weightiest
 
 PATIENCE = 8

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from antiphon.verify.exchange import Exchange, Request
+from antiphon.verify.legible import legible
 from antiphon.verify.report import Shown
 
 LONGEST = 4000
@@ -12,11 +13,6 @@ LONGEST = 4000
 def shown(exchange: Exchange) -> Shown:
     """Return an exchange as a report shows it."""
     return Shown(request=legible(_request(exchange.request)), answer=legible(_answer(exchange)))
-
-
-def legible(text: str) -> str:
-    """Return text that can be written anywhere: half a character, which JSON and headers may bring, by its number."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def raw(exchange: Exchange) -> bytes:
