@@ -168,6 +168,14 @@ async def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(tm
     assert "no/such/folder.json cannot be written" in done.err
 
 
+async def test_an_earlier_report_stays_until_there_is_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text("earlier")
+    done = await antiphon(tmp_path, "verify", "--base-url", "http://127.0.0.1:9/v1", "--json", "report.json")
+
+    assert done.code == 2
+    assert (tmp_path / "report.json").read_text() == "earlier"
+
+
 async def test_a_server_without_models_asks_for_a_name(tmp_path: Path) -> None:
     async def none(request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": []})

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -81,7 +81,7 @@ def verify(
         _replay(plan)
         return
     for path in filter(None, (json, html)):
-        _write(path, b"")  # rather now than after a minute's work
+        _write(path, b"", "ab")  # rather told now than after a minute's work; what is there stays till then
     report = asyncio.run(_judge(plan))
     if json:
         _write(json, encode_report(report))
@@ -144,8 +144,9 @@ def _read(path: Path) -> bytes:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes, mode: Literal["wb", "ab"] = "wb") -> None:
     try:
-        path.write_bytes(data)
+        with path.open(mode) as file:
+            file.write(data)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}.") from error
