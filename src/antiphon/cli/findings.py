@@ -1,6 +1,6 @@
 """What `antiphon verify` prints: a table by area, each failure in two lines, then what was not judged."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -65,7 +65,7 @@ def _number(count: int) -> Text:
     return Text(str(count)) if count else Text("-", "dim")
 
 
-def _print_failures(console: Console, results: Iterable[Result], *, is_verbose: bool) -> None:
+def _print_failures(console: Console, results: Sequence[Result], *, is_verbose: bool) -> None:
     for one in results:
         _print_line(console, f"{one.level:<6} ", f"{one.id}: {one.sentence} [{explained(one.source)}]", "red")
         _print_line(console, "came   ", one.came)
@@ -77,6 +77,8 @@ def _print_failures(console: Console, results: Iterable[Result], *, is_verbose: 
                 highlight=False,
                 soft_wrap=True,
             )
+    if results:
+        console.print()
 
 
 def _print_known(console: Console, results: Sequence[Result]) -> None:
