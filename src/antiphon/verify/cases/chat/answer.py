@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from antiphon.verify.case import Case, Script, case
+from antiphon.verify.case import case
+from antiphon.verify.cases.taken import taken_by_chat
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
-from antiphon.verify.trial import Steps, Trial, is_completion
+from antiphon.verify.trial import Steps, Trial
 
 REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 
@@ -101,22 +102,7 @@ TAKEN: dict[str, list[dict[str, Any]]] = {
 """By the requirement's name: messages that a server takes."""
 
 
-def taking(name: str, messages: list[dict[str, Any]]) -> Script:
-    """Return the script that sends messages."""
-
-    def script(trial: Trial) -> Steps:
-        exchange = yield from trial.chat(messages)
-        trial.offered(exchange)
-        trial.expect(f"chat:answer:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
-
-    script.__doc__ = f"Send messages: {name}."
-    return script
-
-
-TAKING = tuple(
-    Case(f"chat_messages_{name.replace('-', '_')}", (f"chat:answer:{name}",), taking(name, row))
-    for name, row in TAKEN.items()
-)
+TAKING = taken_by_chat("answer", {name: {"messages": row} for name, row in TAKEN.items()})
 
 
 @case("chat:answer:several-turns", "chat:answer:recalls")

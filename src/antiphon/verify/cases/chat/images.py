@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from antiphon.verify.case import Case, Script, case
+from antiphon.verify.case import case
 from antiphon.verify.cases.chat.answer import text_of
 from antiphon.verify.cases.pictures import png
+from antiphon.verify.cases.taken import taken_by_chat
 from antiphon.verify.reading import at
-from antiphon.verify.trial import Steps, Trial, is_completion
+from antiphon.verify.trial import Steps, Trial
 
 
 def text(words: str) -> dict[str, Any]:
@@ -37,22 +38,7 @@ TAKEN: dict[str, list[dict[str, Any]]] = {
 """By the requirement's name: messages that are taken."""
 
 
-def taking(name: str, messages: list[dict[str, Any]]) -> Script:
-    """Return the script that sends images."""
-
-    def script(trial: Trial) -> Steps:
-        exchange = yield from trial.chat(messages)
-        trial.offered(exchange)
-        trial.expect(f"chat:images:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
-
-    script.__doc__ = f"Send images: {name}."
-    return script
-
-
-TAKING = tuple(
-    Case(f"chat_images_{name.replace('-', '_')}", (f"chat:images:{name}",), taking(name, row))
-    for name, row in TAKEN.items()
-)
+TAKING = taken_by_chat("images", {name: {"messages": row} for name, row in TAKEN.items()})
 
 
 @case("chat:images:data-url", "chat:images:colour")

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from antiphon.verify.case import Case, Script, case
+from antiphon.verify.case import case
 from antiphon.verify.cases.chat.answer import text_of
 from antiphon.verify.cases.chat.stream import choices_of, chunks_of
 from antiphon.verify.cases.chat.stream import text_of as streamed_text
+from antiphon.verify.cases.taken import taken_by_chat
 from antiphon.verify.reading import MISSING, at, is_integer, is_number, listed, shown
-from antiphon.verify.trial import Steps, Trial, is_completion
+from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
 ECHO = "Repeat these words: alpha beta gamma delta epsilon."
@@ -105,22 +106,7 @@ TAKEN: dict[str, dict[str, Any]] = {
 """By the requirement's name: parameters that are taken."""
 
 
-def taking(name: str, parameters: dict[str, Any]) -> Script:
-    """Return the script that sends parameters."""
-
-    def script(trial: Trial) -> Steps:
-        exchange = yield from trial.chat("Say hello.", **parameters)
-        trial.offered(exchange)
-        trial.expect(f"chat:parameters:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
-
-    script.__doc__ = f"Send {', '.join(parameters)}."
-    return script
-
-
-TAKING = tuple(
-    Case(f"chat_parameter_{name.replace('-', '_')}", (f"chat:parameters:{name}",), taking(name, row))
-    for name, row in TAKEN.items()
-)
+TAKING = taken_by_chat("parameters", TAKEN)
 
 
 @case("chat:parameters:seed-repeats")

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from antiphon.verify.case import Case, Script, case
+from antiphon.verify.case import case
 from antiphon.verify.cases.chat.answer import text_of
 from antiphon.verify.cases.chat.stream import choices_of
+from antiphon.verify.cases.taken import taken_by_chat
 from antiphon.verify.cases.tools import ASK_WEATHER, CHAT_TOOLS, CITY
 from antiphon.verify.exchange import parsed
 from antiphon.verify.fitting import fits
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
-from antiphon.verify.trial import Steps, Trial, is_completion
+from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
 NAMES = {"get_weather", "get_time"}
@@ -182,22 +183,7 @@ HISTORIES: dict[str, list[dict[str, Any]]] = {
 """By the requirement's name: histories that are taken."""
 
 
-def taking(name: str, messages: list[dict[str, Any]]) -> Script:
-    """Return the script that sends a history."""
-
-    def script(trial: Trial) -> Steps:
-        exchange = yield from trial.chat(messages, tools=CHAT_TOOLS)
-        trial.offered(exchange)
-        trial.expect(f"chat:tools:{name}", exchange.is_ok and is_completion(exchange.json), exchange.came)
-
-    script.__doc__ = f"Send a history of calls: {name}."
-    return script
-
-
-TAKING = tuple(
-    Case(f"chat_history_{name.replace('-', '_')}", (f"chat:tools:{name}",), taking(name, row))
-    for name, row in HISTORIES.items()
-)
+TAKING = taken_by_chat("tools", {name: {"messages": row} for name, row in HISTORIES.items()}, tools=CHAT_TOOLS)
 
 
 @case("chat:tools:result", "chat:tools:used")

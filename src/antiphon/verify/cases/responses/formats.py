@@ -4,10 +4,11 @@ from typing import Any
 
 from antiphon.verify.case import Case, Script, case
 from antiphon.verify.cases.responses.text import text_of
+from antiphon.verify.cases.taken import taken_by_responses
 from antiphon.verify.cases.tools import CITY, NESTED, WEATHER
 from antiphon.verify.exchange import parsed
 from antiphon.verify.fitting import fits
-from antiphon.verify.trial import Steps, Trial, is_response
+from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
 
@@ -70,19 +71,4 @@ TAKEN: dict[str, dict[str, Any]] = {
 """By the requirement's name: parameters that are taken, whatever the model says."""
 
 
-def taking(name: str, parameters: dict[str, Any]) -> Script:
-    """Return the script that sends parameters."""
-
-    def script(trial: Trial) -> Steps:
-        exchange = yield from trial.respond("Name the capital of France.", **parameters)
-        trial.offered(exchange)
-        trial.expect(f"responses:formats:{name}", exchange.is_ok and is_response(exchange.json), exchange.came)
-
-    script.__doc__ = f"Send a format: {name}."
-    return script
-
-
-TAKING = tuple(
-    Case(f"format_{name.replace('-', '_')}", (f"responses:formats:{name}",), taking(name, row))
-    for name, row in TAKEN.items()
-)
+TAKING = taken_by_responses("formats", TAKEN)

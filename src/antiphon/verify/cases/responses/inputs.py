@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from antiphon.verify.case import Case, Script, case
+from antiphon.verify.case import case
 from antiphon.verify.cases.pictures import png
 from antiphon.verify.cases.responses.text import messages_of
+from antiphon.verify.cases.taken import is_taken, taken_by_responses
 from antiphon.verify.cases.tools import CITY, WEATHER
-from antiphon.verify.exchange import Exchange
 from antiphon.verify.reading import at, is_text, shown
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
@@ -85,29 +85,7 @@ FORMS: dict[str, dict[str, Any]] = {
 """By the requirement's name: parameters that a server takes."""
 
 
-def is_taken(exchange: Exchange) -> bool:
-    """Whether a response came, and not one that failed: a 200 by itself says nothing."""
-    answer = exchange.json
-    is_response = at(answer, "object") == "response" and isinstance(at(answer, "output"), list)
-    return exchange.is_ok and is_response and at(answer, "status") in ("completed", "incomplete")
-
-
-def taking(name: str, parameters: dict[str, Any]) -> Script:
-    """Return the script that sends a form of input."""
-
-    def script(trial: Trial) -> Steps:
-        exchange = yield from trial.post("/responses", trial.response_body(**parameters))
-        trial.offered(exchange)
-        trial.expect(f"responses:inputs:{name}", is_taken(exchange), exchange.came)
-
-    script.__doc__ = f"Send: {name.replace('-', ' ')}."
-    return script
-
-
-CASES = tuple(
-    Case(f"input_of_{name.replace('-', '_')}", (f"responses:inputs:{name}",), taking(name, parameters))
-    for name, parameters in FORMS.items()
-)
+CASES = taken_by_responses("inputs", FORMS)
 
 
 @case("responses:inputs:item-reference")

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.verify.case import Case, Script, case
-from antiphon.verify.cases.responses.inputs import is_taken
 from antiphon.verify.cases.responses.limits import LEAST, LONG
 from antiphon.verify.cases.responses.text import output_of, parts_of
+from antiphon.verify.cases.taken import is_taken
 from antiphon.verify.cases.tools import ASK_WEATHER, WEATHER
 from antiphon.verify.reading import at, listed
 from antiphon.verify.trial import Steps, Trial
