@@ -1,12 +1,13 @@
 """Forms of input, taken and not."""
 
 from antiphon.verify.cases.responses import inputs
+from antiphon.verify.cases.tokens import TEA
 from tests.verify.exchanges import Shown, error, says, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 
 TAKEN = says(RESPONSE)
 
-TOLD = says(RESPONSE | {"instructions": inputs.TEA, "metadata": {"tea": inputs.TEA}})
+TOLD = says(RESPONSE | {"instructions": TEA, "metadata": {"tea": TEA}})
 
 REFUSED = error("240 validation errors for union", 422)
 

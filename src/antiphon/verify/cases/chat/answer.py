@@ -4,6 +4,7 @@ from typing import Any
 
 from antiphon.verify.case import case
 from antiphon.verify.cases.taken import taken_by_chat
+from antiphon.verify.cases.tokens import TEA
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
 from antiphon.verify.trial import Steps, Trial
 
@@ -13,8 +14,6 @@ COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 """Keys under which servers tell reasoning, which may be all that there was room for."""
-
-TEA = "\u8336 \u0686\u0627\u06cc \U0001f375 \u202e\u202c \u00e9 e\u0301"
 
 
 def text_of(completion: Any) -> str:

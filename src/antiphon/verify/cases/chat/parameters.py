@@ -7,7 +7,8 @@ from antiphon.verify.cases.chat.answer import text_of
 from antiphon.verify.cases.chat.stream import choices_of, chunks_of
 from antiphon.verify.cases.chat.stream import text_of as streamed_text
 from antiphon.verify.cases.taken import taken_by_chat
-from antiphon.verify.reading import MISSING, at, is_integer, is_number, listed, shown
+from antiphon.verify.cases.tokens import is_token
+from antiphon.verify.reading import MISSING, at, is_integer, listed, shown
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
@@ -127,12 +128,6 @@ def two_choices_are_given(trial: Trial) -> Steps:
     completion = trial.completion(exchange)
     indexes = [at(choice, "index") for choice in listed(completion, "choices")]
     trial.expect("chat:parameters:n", indexes in ([0, 1], [1, 0]), indexes)
-
-
-def is_token(value: Any) -> bool:
-    """Whether this is a token with its log probability."""
-    number = at(value, "logprob")
-    return isinstance(at(value, "token"), str) and is_number(number) and number <= 0
 
 
 def has_bytes(token: Any) -> bool:

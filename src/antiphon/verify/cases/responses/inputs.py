@@ -7,6 +7,7 @@ from antiphon.verify.case import case
 from antiphon.verify.cases.pictures import png
 from antiphon.verify.cases.responses.text import messages_of
 from antiphon.verify.cases.taken import is_taken, taken_by_responses
+from antiphon.verify.cases.tokens import TEA
 from antiphon.verify.cases.tools import CITY, WEATHER
 from antiphon.verify.reading import at, is_text, shown
 from antiphon.verify.trial import Steps, Trial
@@ -26,8 +27,6 @@ NULLS = (
     *("include", "instructions", "metadata", "previous_response_id", "user", "temperature", "top_p", "reasoning"),
     *("max_tool_calls", "prompt_cache_key", "safety_identifier", "service_tier", "truncation", "background", "store"),
 )
-
-TEA = "\u8336 \u0686\u0627\u06cc \U0001f375 \u202e\u202c \u00e9 e\u0301"
 
 PDF = (
     "JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAw"

@@ -4,19 +4,14 @@ from typing import Any
 
 from antiphon.verify.case import case
 from antiphon.verify.cases.responses.text import parts_of, text_of
-from antiphon.verify.reading import at, is_number, listed, shown
+from antiphon.verify.cases.tokens import is_token
+from antiphon.verify.reading import at, listed, shown
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
 
 TOP = 2
 
 ASKED = {"include": ["message.output_text.logprobs"], "top_logprobs": TOP}
-
-
-def is_token(value: Any) -> bool:
-    """Whether this is a token with its log probability."""
-    number = at(value, "logprob")
-    return isinstance(at(value, "token"), str) and is_number(number) and number <= 0
 
 
 def logprobs_of(response: Any) -> list[Any]:

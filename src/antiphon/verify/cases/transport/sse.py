@@ -1,13 +1,12 @@
 """How streams are framed."""
 
 from antiphon.verify.case import case
+from antiphon.verify.cases.tokens import TEA
 from antiphon.verify.exchange import Exchange
 from antiphon.verify.reading import at, shown
 from antiphon.verify.sse import Frame
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
-
-TEA = "Repeat these words: \u8336 \u0686\u0627\u06cc \U0001f375 e\u0301 na\u00efve."
 
 
 def has_data(frame: Frame) -> bool:
@@ -32,7 +31,7 @@ def has_data(frame: Frame) -> bool:
 )
 def a_stream_is_framed(trial: Trial) -> Steps:
     """Stream a text of several scripts."""
-    exchange = yield from trial.respond(TEA, stream=True)
+    exchange = yield from trial.respond(f"Repeat these words: {TEA}.", stream=True)
     trial.offered(exchange)
     if not 200 <= exchange.status < 300:
         raise Stop("failed", exchange.came)
