@@ -96,7 +96,9 @@ async def _model(plan: Plan, subject: Subject) -> str:
     async with subject.visit(min(LOOK, plan.limit)) as visit:
         exchange = await visit.fetch(Request(method="GET", path="/models"))
     if not exchange.is_reached:
-        raise ConfigError(f"Nothing answers at {plan.base_url}: {exchange.fault}.")
+        raise ConfigError(
+            f"Nothing answers at {plan.base_url}: {exchange.fault}. Start it, or name another by --base-url."
+        )
     if plan.model:
         return plan.model
     first = at(exchange.json, "data", 0, "id")
