@@ -63,6 +63,5 @@ async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_sho
     assert {one.split(":")[2].split("-")[0] for one in rules} == UNSHOWN_RULES
 
 
-async def test_it_takes_a_few_hundred_requests_and_less_than_a_minute(report: Report) -> None:
+async def test_it_takes_a_few_hundred_requests(report: Report) -> None:
     assert report.requests < 600
-    assert report.seconds < 60
