@@ -5,14 +5,18 @@ from antiphon.verify.requirement import Table, capability, may, must, should
 TABLE: Table = (
     must("chat:parameters:stop", "chat-api create", "A `stop` sequence ends the text before it."),
     must("chat:parameters:stop-list", "chat-api create", "`stop` may be a list."),
-    should("chat:parameters:stop-reason", "chat-api create", "A text that ended so has the finish reason `stop`."),
+    should(
+        "chat:parameters:stop-reason",
+        "chat-api create",
+        "A text that a `stop` sequence ended has the finish reason `stop`.",
+    ),
     should("chat:parameters:stop-streamed", "chat-api create", "A `stop` sequence ends a streamed text too."),
     must("chat:parameters:max-tokens", "chat-api create", "`max_tokens` bounds the completion's tokens."),
     must("chat:parameters:length", "chat-api create", "A text that `max_tokens` cut has the finish reason `length`."),
     should(
         "chat:parameters:max-completion-tokens",
         "chat-api create",
-        "`max_completion_tokens` bounds them as `max_tokens` does.",
+        "`max_completion_tokens` bounds the completion's tokens as `max_tokens` does.",
     ),
     must(
         "chat:parameters:length-streamed",

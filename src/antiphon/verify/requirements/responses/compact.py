@@ -7,12 +7,14 @@ TABLE: Table = (
     must(
         "responses:compact:item",
         "client codex",
-        "Its output holds exactly one compaction item, with `encrypted_content`.",
+        "A compaction's output holds exactly one compaction item, with `encrypted_content`.",
     ),
-    should("responses:compact:users-kept", "spec 11", "The user's messages stand in its output word for word."),
-    should("responses:compact:usage", "spec 11", "It has usage."),
+    should(
+        "responses:compact:users-kept", "spec 11", "The user's messages stand in a compaction's output word for word."
+    ),
+    should("responses:compact:usage", "spec 11", "A compaction has usage."),
     must("responses:compact:missing-model", "open-responses", "Without a model compaction is refused with 400 or 422."),
-    must("responses:compact:taken-back", "spec 11", "Its output is taken as the next request's input."),
+    must("responses:compact:taken-back", "spec 11", "A compaction's output is taken as the next request's input."),
     must("responses:compact:trigger", "client codex", "A last item `compaction_trigger` gives one compaction item."),
     should("responses:compact:threshold", "spec 11", "`context_management` is accepted."),
     must(
