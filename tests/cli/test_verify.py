@@ -185,3 +185,14 @@ async def test_a_server_without_models_asks_for_a_name(tmp_path: Path) -> None:
 
     assert done.code == 2
     assert "Name one with --model" in done.err
+
+
+async def test_a_server_without_models_that_repeats_the_key_does_not_get_it_shown(tmp_path: Path) -> None:
+    async def none(request: web.Request) -> web.Response:
+        return web.json_response({"heard": request.headers.get("Authorization")})
+
+    async with serving(none) as url:
+        done = await antiphon(tmp_path, "verify", "--base-url", url, OPENAI_API_KEY=KEY)
+
+    assert "Bearer ***" in done.err
+    assert KEY not in done.err

@@ -83,12 +83,15 @@ async def try_all(plan: Plan, on_done: Callable[[], None] = lambda: None) -> tup
 
 def masked(result: Result, key: str) -> Result:
     """Return a result in which the key is not to be read, whatever the server repeated."""
-    if len(key) < SHORTEST_KEY:
-        return result
     exchanges = tuple(
-        Shown(request=one.request.replace(key, MASK), answer=one.answer.replace(key, MASK)) for one in result.exchanges
+        Shown(request=hidden(one.request, key), answer=hidden(one.answer, key)) for one in result.exchanges
     )
-    return msgspec.structs.replace(result, came=result.came.replace(key, MASK), exchanges=exchanges)
+    return msgspec.structs.replace(result, came=hidden(result.came, key), exchanges=exchanges)
+
+
+def hidden(text: str, key: str) -> str:
+    """Return a text in which the key is not to be read; a key too short to be a secret is a word like others."""
+    return text.replace(key, MASK) if len(key) >= SHORTEST_KEY else text
 
 
 async def _model(plan: Plan, subject: Subject) -> str:
@@ -103,5 +106,6 @@ async def _model(plan: Plan, subject: Subject) -> str:
         return plan.model
     first = at(exchange.json, "data", 0, "id")
     if not is_text(first):
-        raise ConfigError(f"{plan.base_url} lists no models ({exchange.came}). Name one with --model.")
+        came = legible(hidden(exchange.came, plan.key))
+        raise ConfigError(f"{plan.base_url} lists no models ({came}). Name one with --model.")
     return first
