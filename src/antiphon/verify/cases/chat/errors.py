@@ -73,11 +73,11 @@ STREAMED = {
 SHARED = tuple(requirement.id for requirement in MANNERS)
 
 
-def bad_body(model: str, name: str, **more: Any) -> bytes:
-    """Return a bad request's body."""
+def bad_body(trial: Trial, name: str, **more: Any) -> bytes:
+    """Return a bad request's body: a good one but for its fault, or it would be refused for another."""
     if name in RAW:
         return RAW[name]
-    good = {"model": model, "messages": [USER], "max_tokens": 64, **more}
+    good = trial.chat_body([USER], **more)
     return json.dumps(given(good | PARAMETERS[name])).encode().replace(PLACE.encode(), NO_UTF8)
 
 
@@ -91,7 +91,7 @@ def refusing(requirement: Requirement) -> Script:
     name = requirement.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.post("/chat/completions", content=bad_body(trial.model, name), headers=JSON)
+        exchange = yield from trial.post("/chat/completions", content=bad_body(trial, name), headers=JSON)
         trial.served(exchange)
         trial.expect(requirement.id, is_refusal(exchange), exchange.came)
         judge_manners(trial, exchange)
@@ -122,7 +122,7 @@ CASES = tuple(
 @case("chat:errors:unknown-model", "chat:errors:unknown-model-named")
 def an_unknown_chat_model_is_refused(trial: Trial) -> Steps:
     """Name a model that nobody has."""
-    body = bad_body(trial.model, "unknown-model")
+    body = bad_body(trial, "unknown-model")
     exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
     trial.served(exchange)
     if not trial.expect("chat:errors:unknown-model", exchange.status in (400, 404), exchange.came):
@@ -135,7 +135,7 @@ def streaming(name: str, fault: str) -> Script:
     """Return the script that asks for a stream by a bad request."""
 
     def script(trial: Trial) -> Steps:
-        body = bad_body(trial.model, fault, stream=True)
+        body = bad_body(trial, fault, stream=True)
         exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
         trial.served(exchange)
         if exchange.is_ok and any(listed(event, "choices") for event in exchange.events):
