@@ -110,7 +110,7 @@ def _conclusion(report: Report) -> str:
     counts = report.counted(musts)
     judged = counts["passed"] + counts["failed"]
     rest = f"{counts['not offered']} are not offered, {counts['skipped']} were skipped"
-    told = f"{report.requests} requests in {report.seconds:.0f} s"
+    told = f"{report.requests} requests in {report.seconds:g} s"
     if report.conforms:
         return f"{report.base_url} keeps every must that was judged: {judged}; {rest}. {told}."
     if not judged:
