@@ -19,7 +19,8 @@ SETTINGS = Settings(backends=[BackendConfig(url="http://127.0.0.1:11434/v1")], s
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
     house = await build(SETTINGS)
-    app.mount("/ai", create_app(house.engine))
+    house.start()
+    app.mount("/ai", create_app(house.engine, house.endpoints))
     yield
     await house.close()
 

@@ -58,6 +58,12 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "FIRST_BYTE_TIMEOUT": "10",
         "IDLE_TIMEOUT": "20",
         "LOG_LEVEL": "debug",
+        "STORE_CONNECTIONS": "5",
+        "WORKERS": "2",
+        "BACKGROUND_JOBS": "0",
+        "BACKGROUND_JOBS_PER_TENANT": "4",
+        "GRACE": "2.5",
+        "WEBHOOK_PRIVATE_ADDRESSES": "true",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -65,6 +71,9 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert [backend.url for backend in settings.backends] == [OLLAMA, "http://b/v1"]
     assert (settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout) == (0.5, 10.0, 20.0)
     assert (settings.host, settings.port, settings.retention_days) == ("::1", 0, 3)
+    assert (settings.store_connections, settings.workers, settings.grace) == (5, 2, 2.5)
+    assert (settings.background_jobs, settings.background_jobs_per_tenant) == (0, 4)
+    assert settings.webhook_private_addresses
 
 
 def test_an_empty_variable_is_none() -> None:

@@ -71,7 +71,7 @@ async def test_what_is_wrong_is_raised_by_whose_fault_it_is() -> None:
         with pytest.raises(BackendError):
             await api.create(model="m", input="Hi")
     with pytest.raises(ConfigError):
-        Responses(store="nowhere")
+        await Responses(store="nowhere").retrieve("resp_1")
 
 
 async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBackend) -> None:

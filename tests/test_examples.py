@@ -78,15 +78,23 @@ async def test_an_example_of_a_client_runs_against_the_server(name: str) -> None
     assert [words for words in WITH_A_SERVER[name] if words not in printed] == []
 
 
+class Nothing:
+    """Behind an application that looks after itself."""
+
+    async def wind_down(self) -> None: ...
+
+    def cut_off(self) -> None: ...
+
+
 async def test_the_mounted_application_serves_both_its_own_page_and_the_api(backend: ReplayBackend) -> None:
     example: dict[str, Any] = {"__name__": "mount"}
     exec(source_of("mount").replace(USUAL_BACKEND, backend.url), example)
     app = example["app"]
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    host = Host(app, "127.0.0.1", port)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    host = Host(app, Nothing(), grace=0)
     async with app.router.lifespan_context(app):
-        serving = asyncio.create_task(host.serve())
+        serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         async with AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/ai/v1", api_key="none") as client:
             first = await client.responses.create(model="m", input="Hi")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
-BASES = {"backends.base", "eventlog.base", "store.base", "tools.base"}
+BASES = {"backends.base", "store.base", "store.records", "tools.base"}
 
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -19,15 +19,17 @@ ARROWS: dict[str, set[str]] = {
     **{base: {"protocol"} for base in BASES},
     "engine": {"stream", "chat"} | BASES,
     "store": {"store.base"},
-    "eventlog": {"eventlog.base"},
+    "store.base": {"protocol", "store.records"},
+    "outgoing": {"errors"},
+    "webhooks": {"engine", "outgoing"},
     "backends": {"backends.base"},
     "backends.discover": {"backends"},
     "tools": {"tools.base"},
     "testing": {"protocol", "store.base"},
     "verify": {"testing"},
-    "server": {"engine"},
+    "server": {"engine", "webhooks"},
     "config": {"errors"},
-    "wiring": {"config", "engine", "store", "eventlog", "backends", "backends.discover", "tools"},
+    "wiring": {"config", "webhooks", "store", "backends", "backends.discover", "tools"},
     "embed": {"wiring"},
     "translate": {"engine"},
     "cli": {"server", "wiring", "verify"},
@@ -36,11 +38,14 @@ ARROWS: dict[str, set[str]] = {
 }
 """A room, and the rooms that it may import; what those may import, it may too. A file's room: the longest that fits."""
 
-TECHNOLOGIES = ("backends", "eventlog", "store", "tools")
-SHARED = {"base", "discover", "migrate", "scripted", "sql"}
+TECHNOLOGIES = ("backends", "store", "tools")
+SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 """Files of such a folder that serve several technologies: every SQL store has migrations, the demo follows a script."""
 
-SANS_IO = ("protocol", "stream", "chat", "engine.turn", "translate", "verify.case", "verify.cases", "verify.trial")
+SANS_IO = (
+    *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
+    *("verify.case", "verify.cases", "verify.trial"),
+)
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),
     *("socket", "ssl", "starlette", "subprocess", "threading", "time", "urllib.request", "uuid", "uvloop"),

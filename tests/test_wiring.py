@@ -126,9 +126,11 @@ async def test_a_slow_backend_does_not_hold_up_the_start(monkeypatch: pytest.Mon
             assert not built.listing.done()
 
 
-def test_a_store_is_opened_by_its_url(tmp_path: Path) -> None:
-    assert isinstance(open_store("sqlite://"), SqliteStore)
-    for url in ("postgres://u:sk-secret@h/d", "antiphon.db", ""):
+async def test_a_store_is_opened_by_its_url(tmp_path: Path) -> None:
+    store = await open_store("sqlite://")
+    assert isinstance(store, SqliteStore)
+    await store.close()
+    for url in ("redis://u:sk-secret@h/d", "antiphon.db", ""):
         with pytest.raises(ConfigError, match="sqlite:///path") as caught:
-            open_store(url)
+            await open_store(url)
         assert "sk-secret" not in caught.value.message

@@ -42,7 +42,19 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     port: Annotated[int, Meta(ge=0, le=65535)] = 8321
     """Port to listen on; 0 takes a free one."""
     store: str = "sqlite:///~/.local/share/antiphon/antiphon.db"
-    """Where responses are kept; `sqlite://` keeps them in memory only."""
+    """Where state is kept: a file, `postgresql://user@host/database`, or `sqlite://` for memory only."""
+    store_connections: Annotated[int, Meta(ge=2, le=1000)] = 10
+    """Connections to PostgreSQL that a process opens at most, beside one to listen."""
+    workers: Annotated[int, Meta(ge=1, le=256)] = 1
+    """Processes that serve the port together."""
+    background_jobs: Annotated[int, Meta(ge=0, le=100_000)] = 16
+    """Background responses that a process makes at once; 0 leaves them to others."""
+    background_jobs_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
+    """Background responses of one tenant that are made at once, by all processes together."""
+    grace: Annotated[float, Meta(ge=0, le=3600)] = 30.0
+    """How long replies may take to finish after SIGTERM."""
+    webhook_private_addresses: bool = False
+    """Whether webhooks may be delivered by plain HTTP and to private addresses."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
     """Days after which a stored response is forgotten."""
     backends: list[BackendConfig] = field(default_factory=list)

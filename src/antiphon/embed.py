@@ -1,5 +1,6 @@
 """The library without a server: the same engine, called from your own program."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any, Self
@@ -10,11 +11,14 @@ from antiphon import ids
 from antiphon.backends.base import Backend
 from antiphon.backends.demo import DemoBackend
 from antiphon.backends.http import HttpBackend
+from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.models import Models
 from antiphon.engine.response import output_text
 from antiphon.engine.run import Engine, Run
 from antiphon.engine.stored import delete, list_input_items, retrieve
+from antiphon.engine.worker import Worker
 from antiphon.protocol.events import Event
+from antiphon.protocol.refusals import value_not_served
 from antiphon.protocol.response import Response
 from antiphon.protocol.validate import decode_include, decode_input_items_query, decode_request
 from antiphon.wiring import open_store
@@ -34,7 +38,9 @@ class Responses:
         elif isinstance(backend, str):
             backend = HttpBackend("backend", backend, key)
         self._backend: Backend = backend
-        self._engine = Engine(Models([backend], ids.now), open_store(store), ids.new_id, ids.now)
+        self._url = store
+        self._worker: Worker | None = None
+        self._opening = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         return self
@@ -43,12 +49,23 @@ class Responses:
         await self.close()
 
     async def create(self, **parameters: Any) -> Response:
-        """Create a response and wait for it; its `output_text` is the answer."""
+        """Create a response and wait for it; its `output_text` is the answer.
+
+        With `background=True` it comes back queued, and is made while this object is open; `retrieve` shows it.
+        """
+        if parameters.get("background"):
+            body = msgspec.json.encode({**parameters, "stream": False})
+            return await enqueue(await self._engine(), decode_request(body), body)
         response = await (await self._run(parameters, stream=False)).result()
         return msgspec.structs.replace(response, output_text=output_text(response))
 
     async def stream(self, **parameters: Any) -> AsyncIterator[Event]:
-        """Create a response and give its events as they come. Leaving the loop early ends the backend's work."""
+        """Create a response and give its events as they come. Leaving the loop early ends the backend's work.
+
+        Background responses are not streamed here: their events can be read from the server's API.
+        """
+        if parameters.get("background"):
+            raise value_not_served("background", "true", ["false"])
         run = await self._run(parameters, stream=True)
         async with aclosing(run.events()) as batches:
             async for batch in batches:
@@ -57,23 +74,41 @@ class Responses:
 
     async def retrieve(self, response_id: str, include: list[str] | None = None) -> dict[str, Any]:
         """Return a stored response as the API's JSON object."""
-        return await retrieve(self._engine.store, response_id, decode_include({"include": include or []}))
+        engine = await self._engine()
+        return await retrieve(engine.store, "", response_id, decode_include({"include": include or []}))
+
+    async def cancel(self, response_id: str) -> dict[str, Any]:
+        """End a background response; return it as it stands."""
+        return await cancel(await self._engine(), "", response_id)
 
     async def delete(self, response_id: str) -> None:
         """Forget a stored response."""
-        await delete(self._engine.store, response_id)
+        await delete((await self._engine()).store, "", response_id)
 
     async def input_items(self, response_id: str, **query: Any) -> dict[str, Any]:
         """Return a page of the items that a response was made from: `after`, `before`, `limit`, `order`, `include`."""
-        return await list_input_items(self._engine.store, response_id, decode_input_items_query(_as_query(query)))
+        store = (await self._engine()).store
+        return await list_input_items(store, "", response_id, decode_input_items_query(_as_query(query)))
 
     async def close(self) -> None:
-        """Release connections and the store."""
+        """Release connections and the store; background work under way is left for who opens the store next."""
         await self._backend.close()
-        await self._engine.store.close()
+        if self._worker is not None:
+            await self._worker.close()
+            await self._worker.engine.store.close()
+
+    async def _engine(self) -> Engine:
+        """Open the store at first use. Raises `ConfigError` where it cannot be used."""
+        async with self._opening:
+            if self._worker is None:
+                store = await open_store(self._url)
+                self._worker = Worker(Engine(Models([self._backend], ids.now), store, ids.new_id, ids.now))
+                self._worker.start()
+            return self._worker.engine
 
     async def _run(self, parameters: dict[str, Any], *, stream: bool) -> Run:
-        return await self._engine.create(decode_request(msgspec.json.encode({**parameters, "stream": stream})))
+        request = decode_request(msgspec.json.encode({**parameters, "stream": stream}))
+        return await (await self._engine()).create(request)
 
 
 def _as_query(query: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -15,9 +15,12 @@ from antiphon.backends.http import HttpBackend
 from antiphon.config import Settings, check_url, clean_key, key_of
 from antiphon.engine.models import Models
 from antiphon.engine.run import Engine
+from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
+from antiphon.webhooks.courier import Courier
+from antiphon.webhooks.endpoints import Endpoints
 
 FIRST_LOOK = 0.8
 """Seconds that start-up waits for the lists of models; slower backends are listed when they answer."""
@@ -29,10 +32,30 @@ class House:
 
     engine: Engine
     backends: Sequence[Backend]
+    worker: Worker
+    courier: Courier
+    endpoints: Endpoints
     listing: asyncio.Task[None]
+
+    def start(self) -> None:
+        """Begin to make background responses, and to deliver webhooks."""
+        self.worker.start()
+        self.courier.start()
+
+    async def wind_down(self) -> None:
+        """Take no new work, and put background work back into the queue. What clients wait for goes on."""
+        self.engine.takes_work = False
+        await self.courier.close()
+        await self.worker.hand_back()
+
+    def cut_off(self) -> None:
+        """Have every response that a client waits for fail, and break off every replay."""
+        self.engine.cut_off()
 
     async def close(self) -> None:
         """Release everything; what was saved is on disk."""
+        await self.wind_down()
+        await self.worker.close()
         self.listing.cancel()
         with suppress(asyncio.CancelledError):
             await self.listing
@@ -45,21 +68,31 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     """Return the parts that these settings ask for. Raises `ConfigError`."""
     environment = os.environ if environment is None else environment
     backends, dialects = await _backends(settings, environment)
-    store = open_store(settings.store)
+    store = await open_store(settings.store, settings.store_connections)
     models = Models(backends, ids.now, dialects)
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
-    return House(Engine(models, store, ids.new_id, ids.now), backends, listing)
+    engine = Engine(models, store, ids.new_id, ids.now, settings.retention_days * 86_400)
+    worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
+    takes_private = settings.webhook_private_addresses
+    courier = Courier(store, ids.now, takes_private=takes_private)
+    endpoints = Endpoints(store, courier, ids.new_id, ids.now, takes_private)
+    return House(engine, backends, worker, courier, endpoints, listing)
 
 
-def open_store(url: str) -> Store:
+async def open_store(url: str, connections: int = 10) -> Store:
     """Return the store at a URL. Raises `ConfigError` where it cannot be used."""
     scheme = url.partition(":")[0]
-    if scheme != "sqlite":
-        raise ConfigError(
-            f"The store '{scheme}:…' is not known. Use sqlite:///path/to/file.db, or sqlite:// for memory."
-        )
-    return SqliteStore.open(url)
+    if scheme == "sqlite":
+        return SqliteStore.open(url)
+    if scheme in ("postgresql", "postgres"):
+        from antiphon.store.postgres import PostgresStore  # noqa: PLC0415 - who has none need not load its driver
+
+        return await PostgresStore.open(url, connections=connections)
+    raise ConfigError(
+        f"The store '{scheme}:…' is not known. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
+        "or sqlite:// for memory."
+    )
 
 
 async def _backends(settings: Settings, environment: Mapping[str, str]) -> tuple[list[Backend], dict[str, str]]:

@@ -83,9 +83,11 @@ async def test_a_stream_that_runs_is_finished_before_the_end(tmp_path: Path, bac
         async with aiohttp.ClientSession() as http:
             response = await http.post(f"{server.url}/responses", json=body)
             await response.content.readuntil(b"output_text.delta")
-            ending = asyncio.create_task(server.stop(signal.SIGINT))
-            while not await refuses_connections(server.url):
+            ending = asyncio.create_task(server.stop(signal.SIGTERM))
+            while await readiness(http, server.url) == 200:
                 await asyncio.sleep(0.02)
+            async with http.post(f"{server.url}/responses", json=body) as refused:
+                assert (refused.status, refused.headers["retry-after"]) == (503, "1")
             go.set()
             told = await response.read()
             response.close()
@@ -95,14 +97,9 @@ async def test_a_stream_that_runs_is_finished_before_the_end(tmp_path: Path, bac
     assert done.code == 0
 
 
-async def refuses_connections(url: str) -> bool:
-    host, port = url.removeprefix("http://").removesuffix("/v1").split(":")
-    try:
-        _, writer = await asyncio.open_connection(host, int(port))
-    except OSError:
-        return True
-    writer.close()
-    return False
+async def readiness(http: aiohttp.ClientSession, url: str) -> int:
+    async with http.get(url.removesuffix("/v1") + "/readyz") as response:
+        return response.status
 
 
 async def test_a_port_that_is_taken_is_said_on_one_line(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ async def test_an_input_without_ids_gets_them_and_keeps_those_it_has() -> None:
     response = await ask(
         made, input=[{"role": "user", "content": "a", "id": "msg_mine"}, {"role": "user", "content": "b"}]
     )
-    stored = await made.store.load(response["id"])
+    stored = await made.store.load("", response["id"])
 
     assert stored is not None
     assert stored.input[0].id == "msg_mine"

@@ -20,7 +20,7 @@ from antiphon.store.base import StoredResponse
 from antiphon.store.sqlite import SqliteStore
 from antiphon.testing import assert_event_stream, fold
 from tests.support.chunks import chunks, last_chunks
-from tests.support.engine import ask, begin, engine, plain, said, stream
+from tests.support.engine import NOW, ask, begin, engine, plain, said, stream
 from tests.support.replay import delta
 
 
@@ -31,16 +31,16 @@ class Watched(SqliteStore):
     saving: asyncio.Event
     error: StoreError | None = None
 
-    async def save(self, response: StoredResponse) -> None:
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
         self.saving.set()
         await self.go.wait()
         if self.error is not None:
             raise self.error
-        await super().save(response)
+        return await super().save(response, **how)
 
 
 def watched(*, waits: bool = False, error: StoreError | None = None) -> Watched:
-    store = Watched.open("sqlite://")
+    store = Watched.open("sqlite://", now=lambda: NOW)
     assert isinstance(store, Watched)
     store.go, store.saving, store.error = asyncio.Event(), asyncio.Event(), error
     if not waits:
@@ -81,7 +81,7 @@ async def test_a_plain_answer_is_told_when_the_store_has_it() -> None:
     assert not asking.done()
     store.go.set()
 
-    assert await made.store.load((await asking)["id"]) is not None
+    assert await made.store.load("", (await asking)["id"]) is not None
 
 
 @pytest.mark.parametrize("end", ["stop", "length"])
@@ -131,7 +131,7 @@ async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() 
     backend._cut = 100
     run = await begin(made, stream=True)
     await leave_early(run)
-    stored = await retrieve(made.store, run.response.id, ())
+    stored = await retrieve(made.store, "", run.response.id, ())
 
     assert (stored["status"], stored["output"][0]["status"]) == ("cancelled", "incomplete")
     assert stored["output_text"].startswith("Once")
@@ -151,7 +151,7 @@ async def test_an_answer_that_breaks_off_fails_with_what_was_said() -> None:
 
     assert_event_stream(events)
     assert events[-1]["response"]["status"] == "failed"
-    assert (await retrieve(made.store, events[-1]["response"]["id"], ()))["output_text"] == "Once"
+    assert (await retrieve(made.store, "", events[-1]["response"]["id"], ()))["output_text"] == "Once"
 
 
 async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> None:
@@ -160,7 +160,7 @@ async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> No
     with pytest.raises(BackendError):
         await run.result()
 
-    assert await made.store.load(run.response.id) is None
+    assert await made.store.load("", run.response.id) is None
 
 
 async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
@@ -204,7 +204,7 @@ async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytes
         said("canary ", "sings"),
         [delta(content="canary")],
         plain("canary"),
-        store=SqliteStore.open(f"sqlite:///{file}"),
+        store=SqliteStore.open(f"sqlite:///{file}", now=lambda: NOW),
     )
     backend._cut = 50
     canary = {"input": "canary", "instructions": "canary", "metadata": {"canary": "canary"}, "store": False}
@@ -214,7 +214,7 @@ async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytes
     await leave_early(await begin(engine(said("canary ", "sings"), store=made.store)[0], stream=True, **canary))
 
     assert [one["status"] for one in (ended, failed, told)] == ["completed", "failed", "completed"]
-    assert await made.store.load(ended["id"]) is None
+    assert await made.store.load("", ended["id"]) is None
     await made.store.close()
     assert "canary" not in everything_in(tmp_path)
     assert "canary" not in caplog.text
@@ -224,7 +224,7 @@ async def test_what_is_stored_holds_its_own_items_and_no_history() -> None:
     made, _ = engine(said("one"), said("two"))
     first = await ask(made, input="a")
     second = await ask(made, input="b", previous_response_id=first["id"])
-    stored = await made.store.load(second["id"])
+    stored = await made.store.load("", second["id"])
 
     assert stored is not None
     assert [json.loads(item.body)["content"][0]["text"] for item in (*stored.input, *stored.output)] == ["b", "two"]
@@ -276,7 +276,7 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
         backend._cut = cut
         events = await stream(made, **options)
         terminal = events[-1]["response"]
-        stored = await retrieve(made.store, terminal["id"], options.get("include", ()))
+        stored = await retrieve(made.store, "", terminal["id"], options.get("include", ()))
         stored.pop("output_text")
 
         assert_event_stream(events)

@@ -17,7 +17,7 @@ TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "pr
 
 async def page(made: Engine, response_id: str, **query: str) -> dict[str, Any]:
     asked = {name: value.split(",") for name, value in query.items()}
-    return await list_input_items(made.store, response_id, decode_input_items_query(asked))
+    return await list_input_items(made.store, "", response_id, decode_input_items_query(asked))
 
 
 def ids(page: dict[str, Any]) -> list[str]:
@@ -92,7 +92,7 @@ async def test_the_items_of_a_chain_whose_head_was_deleted_are_its_own() -> None
     made, _ = engine(said("one"), said("two"))
     first = await ask(made, input="a")
     second = await ask(made, input="b", previous_response_id=first["id"])
-    await delete(made.store, first["id"])
+    await delete(made.store, "", first["id"])
 
     assert [item["content"][0]["text"] for item in (await page(made, second["id"]))["data"]] == ["b"]
 
@@ -115,8 +115,8 @@ async def test_encrypted_content_is_shown_to_those_who_ask() -> None:
     second = await ask(made, input=[output], previous_response_id=first["id"], tools=[TOOL])
 
     wanted = "reasoning.encrypted_content"
-    assert "encrypted_content" not in (await retrieve(made.store, first["id"], ()))["output"][0]
-    sealed = (await retrieve(made.store, first["id"], {wanted}))["output"][0]["encrypted_content"]
+    assert "encrypted_content" not in (await retrieve(made.store, "", first["id"], ()))["output"][0]
+    sealed = (await retrieve(made.store, "", first["id"], {wanted}))["output"][0]["encrypted_content"]
     assert sealed
     listed = (await page(made, second["id"], order="asc", include=wanted))["data"]
     assert [item.get("encrypted_content") for item in listed] == [None, sealed, None, None]
@@ -126,7 +126,7 @@ async def test_encrypted_content_is_shown_to_those_who_ask() -> None:
 async def test_a_retrieved_response_has_its_text_beside() -> None:
     made, _ = engine([delta(reasoning_content="Hm."), *said("Once ", "upon")])
     response = await ask(made)
-    got = await retrieve(made.store, response["id"], ())
+    got = await retrieve(made.store, "", response["id"], ())
 
     assert got.pop("output_text") == "Once upon"
     response.pop("output_text", None)
@@ -135,7 +135,7 @@ async def test_a_retrieved_response_has_its_text_beside() -> None:
 
 async def test_what_is_not_there_is_404() -> None:
     made, _ = engine()
-    for act in (retrieve(made.store, "resp_x", ()), delete(made.store, "resp_x"), page(made, "resp_x")):
+    for act in (retrieve(made.store, "", "resp_x", ()), delete(made.store, "", "resp_x"), page(made, "resp_x")):
         with pytest.raises(ClientError) as caught:
             await act
         assert (caught.value.status, caught.value.code, caught.value.param) == (404, None, None)
@@ -146,6 +146,6 @@ async def test_deleting_says_so_once() -> None:
     made, _ = engine(said("x"))
     response = await ask(made)
 
-    assert await delete(made.store, response["id"]) == {"id": response["id"], "object": "response", "deleted": True}
+    assert await delete(made.store, "", response["id"]) == {"id": response["id"], "object": "response", "deleted": True}
     with pytest.raises(ClientError):
-        await delete(made.store, response["id"])
+        await delete(made.store, "", response["id"])

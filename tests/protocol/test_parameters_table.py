@@ -99,7 +99,7 @@ def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
         "max_output_tokens": 16,
         **dict.fromkeys(["temperature", "top_p", "presence_penalty", "frequency_penalty"], 1),
         **dict.fromkeys(["max_tool_calls", "top_logprobs"], 1),
-        **dict.fromkeys(["parallel_tool_calls", "stream", "store"], True),
+        **dict.fromkeys(["parallel_tool_calls", "stream", "store", "background"], True),
     }
     body = GOOD | {"stream": True, name: samples.get(name, "x")}
     assert getattr(decode_request(json.dumps(body).encode()), name) is not None

@@ -321,8 +321,20 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
     ),
     # What the API has and this server has not
     "64 context_management": (GOOD | {"context_management": []}, not_served("context_management")),
-    "65 background": (GOOD | {"background": True}, value_not_served("background", "true", "'false'")),
-    "conversation": (GOOD | {"conversation": "conv_1"}, not_served("conversation")),
+    "72": (
+        GOOD | {"previous_response_id": "resp_1", "conversation": "conv_1"},
+        (
+            "mutually_exclusive_parameters",
+            "previous_response_id",
+            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
+            "Ensure you are only providing one of: 'previous_response_id' or 'conversation'.",
+        ),
+    ),
+    "conversation 1": (GOOD | {"conversation": 1}, mistyped("conversation", "one of a string or object", "an integer")),
+    "conversation key": (
+        GOOD | {"conversation": {"id": "conv_1", "x": 1}},
+        ("unknown_parameter", "conversation.x", "Unknown parameter: 'conversation.x'."),
+    ),
     "prompt": ({"prompt": {"id": "pmpt_1"}}, not_served("prompt")),
     "moderation": (GOOD | {"moderation": {"model": "m"}}, not_served("moderation")),
     "image": (GOOD | {"image": {}}, not_served("image")),

@@ -4,17 +4,18 @@ import re
 
 from tests.support.pages import table
 
-from antiphon.server import chat_completions, health, models, openapi, responses
+from antiphon.server import chat_completions, conversations, health, models, openapi, responses, webhooks
 
 LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it does")}
 
 
 def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
-    parts = (responses, chat_completions, models, health, openapi)
+    parts = (responses, conversations, chat_completions, models, health, openapi)
+    resources = [part.resources(served.engine) for part in parts] + [webhooks.resources(served.endpoints)]
     routes = {
         f"{method} {re.sub(':path', '', path)}"
-        for part in parts
-        for path, methods in part.resources(served.engine).items()
+        for one in resources
+        for path, methods in one.items()
         for method in methods
     }
     assert routes - {"GET /v1/responses"} == LISTED  # that one only refuses WebSockets

@@ -58,8 +58,8 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_there(tmp_path: 
 
     store = SqliteStore.open(f"sqlite://{path}")
     for name in acknowledged:
-        assert await store.load(name) == expected(name)
-        history = await store.history(name)
+        assert await store.load("", name) == expected(name)
+        history = await store.history("", name)
         assert history is not None
         assert len(history) == 3 * (int(name.rpartition("_")[2]) + 1)
     await store.close()

@@ -49,7 +49,7 @@ def engine(*answers: Any, dialect: str = "generic", store: Store | None = None) 
     numbers = itertools.count(1)
     made = Engine(
         Models([backend], lambda: NOW, {backend.name: dialect}),
-        store or SqliteStore.open("sqlite://"),
+        store or SqliteStore.open("sqlite://", now=lambda: NOW),
         lambda prefix: f"{prefix}_{next(numbers):032x}",
         lambda: NOW,
     )

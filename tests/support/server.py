@@ -13,9 +13,13 @@ from antiphon import ids
 from antiphon.backends.base import Backend
 from antiphon.engine.models import Models
 from antiphon.engine.run import Engine
+from antiphon.engine.worker import Worker
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
-from antiphon.store.sqlite import SqliteStore
+from antiphon.store.base import Store
+from antiphon.webhooks.courier import Courier
+from antiphon.webhooks.endpoints import Endpoints
+from antiphon.wiring import House, open_store
 
 
 @dataclass
@@ -26,6 +30,8 @@ class Served:
     engine: Engine
     sdk: AsyncOpenAI
     http: aiohttp.ClientSession
+    host: Host
+    endpoints: Endpoints
 
     async def post(self, path: str, **kwargs: object) -> tuple[int, dict[str, object]]:
         """POST and return status and JSON."""
@@ -40,25 +46,31 @@ class Served:
 
 @asynccontextmanager
 async def serve(
-    *backends: Backend, store: str = "sqlite://", dialects: dict[str, str] | None = None
+    *backends: Backend,
+    store: str | Store = "sqlite://",
+    dialects: dict[str, str] | None = None,
+    grace: float = 0.0,
+    takes_private: bool = True,
 ) -> AsyncIterator[Served]:
     """Serve these backends; everything is closed at the end."""
-    engine = Engine(Models(backends, ids.now, dialects), SqliteStore.open(store), ids.new_id, ids.now)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    host = Host(create_app(engine), "127.0.0.1", port)
-    serving = asyncio.create_task(host.serve())
+    opened = await open_store(store) if isinstance(store, str) else store
+    engine = Engine(Models(backends, ids.now, dialects), opened, ids.new_id, ids.now)
+    courier = Courier(opened, ids.now, takes_private=takes_private)
+    endpoints = Endpoints(opened, courier, ids.new_id, ids.now, takes_private)
+    house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    host = Host(create_app(engine, endpoints), house, grace)
+    house.start()
+    serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()
-    url = f"http://127.0.0.1:{port}/v1"
     sdk = AsyncOpenAI(base_url=url, api_key="sk-test", max_retries=0)
     try:
         async with aiohttp.ClientSession() as http:
-            yield Served(url, engine, sdk, http)
+            yield Served(url, engine, sdk, http, host, endpoints)
     finally:
         await sdk.close()
         host.should_exit = host.force_exit = True
         with suppress(asyncio.CancelledError):
             await serving
-        for backend in backends:
-            await backend.close()
-        await engine.store.close()
+        await house.close()

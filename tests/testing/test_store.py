@@ -1,223 +1,263 @@
-"""`check_store` passes a store that keeps its promises, and names each promise that is broken."""
+"""`check_store` passes a store that keeps its promises, and names each promise that is broken.
 
+The broken ones are the SQLite store with one method that does something else.
+"""
+
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.store.base import StoredItem, StoredResponse
+from antiphon.store.base import Job, Outcome, Progress, Reply, Reservation, StoredItem, StoredResponse
+from antiphon.store.sqlite import SqliteStore
 from antiphon.testing import check_store
 
 
-class Kept:
-    """What outlives a store's closing."""
-
-    def __init__(self) -> None:
-        self.responses: dict[str, StoredResponse] = {}
+class NoAddress(SqliteStore):
+    def __init__(self, url: str, *rest: Any) -> None:
+        super().__init__("", *rest)
 
 
-class Dictionary:
-    """The smallest store that keeps every promise; each test breaks one."""
-
-    url = "dictionary:"
-
-    def __init__(self, kept: Kept) -> None:
-        self.kept = kept.responses
-        self.closed = False
-
-    def refuse_closed(self) -> None:
-        if self.closed:
-            raise StoreError("The store is closed.")
-
-    async def save(self, response: StoredResponse) -> None:
-        self.refuse_closed()
-        self.kept.pop(response.id, None)
-        self.kept[response.id] = response
-
-    async def load(self, response_id: str) -> StoredResponse | None:
-        self.refuse_closed()
-        return self.kept.get(response_id)
-
-    async def delete(self, response_id: str) -> bool:
-        self.refuse_closed()
-        return self.kept.pop(response_id, None) is not None
-
-    async def history(self, response_id: str) -> list[StoredItem] | None:
-        self.refuse_closed()
-        items: list[StoredItem] = []
-        seen: set[str] = set()
-        at: str | None = response_id
-        while at is not None:
-            if at not in self.kept or at in seen:
-                return None
-            seen.add(at)
-            items += [*self.kept[at].input, *self.kept[at].output][::-1]
-            at = self.kept[at].previous_response_id
-        return items[::-1]
-
-    async def find_item(self, item_id: str) -> StoredItem | None:
-        self.refuse_closed()
-        newest = (item for one in reversed(self.kept.values()) for item in [*one.input, *one.output][::-1])
-        return next((item for item in newest if item.id == item_id), None)
-
-    async def expire(self, before: int) -> int:
-        self.refuse_closed()
-        old = [one.id for one in self.kept.values() if one.created_at < before]
-        for response_id in old:
-            del self.kept[response_id]
-        return len(old)
-
-    async def close(self) -> None:
-        self.closed = True
-
-
-class NoAddress(Dictionary):
-    url = ""
-
-
-class ForgetsSeals(Dictionary):
-    async def save(self, response: StoredResponse) -> None:
+class ForgetsSeals(SqliteStore):
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
         items = [replace(item, sealed=item.sealed or None) for item in response.input]
-        await super().save(replace(response, input=items))
+        return await super().save(replace(response, input=items), **how)
 
 
-class RaisesForTheUnknown(Dictionary):
-    async def load(self, response_id: str) -> StoredResponse | None:
-        self.refuse_closed()
-        return self.kept[response_id]
+class RaisesForTheUnknown(SqliteStore):
+    async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
+        found = await super().load(tenant, response_id)
+        if found is None:
+            raise StoreError("There is none.")
+        return found
 
 
-class KeepsOldItems(Dictionary):
-    async def save(self, response: StoredResponse) -> None:
-        former = await self.load(response.id)
-        await super().save(replace(response, input=[*(former.input if former else ()), *response.input]))
+class KeepsOldItems(SqliteStore):
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        former = await self.load(response.tenant, response.id)
+        items = [*(former.input if former else ()), *response.input]
+        return await super().save(replace(response, input=items), **how)
 
 
-class DeletesTwice(Dictionary):
-    async def delete(self, response_id: str) -> bool:
-        known = await self.find(response_id)
-        await super().delete(response_id)
-        return known
-
-    async def find(self, response_id: str) -> bool:
-        self.refuse_closed()
-        self.__dict__.setdefault("ever", set()).update(self.kept)
-        return response_id in self.ever
+class DeletesTwice(SqliteStore):
+    async def delete(self, tenant: str, response_id: str) -> bool:
+        ever: set[str] = self.__dict__.setdefault("ever", set())
+        if await super().delete(tenant, response_id):
+            ever.add(response_id)
+        return response_id in ever
 
 
-class NewestFirst(Dictionary):
-    async def history(self, response_id: str) -> list[StoredItem] | None:
-        items = await super().history(response_id)
+class NewestFirst(SqliteStore):
+    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+        items = await super().history(tenant, response_id)
         return items and items[::-1]
 
 
-class SkipsHoles(Dictionary):
-    async def history(self, response_id: str) -> list[StoredItem] | None:
-        response = await self.load(response_id)
-        if response is None or response.previous_response_id is None or response.previous_response_id not in self.kept:
-            return None if response is None else [*response.input, *response.output]
-        above = await super().history(response.previous_response_id)
-        return None if above is None else [*above, *response.input, *response.output]
+class SkipsHoles(SqliteStore):
+    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+        items = await super().history(tenant, response_id)
+        own = await self.load(tenant, response_id)
+        return [*own.input, *own.output] if items is None and own else items
 
 
-class Quadratic(Dictionary):
-    async def history(self, response_id: str) -> list[StoredItem] | None:
-        items = await super().history(response_id)
+class Quadratic(SqliteStore):
+    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+        items = await super().history(tenant, response_id)
         for _ in items or ():
-            await super().history(response_id)
+            await super().history(tenant, response_id)
         return items
 
 
-class FindsTheOldest(Dictionary):
-    async def find_item(self, item_id: str) -> StoredItem | None:
-        self.refuse_closed()
-        items = (item for one in self.kept.values() for item in [*one.input, *one.output])
-        return next((item for item in items if item.id == item_id), None)
+class FindsTheOldest(SqliteStore):
+    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
+        found = await super().find_item(tenant, item_id)
+        first: dict[str, StoredItem] = self.__dict__.setdefault("first", {})
+        return first.setdefault(item_id, found) if found else None
 
 
-class ExpiresOneTooMany(Dictionary):
-    async def expire(self, before: int) -> int:
-        return await super().expire(before + 1)
+class ShowsTheExpired(SqliteStore):
+    def _now(self) -> int:
+        return 0
 
 
-class SavesLater(Dictionary):
+class SharesAmongTenants(SqliteStore):
+    async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
+        return await super().load("check_store", response_id)
+
+
+class SavesLater(SqliteStore):
     """Acknowledges at once and keeps with the next save."""
 
-    late: StoredResponse | None = None
-
-    async def save(self, response: StoredResponse) -> None:
-        self.refuse_closed()
-        if self.late:
-            await super().save(self.late)
-        self.late = response
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        self._refuse_closed()
+        late, self.__dict__["late"] = self.__dict__.get("late"), (response, how)
+        return await super().save(late[0], **late[1]) if late else True
 
 
-class AnswersWhenClosed(Dictionary):
-    def refuse_closed(self) -> None:
+class AnswersWhenClosed(SqliteStore):
+    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
+        return None if self._closed else await super().find_item(tenant, item_id)
+
+
+class LosesAtClosing(SqliteStore):
+    async def close(self) -> None:
+        await super().close()
+        for path in Path(self.url.removeprefix("sqlite://")).parent.glob("a.db*"):
+            path.unlink()
+
+
+class ClaimsTwice(SqliteStore):
+    async def claim(self, worker: str, per_tenant: int) -> Job | None:
+        job = await super().claim(worker, per_tenant)
+        last = self.__dict__.get("last")
+        self.__dict__["last"] = job
+        return job or (last and await self.find_job(last.response.tenant, last.response.id))
+
+
+class DoesNotFence(SqliteStore):
+    async def advance(self, job: Job, progress: Progress) -> Job | None:
+        newest = await self.find_job(job.response.tenant, job.response.id)
+        return await super().advance(newest or job, progress)
+
+
+class KeepsWhatIsHalfMade(SqliteStore):
+    async def advance(self, job: Job, progress: Progress) -> Job | None:
+        return await super().advance(job, replace(progress, keep=True))
+
+
+class LosesWhatWasKept(SqliteStore):
+    async def advance(self, job: Job, progress: Progress) -> Job | None:
+        return await super().advance(job, replace(progress, keep=False))
+
+
+class BuriesTheLiving(SqliteStore):
+    async def bury(self, worker: str, beat: int | None) -> bool:
+        beats = await self.beats()
+        return await super().bury(worker, None if beat is None else beats.get(worker, beat))
+
+
+class CountsThemLost(SqliteStore):
+    async def bury(self, worker: str, beat: int | None) -> bool:
+        return await super().bury(worker, (await self.beats()).get(worker, 0) if beat is None else beat)
+
+
+class ServesTheCrowd(SqliteStore):
+    async def claim(self, worker: str, per_tenant: int) -> Job | None:
+        return await super().claim(worker, 1_000_000)
+
+
+class TellsNobody(SqliteStore):
+    def _tell(self, response_id: str) -> None:
         pass
 
 
-class LosesAtClosing(Dictionary):
-    async def close(self) -> None:
-        await super().close()
-        self.kept.clear()
+class AnnouncesWhatWasRefused(SqliteStore):
+    async def finish(self, job: Job, response: StoredResponse, *rest: Any, **how: Any) -> bool:
+        newest = await self.find_job(job.response.tenant, job.response.id)
+        await super().finish(newest or job, response, *rest, **how)
+        return newest is not None and newest.version == job.version
 
 
-async def verdict(kind: type[Dictionary], *, durable: bool = True) -> list[str]:
-    kept = Kept()
+class AddsInPart(SqliteStore):
+    async def add_items(self, tenant: str, conversation_id: str, items: Any) -> Outcome:
+        outcomes = [await super(AddsInPart, self).add_items(tenant, conversation_id, [item]) for item in items]
+        return outcomes[-1]
+
+
+class LetsAnybodyWrite(SqliteStore):
+    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> Outcome:
+        outcome = await super().hold(tenant, conversation_id, response_id, worker)
+        return Outcome.DONE if outcome is Outcome.BUSY else outcome
+
+
+class ReservesAgain(SqliteStore):
+    async def reserve(self, tenant: str, key: str, print: bytes, response_id: str, worker: str) -> Reservation:
+        await super().reserve(tenant, key, print, response_id, worker)
+        return Reservation(print, response_id, worker, None)
+
+
+class RepliesForAnybody(SqliteStore):
+    async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
+        found = await self.find_key(reply.tenant, reply.key) if reply else None
+        response = replace(response, id=found.response_id) if found else response
+        return await super().save(response, append=append, reply=reply)
+
+
+class DeliversAgain(SqliteStore):
+    async def due(self, limit: int, hold: int) -> Any:
+        return await super().due(limit, -10)
+
+
+BROKEN = [
+    (NoAddress, "`url` says where it keeps things."),
+    (ForgetsSeals, "What was saved comes back whole, its items in order."),
+    (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and no error."),
+    (KeepsOldItems, "Saving the same id again replaces all of it:"),
+    (DeletesTwice, "A deleted response is unknown with its items, once;"),
+    (NewestFirst, "A history is each ancestor's input and output, oldest first,"),
+    (SkipsHoles, "A chain with a hole, or one that runs in a circle, has no history."),
+    (Quadratic, "A history takes time linear in its length."),
+    (FindsTheOldest, "An item's id may come in many responses, and twice in one;"),
+    (ShowsTheExpired, "From its `expires_at` on a response is unknown;"),
+    (SharesAmongTenants, "Nothing of one tenant is known to another."),
+    (SavesLater, "Many tasks may save, read and delete at once,"),
+    (AnswersWhenClosed, "Every method of a closed store raises `StoreError`."),
+    (LosesAtClosing, "What was saved is there when the store is opened again."),
+    (ClaimsTwice, "A queued response is claimed once, made step by step,"),
+    (DoesNotFence, "Who has not seen the newest version of a job can neither advance nor finish it."),
+    (KeepsWhatIsHalfMade, "A buried worker's jobs wait again:"),
+    (LosesWhatWasKept, "A buried worker's jobs wait again:"),
+    (BuriesTheLiving, "A buried worker's jobs wait again:"),
+    (CountsThemLost, "A job that is given back, or whose worker goes, waits again"),
+    (ServesTheCrowd, "The tenant with the fewest jobs in progress is next,"),
+    (TellsNobody, "Who listens hears that a job waits,"),
+    (AnnouncesWhatWasRefused, "A job that cannot be finished announces nothing."),
+    (AddsInPart, "No item is in a conversation twice;"),
+    (LetsAnybodyWrite, "One response holds a conversation;"),
+    (ReservesAgain, "Of many who reserve a key at once one gets it,"),
+    (RepliesForAnybody, "The reply is kept in one step with the response,"),
+    (DeliversAgain, "An announcement waits once for each endpoint"),
+]
+
+
+def opener(kind: type[SqliteStore], folder: Path) -> Callable[[], SqliteStore]:
+    return lambda: kind.open(f"sqlite://{folder}/a.db")
+
+
+async def verdict(kind: type[SqliteStore], folder: Path, *, durable: bool = True) -> list[str]:
     try:
-        await check_store(lambda: kind(kept), durable=durable)
+        await check_store(opener(kind, folder), durable=durable)
     except AssertionError as broken:
         return str(broken).splitlines()
     return []
 
 
-async def test_a_store_that_keeps_its_promises_passes_and_is_left_empty() -> None:
-    kept = Kept()
-    await check_store(lambda: Dictionary(kept))
-
-    assert kept.responses == {}
+@pytest.mark.parametrize(("kind", "promise"), BROKEN, ids=[kind.__name__ for kind, _ in BROKEN])
+async def test_a_broken_promise_is_named(kind: type[SqliteStore], promise: str, tmp_path: Path) -> None:
+    assert [line for line in await verdict(kind, tmp_path) if line.startswith(promise)] != []
 
 
-async def test_what_a_store_had_before_is_left_alone() -> None:
-    kept = Kept()
+async def test_what_a_store_had_before_is_left_alone(tmp_path: Path) -> None:
     mine = StoredResponse("resp_mine", 1_700_000_000, "completed", None, b"{}")
-    kept.responses[mine.id] = mine
-    await check_store(lambda: Dictionary(kept))
+    store = opener(SqliteStore, tmp_path)()
+    await store.save(mine)
+    await store.close()
 
-    assert kept.responses == {mine.id: mine}
+    assert await verdict(SqliteStore, tmp_path) == []
+    store = opener(SqliteStore, tmp_path)()
+    assert await store.load("", mine.id) == mine
+    await store.close()
 
 
-async def test_a_store_may_need_awaiting_to_open() -> None:
-    kept = Kept()
-
-    async def open_store() -> Dictionary:
-        return Dictionary(kept)
+async def test_a_store_may_need_awaiting_to_open(tmp_path: Path) -> None:
+    async def open_store() -> SqliteStore:
+        return opener(SqliteStore, tmp_path)()
 
     await check_store(open_store)
 
 
-@pytest.mark.parametrize(
-    ("kind", "promise"),
-    [
-        (NoAddress, "`url` says where it keeps things."),
-        (ForgetsSeals, "What was saved comes back whole, its items in order."),
-        (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and no error."),
-        (KeepsOldItems, "Saving the same id again replaces all of it:"),
-        (DeletesTwice, "A deleted response is unknown with its items, once;"),
-        (NewestFirst, "A history is each ancestor's input and output, oldest first,"),
-        (SkipsHoles, "A chain with a hole, or one that runs in a circle, has no history."),
-        (Quadratic, "A history takes time linear in its length."),
-        (FindsTheOldest, "An item's id may come in many responses, and twice in one;"),
-        (ExpiresOneTooMany, "`expire` forgets what was created before the time,"),
-        (SavesLater, "Many tasks may save, read and delete at once,"),
-        (AnswersWhenClosed, "Every method of a closed store raises `StoreError`."),
-        (LosesAtClosing, "What was saved is there when the store is opened again."),
-    ],
-)
-async def test_a_broken_promise_is_named(kind: type[Dictionary], promise: str) -> None:
-    assert [line for line in await verdict(kind) if line.startswith(promise)] != []
-
-
-async def test_a_store_in_memory_need_not_outlive_its_closing() -> None:
-    assert await verdict(LosesAtClosing, durable=False) == []
+async def test_a_store_in_memory_need_not_outlive_its_closing(tmp_path: Path) -> None:
+    assert await verdict(LosesAtClosing, tmp_path, durable=False) == []

@@ -9,7 +9,9 @@ from rich.console import Console
 from antiphon.cli.ask import ask
 from antiphon.cli.models import models
 from antiphon.cli.serve import serve
+from antiphon.cli.storage import db, migrate, purge
 from antiphon.cli.verify import app as verify
+from antiphon.cli.webhooks import app as webhooks
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.version import __version__
 
@@ -23,6 +25,10 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(models)
 app.command()(ask)
+app.command()(migrate)
+app.command()(purge)
+app.add_typer(db, name="db")
+app.add_typer(webhooks, name="webhooks")
 app.add_typer(verify, name="verify")
 
 

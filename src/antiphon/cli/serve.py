@@ -16,19 +16,23 @@ import uvloop
 from rich.console import Console
 
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
+from antiphon.cli.workers import supervise
 from antiphon.config import Settings
 from antiphon.engine.models import Served
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.server.app import create_app
-from antiphon.server.host import Host
+from antiphon.server.host import BACKLOG, Host, silence_uvicorn
 from antiphon.version import __version__
 from antiphon.wiring import House, build
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
 
-EXPIRE_EVERY = 3600.0
-"""Seconds between looks for responses that are old enough to forget."""
+MEMORY = {"sqlite://", "sqlite:///:memory:"}
+"""Stores of one process alone."""
+
+PURGE_EVERY = 60.0
+"""Seconds between looks for what is old enough to forget."""
 
 
 def serve(
@@ -38,34 +42,53 @@ def serve(
     port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on; 8321 by default.")] = None,
     backend: BackendFlag = None,
     store: StoreFlag = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes that serve the port together; 1 by default.")
+    ] = None,
     config: ConfigFlag = None,
 ) -> None:
     """Serve the Responses API."""
-    settings = read_settings(config, backend, host=host, port=port, store=store)
+    settings = read_settings(config, backend, host=host, port=port, store=store, workers=workers)
     logging.basicConfig(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
     )
-    # Below that it tells of every request that is no HTTP, and what to install for WebSockets.
-    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    silence_uvicorn()
     _allow_connections()
-    uvloop.run(_serve(settings))
+    with _listen(settings) as listener:
+        if settings.workers == 1:
+            _run(settings, listener, True)
+            return
+        _check_shared(settings)
+        code = supervise(settings.workers, lambda number: _run(settings, listener, number == 0))
+    raise typer.Exit(code)
 
 
-async def _serve(settings: Settings) -> None:
-    port = _free_port(settings)
+def _check_shared(settings: Settings) -> None:
+    if settings.store in MEMORY:
+        raise ConfigError("Several workers need a store that they share: name a file or a PostgreSQL database.")
+
+
+def _run(settings: Settings, listener: socket.socket, is_first: bool) -> None:
+    """Be one of the processes that serve the port."""
+    uvloop.run(_serve(settings, listener, is_first))
+
+
+async def _serve(settings: Settings, listener: socket.socket, is_first: bool) -> None:
     house = await build(settings)
     try:
-        host = Host(create_app(house.engine), settings.host, port)
-        expiring = asyncio.create_task(_expire(house, settings))
-        serving = asyncio.create_task(host.serve())
+        host = Host(create_app(house.engine, house.endpoints), house, settings.grace)
+        purging = asyncio.create_task(_purge(house))
+        house.start()
+        serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
-        _announce(settings, port, house)
+        if is_first:
+            _announce(settings, listener.getsockname()[1], house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
         # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
         gc.freeze()
         gc.set_threshold(5_000)
         await serving
-        expiring.cancel()
+        purging.cancel()
     finally:
         await house.close()
 
@@ -77,24 +100,22 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _free_port(settings: Settings) -> int:
-    """Return the port to listen on. Raises `ConfigError` where it cannot be had."""
+def _listen(settings: Settings) -> socket.socket:
+    """Return the listening socket. Raises `ConfigError` where the port cannot be had."""
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        with socket.create_server((settings.host, settings.port), family=family) as listener:
-            port: int = listener.getsockname()[1]
-            return port
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise ConfigError(
             f"Cannot listen on {settings.host}:{settings.port} ({error.strerror}). Choose another with --port."
         ) from error
 
 
-async def _expire(house: House, settings: Settings) -> None:
+async def _purge(house: House) -> None:
     while True:
         with suppress(StoreError):
-            await house.engine.store.expire(int(house.engine.now()) - settings.retention_days * 86400)
-        await asyncio.sleep(EXPIRE_EVERY)
+            await house.engine.store.purge()
+        await asyncio.sleep(PURGE_EVERY)
 
 
 def _announce(settings: Settings, port: int, house: House) -> None:

@@ -25,6 +25,8 @@ class Context:
 
     history: list[InputItem] = field(default_factory=list)
     input: list[InputItem] = field(default_factory=list)
+    conversation_end: int | None = None
+    """The position in the conversation at which the new input will stand."""
 
     @property
     def items(self) -> list[InputItem]:
@@ -32,20 +34,24 @@ class Context:
         return self.history + self.input
 
 
-async def gather(request: CreateResponse, store: Store, new_id: NewId) -> Context:
+async def gather(request: CreateResponse, store: Store, new_id: NewId, tenant: str = "") -> Context:
     """Return the context of a request.
 
-    Raises `ClientError`: `previous_response_not_found`, an `item_reference` to nothing (404), an empty input, and a
-    call or an output without the other (specification section 13).
+    Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
+    (404), an empty input, and a call or an output without the other (specification section 13).
     """
     context = Context()
     if request.previous_response_id is not None:
-        context.history = await _chain(request.previous_response_id, store)
+        context.history = await _chain(request.previous_response_id, store, tenant)
+    elif request.conversation_id is not None:
+        await _converse(request.conversation_id, context, store, tenant)
     given = request.input if request.input is not msgspec.UNSET else []
-    if not given and request.previous_response_id is None:
+    if not given and request.previous_response_id is None and not context.history:
         raise nothing_given()
     for item in normalise_input(given, new_id) if given else ():
-        context.input.append(await _resolve(item, store))
+        context.input.append(await _resolve(item, store, tenant))
+    if request.conversation_id is not None:
+        _check_new(context)
     check_calls(context.items)
     return context
 
@@ -67,6 +73,29 @@ def previous_not_found(response_id: str) -> ClientError:
     )
 
 
+def conversation_not_found(conversation_id: str) -> ClientError:
+    """Return the error for a conversation that is not there (specification section 13)."""
+    return ClientError(f"Conversation with id '{conversation_id[:100]}' not found.", status=404, param="conversation")
+
+
+def conversation_locked() -> ClientError:
+    """Return the error for a conversation that a response holds (specification section 13)."""
+    return ClientError(
+        "Another process is currently operating on this conversation. Please retry in a few seconds.",
+        code="conversation_locked",
+        param="conversation",
+        headers={"retry-after": "2"},
+    )
+
+
+def duplicate_item(item_id: str, param: str = "input") -> ClientError:
+    """Return the error for an item that the conversation has already (specification section 13)."""
+    return ClientError(
+        f"Duplicate item found with id {item_id[:100]}. Remove duplicate items from your input and try again.",
+        param=param,
+    )
+
+
 def store_item(item: Item, sealed: str | None = None) -> StoredItem:
     """Return an item as it is kept; a reasoning item's `encrypted_content` is kept apart."""
     if isinstance(item, Reasoning) and item.encrypted_content:
@@ -83,9 +112,25 @@ def load_item(stored: StoredItem) -> InputItem:
     return item
 
 
-async def _chain(response_id: str, store: Store) -> list[InputItem]:
-    parent = await store.load(response_id)
-    stored = await store.history(response_id) if parent else None
+async def _converse(conversation_id: str, context: Context, store: Store, tenant: str) -> None:
+    conversation = await store.load_conversation(tenant, conversation_id)
+    stored = await store.items(tenant, conversation_id)
+    if conversation is None or stored is None:
+        raise conversation_not_found(conversation_id)
+    context.history = [load_item(item) for item in stored]
+    context.conversation_end = conversation.next_position
+
+
+def _check_new(context: Context) -> None:
+    known = {item.id for item in context.history}
+    for item in context.input:
+        if item.id in known:
+            raise duplicate_item(str(item.id))
+
+
+async def _chain(response_id: str, store: Store, tenant: str) -> list[InputItem]:
+    parent = await store.load(tenant, response_id)
+    stored = await store.history(tenant, response_id) if parent and parent.is_stored else None
     if parent is None or stored is None:
         raise previous_not_found(response_id)
     if parent.status not in CHAINABLE:
@@ -98,10 +143,10 @@ async def _chain(response_id: str, store: Store) -> list[InputItem]:
     return [load_item(item) for item in stored]
 
 
-async def _resolve(item: InputItem, store: Store) -> InputItem:
+async def _resolve(item: InputItem, store: Store, tenant: str) -> InputItem:
     """Return what an item stands for: a reference for the stored item, bare reasoning for what was kept with it."""
     if isinstance(item, ItemReference):
-        stored = await store.find_item(str(item.id))
+        stored = await store.find_item(tenant, str(item.id))
         if stored is None:
             raise ClientError(
                 f"Item with id '{item.id}' not found. Items are not persisted when `store` is set to false. "
@@ -111,7 +156,7 @@ async def _resolve(item: InputItem, store: Store) -> InputItem:
             )
         return load_item(stored)
     if isinstance(item, Reasoning) and not item.encrypted_content and item.id:
-        stored = await store.find_item(item.id)
+        stored = await store.find_item(tenant, item.id)
         if stored is not None and stored.sealed:
             item.encrypted_content = stored.sealed
     return item

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.response import Response
+from antiphon.protocol.response import ConversationRef, Response
 from antiphon.protocol.tools import FunctionTool
 from antiphon.stream.writer import View
 
@@ -17,6 +17,8 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
     return Response(
         id=response_id,
         created_at=created_at,
+        background=bool(request.background),
+        conversation=ConversationRef(id=request.conversation_id) if request.conversation_id else None,
         model=request.model,
         instructions=request.instructions,
         max_output_tokens=request.max_output_tokens,

@@ -4,27 +4,31 @@ A streamed request, a plain one and an embedded call all go through `Run.events`
 events nobody looks at, so the two cannot disagree.
 """
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from antiphon.backends.base import Reply
 from antiphon.chat.sealed import seal
-from antiphon.engine.history import Context, gather, store_item
+from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
+from antiphon.engine.keeping import Foreground, Keeper, Terms, Ticket
 from antiphon.engine.models import Models, Target
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.turn import CallModel, Finish, Turn
-from antiphon.errors import AntiphonError, BackendError, StoreError, log, reportable
-from antiphon.ids import Clock, NewId
+from antiphon.engine.wakes import Wakes
+from antiphon.errors import AntiphonError, BackendError, reportable
+from antiphon.ids import Clock, NewId, new_id
 from antiphon.protocol.calls import call_ids
 from antiphon.protocol.events import Event
+from antiphon.protocol.items import Item
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
-from antiphon.store.base import Store, StoredResponse
+from antiphon.store.base import Outcome, Store
 from antiphon.stream.answer import AnswerReader, conclude
 from antiphon.stream.chat import ChatStream
 from antiphon.stream.writer import ResponseWriter
@@ -37,6 +41,18 @@ JSON_TYPES = {"application/json", "text/json"}
 _encode = msgspec.json.Encoder().encode
 
 
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """What there is already of a response that was begun elsewhere, or queued."""
+
+    created_at: int
+    kept: Sequence[Item]
+    sealed: Mapping[str, str]
+    next_number: int
+    begins: bool
+    """Nobody was told yet that it is in progress."""
+
+
 @dataclass(slots=True)
 class Engine:
     """Makes responses. `new_id` and `now` are handed in, so that a trace can be exact."""
@@ -45,36 +61,110 @@ class Engine:
     store: Store
     new_id: NewId
     now: Clock
+    retention: int = 30 * 86_400
+    """Seconds for which a response is kept."""
+    worker: str = field(default_factory=lambda: new_id("worker"))
+    """The name under which this process holds things in the store."""
+    wakes: Wakes = field(default_factory=Wakes)
+    holding: set[str] = field(default_factory=set)
+    """Responses that hold a conversation or a key while they are made here."""
+    runs: set["Run"] = field(default_factory=set)
+    """Responses that clients wait for."""
+    takes_work: bool = True
+    """False once this process is about to end."""
+    is_over: bool = False
+    """Nobody is to be served any longer."""
 
-    async def create(self, request: CreateResponse) -> "Run":
+    async def create(self, request: CreateResponse, ticket: Ticket | None = None) -> "Run":
         """Begin a response. Raises `ClientError` for what can be refused before the model is asked."""
-        context = await gather(request, self.store, self.new_id)
-        target = await self.models.find(request.model)
-        return Run(self, request, context, target)
+        ticket = self.ticket(ticket)
+        terms = Terms(ticket.tenant, request.store is not False, self.retention)
+        keeper = Foreground(
+            self.store, terms, Context(), ticket, request.conversation_id, bool(request.stream), self.holding
+        )
+        try:
+            await self._hold(request, ticket)
+            keeper.context = await gather(request, self.store, self.new_id, ticket.tenant)
+            target = await self.models.find(request.model)
+            return Run(self, request, keeper.context, target, keeper, ticket.response_id)
+        except BaseException:
+            await keeper.drop()
+            raise
+
+    def cut_off(self) -> None:
+        """End what clients wait for: this process is about to."""
+        self.takes_work, self.is_over = False, True
+        for run in list(self.runs):
+            run.stop(going_away())
+        self.wakes.wake("")
+
+    def ticket(self, given: Ticket | None) -> Ticket:
+        """Return a ticket that names the response to be made."""
+        given = given or Ticket()
+        return given if given.response_id else replace_fields(given, response_id=self.new_id("resp"))
+
+    async def _hold(self, request: CreateResponse, ticket: Ticket) -> None:
+        if ticket.key:
+            self.holding.add(ticket.response_id)
+        if request.conversation_id is not None:
+            self.holding.add(ticket.response_id)
+            held = await self.store.hold(ticket.tenant, request.conversation_id, ticket.response_id, self.worker)
+            if held is Outcome.UNKNOWN:
+                raise conversation_not_found(request.conversation_id)
+            if held is Outcome.BUSY:
+                raise conversation_locked()
+
+
+def going_away() -> AntiphonError:
+    """Return the error for work that comes while this process is about to end."""
+    text = "This server is shutting down. Please retry."
+    return AntiphonError(text, status=503, code="server_error", headers={"retry-after": "1", "connection": "close"})
 
 
 class Run:
     """One response being made. Iterate `events`, or await `result`; once, and one of the two."""
 
-    def __init__(self, engine: Engine, request: CreateResponse, context: Context, target: Target) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        request: CreateResponse,
+        context: Context,
+        target: Target,
+        keeper: Keeper,
+        response_id: str,
+        taken_up: TakenUp | None = None,
+    ) -> None:
         self._engine = engine
-        self._context = context
+        self._keeper = keeper
         self._target = target
-        self._stored = request.store is not False
         self._names = frozenset(tool.name for tool in request.tools or ())
         self._call_ids = call_ids(context.items)
         self.is_stream = bool(request.stream)
         self._turn = Turn(request, context, target)
         self._is_started = False
         self._is_over = False
+        self._task: asyncio.Task[Any] | None = None
+        self._stopped: AntiphonError | None = None
         family = target.dialect.name
+        created_at = taken_up.created_at if taken_up else int(engine.now())
         self._writer = ResponseWriter(
-            response=open_response(request, engine.new_id("resp"), int(engine.now())),
+            response=open_response(request, response_id, created_at),
             new_id=engine.new_id,
             now=engine.now,
             seal=lambda state: seal({"family": family, **state}),
             view=view_of(request),
         )
+        if taken_up is not None:
+            self._is_started = True
+            self._writer.resume(taken_up.kept, taken_up.next_number)
+            self._writer.sealed.update(taken_up.sealed)
+            if taken_up.begins:
+                self._writer.begin()
+
+    @property
+    def sealed(self) -> Mapping[str, str]:
+        """Each reasoning item's `encrypted_content` so far, by the item's id."""
+        return self._writer.sealed
 
     @property
     def response(self) -> Response:
@@ -94,7 +184,13 @@ class Run:
             return []
         if not self._start():
             self._writer.keepalive()
-        return self._writer.take()
+        return self._told()
+
+    def stop(self, error: AntiphonError) -> None:
+        """Have the response fail with this error, as soon as possible."""
+        self._stopped = error
+        if self._task is not None:
+            self._task.cancel()
 
     async def events(self) -> AsyncGenerator[list[Event], None]:
         """Make the response; give its events in batches as they come. The last batch is given once it is durable.
@@ -102,21 +198,46 @@ class Run:
         Raises `AntiphonError` as long as no event was given, afterwards every failure is told by events. A plain
         request gives no event before it is known to succeed. Closing the iterator early ends the backend's work.
         """
+        self._task = asyncio.current_task()
+        self._engine.runs.add(self)
         try:
+            async with aclosing(self._make()) as batches:
+                async for batch in batches:
+                    yield batch
+        finally:
+            self._engine.runs.discard(self)
+            if not self._is_over:
+                await self._give_up()
+
+    async def _make(self) -> AsyncGenerator[list[Event], None]:
+        try:
+            if self._writer.has_pending:
+                yield self._told()
             while isinstance(step := self._turn.next(), CallModel):
                 async with aclosing(self._call(step.body)) as batches:
                     async for batch in batches:
                         yield batch
-        except Exception as error:
-            if not self._is_started:
+        except asyncio.CancelledError:
+            if self._stopped is None or self._task is None:
                 raise
-            self._writer.fail(reportable(error))
-        except BaseException:
-            await self._give_up()
-            raise
+            self._task.uncancel()
+            self._fail(self._stopped)
+        except Exception as error:
+            self._fail(error)
         else:
             self._conclude(step)
         yield await self._end()
+
+    def _told(self) -> list[Event]:
+        """Return the events that go out now."""
+        batch = self._writer.take()
+        self._keeper.see(batch)
+        return batch
+
+    def _fail(self, error: Exception) -> None:
+        if not self._is_started:
+            raise error
+        self._writer.fail(reportable(error))
 
     async def _call(self, body: dict[str, Any]) -> AsyncGenerator[list[Event], None]:
         """Ask the backend once, and translate its answer."""
@@ -126,7 +247,7 @@ class Run:
                 self._turn.refused(reply.status, reply.headers, await reply.read(MAX_ERROR_BODY))
                 return
             if self.is_stream and self._start():
-                yield self._writer.take()
+                yield self._told()
             async with aclosing(self._read(reply)) as batches:
                 async for batch in batches:
                     yield batch
@@ -147,8 +268,8 @@ class Run:
                 answer.feed(part)
                 if answer.is_over:
                     break
-                if batch := self._writer.take():
-                    yield batch
+                if self._writer.has_pending:
+                    yield self._told()
         except BackendError as error:
             answer.fail(error)
         except BaseException:
@@ -167,45 +288,33 @@ class Run:
         return True
 
     def _conclude(self, step: Finish) -> None:
-        if step.ending.error is not None and not self.is_stream:
+        if step.ending.error is not None and not (self.is_stream or self._is_started):
             raise step.ending.error
         conclude(self._writer, step.ending)
 
     async def _end(self) -> list[Event]:
         """Make the response durable, then tell its end."""
-        self._is_over = True
+        before, number = self._writer.take(), self._writer.next_number
+        self._writer.end()
+        batch = before + self._writer.take()
         try:
-            await self._save()
+            await self._keeper.keep(self._writer.response, self._writer.sealed, batch)
         except AntiphonError as error:
             if not self._is_started:
                 raise
+            self._writer.rewind(number)
             self._writer.fail(error, self._writer.response.usage)
-        self._writer.end()
-        return self._writer.take()
+            self._writer.end()
+            batch = before + self._writer.take()
+            await self._keeper.drop()
+        self._is_over = True
+        return batch
 
     async def _give_up(self) -> None:
-        """The client went away: keep what there is, as cancelled."""
-        if self._is_started and not self._is_over:
-            self._is_over = True
-            self._writer.cancel()
-            try:
-                await self._save()
-            except StoreError as error:
-                log.warning("A response that its client left was not stored: %s", error)
-
-    async def _save(self) -> None:
-        if not self._stored:
+        """The client went away, or nothing came of it: keep what there is, as cancelled."""
+        self._is_over = True
+        if not self._is_started or self._writer.response.status != "in_progress":
+            await self._keeper.drop()
             return
-        response = self._writer.response
-        sealed = self._writer.sealed
-        await self._engine.store.save(
-            StoredResponse(
-                id=response.id,
-                created_at=response.created_at,
-                status=response.status,
-                previous_response_id=response.previous_response_id,
-                body=_encode(replace(response, output=[])),
-                input=[store_item(item) for item in self._context.input],
-                output=[store_item(item, sealed.get(item.id)) for item in response.output],
-            )
-        )
+        self._writer.cancel()
+        await self._keeper.leave(self._writer.response, self._writer.sealed)

@@ -10,11 +10,16 @@ from antiphon.protocol.queries import InputItemsQuery
 from antiphon.store.base import Store, StoredItem, StoredResponse
 
 
-async def retrieve(store: Store, response_id: str, include: Collection[str]) -> dict[str, Any]:
+async def retrieve(store: Store, tenant: str, response_id: str, include: Collection[str]) -> dict[str, Any]:
     """Return the response object. Raises `ClientError` (404) where it is unknown."""
-    stored = await _load(store, response_id)
+    return shown_response(await _load(store, tenant, response_id), include)
+
+
+def shown_response(stored: StoredResponse, include: Collection[str]) -> dict[str, Any]:
+    """Return a stored response as its JSON object; of one that is being made, with the items that are done."""
     response: dict[str, Any] = msgspec.json.decode(stored.body)
-    response["output"] = [_shown(item, include) for item in stored.output]
+    response["status"] = stored.status
+    response["output"] = [shown_item(item, include) for item in stored.output]
     response["output_text"] = "".join(
         part["text"]
         for item in response["output"]
@@ -25,32 +30,36 @@ async def retrieve(store: Store, response_id: str, include: Collection[str]) -> 
     return response
 
 
-async def delete(store: Store, response_id: str) -> dict[str, Any]:
-    """Forget a response and say so. Raises `ClientError` (404) where it is unknown."""
-    if not await store.delete(response_id):
+async def delete(store: Store, tenant: str, response_id: str) -> dict[str, Any]:
+    """Forget a response and say so. Raises `ClientError`: 404 where it is unknown, 400 while it is being made."""
+    if await store.find_job(tenant, response_id) is not None:
+        raise ClientError("Cannot delete an in-flight response.", param="response_id")
+    if not await store.delete(tenant, response_id):
         raise not_found(response_id)
     return {"id": response_id, "object": "response", "deleted": True}
 
 
-async def list_input_items(store: Store, response_id: str, query: InputItemsQuery) -> dict[str, Any]:
+async def list_input_items(store: Store, tenant: str, response_id: str, query: InputItemsQuery) -> dict[str, Any]:
     """Return a page of the items that the response was made from: its chain's, then its own.
 
     Raises `ClientError`: 404 where the response is unknown, 400 where `after` or `before` names no item of it.
     """
-    stored = await _load(store, response_id)
-    items = list(stored.input)
-    if stored.previous_response_id is not None:
-        items = [*(await store.history(stored.previous_response_id) or ()), *items]
+    stored = await _load(store, tenant, response_id)
+    items = [*await _before(store, stored), *stored.input]
     if query.order == "desc":
         items.reverse()
-    page = _between(items, query.after, query.before)
-    data = [_shown(item, query.include) for item in page[: query.limit]]
+    return page_of(_between(items, query.after, query.before), query)
+
+
+def page_of(items: Sequence[StoredItem], query: InputItemsQuery) -> dict[str, Any]:
+    """Return the first of the items as a page; `has_more` tells whether that is not all of them."""
+    data = [shown_item(item, query.include) for item in items[: query.limit]]
     return {
         "object": "list",
         "data": data,
         "first_id": data[0]["id"] if data else None,
         "last_id": data[-1]["id"] if data else None,
-        "has_more": len(page) > query.limit,
+        "has_more": len(items) > query.limit,
     }
 
 
@@ -59,11 +68,21 @@ def not_found(response_id: str) -> ClientError:
     return ClientError(f"Response with id '{response_id[:100]}' not found.", status=404)
 
 
-async def _load(store: Store, response_id: str) -> StoredResponse:
-    stored = await store.load(response_id)
+async def _load(store: Store, tenant: str, response_id: str) -> StoredResponse:
+    stored = await store.load(tenant, response_id)
     if stored is None:
         raise not_found(response_id)
     return stored
+
+
+async def _before(store: Store, stored: StoredResponse) -> Sequence[StoredItem]:
+    """What the response was made from beside its own input."""
+    if stored.previous_response_id is not None:
+        return await store.history(stored.tenant, stored.previous_response_id) or ()
+    if stored.conversation_id is not None:
+        history = await store.history(stored.tenant, stored.id) or ()
+        return history[: len(history) - len(stored.input) - len(stored.output)]
+    return ()
 
 
 def _between(items: Sequence[StoredItem], after: str | None, before: str | None) -> Sequence[StoredItem]:
@@ -79,7 +98,8 @@ def _position(items: Sequence[StoredItem], item_id: str, param: str) -> int:
     raise ClientError(f"Invalid '{param}': no input item with id '{item_id[:100]}'.", code="invalid_value", param=param)
 
 
-def _shown(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:
+def shown_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:
+    """Return an item as its JSON object, with what is shown on demand only where that is asked."""
     item: dict[str, Any] = msgspec.json.decode(stored.body)
     if stored.sealed and "reasoning.encrypted_content" in include:
         item["encrypted_content"] = stored.sealed

@@ -28,6 +28,12 @@ class Created(Event, kw_only=True, tag="response.created"):
     response: Response
 
 
+class Queued(Event, kw_only=True, tag="response.queued"):
+    """Work on the response will begin, in the background."""
+
+    response: Response
+
+
 class InProgress(Event, kw_only=True, tag="response.in_progress"):
     """Work on the response began."""
 

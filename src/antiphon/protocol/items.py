@@ -15,7 +15,7 @@ Phase = Literal["commentary", "final_answer"]
 Text = Annotated[str, Meta(max_length=10_485_760)]
 """A text of at most 10,485,760 characters (specification section 2)."""
 
-ItemId = Annotated[str, Meta(max_length=512)]
+ItemId = Annotated[str, Meta(max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")]
 """An item's id, the server's or one that a client made up with the right prefix."""
 
 CallId = Annotated[str, Meta(min_length=1, max_length=64)]

@@ -41,6 +41,14 @@ ResponseId = Annotated[
         "but this value contained additional characters",
     ),
 ]
+ConversationId = Annotated[
+    str,
+    Meta(
+        max_length=512,
+        pattern=r"^[a-zA-Z0-9_-]+$(?!\n)",
+        title="an ID that contains letters, numbers, underscores, or dashes",
+    ),
+]
 ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
 Metadata = Annotated[
     dict[Annotated[str, Meta(max_length=64)], Annotated[str, Meta(max_length=512)]], Meta(max_length=16)
@@ -86,6 +94,12 @@ class StreamOptions(Struct, kw_only=True, forbid_unknown_fields=True):
     include_obfuscation: bool | None = None
 
 
+class ConversationParam(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The conversation that the response is part of."""
+
+    id: ConversationId
+
+
 class Extensions(Struct, kw_only=True, forbid_unknown_fields=True):
     """Reserved for parameters of ours; there is none yet, so it must be empty."""
 
@@ -124,9 +138,14 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     context_management: NotServed = UNSET
     previous_response_id: ResponseId | None = None
-    conversation: NotServed = UNSET
+    conversation: ConversationId | ConversationParam | None = None
     prompt: NotServed = UNSET
     image: NotServed = UNSET
     access_programs: NotServed = UNSET
     client_metadata: dict[str, Any] | None = None
     antiphon: Extensions | None = None
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The id in `conversation`, however it is written."""
+        return self.conversation.id if isinstance(self.conversation, ConversationParam) else self.conversation

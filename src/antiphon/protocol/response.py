@@ -47,6 +47,12 @@ class IncompleteDetails(Struct, kw_only=True):
     reason: Literal["max_output_tokens", "content_filter"]
 
 
+class ConversationRef(Struct, kw_only=True):
+    """The conversation that a response is part of."""
+
+    id: str
+
+
 class Response(Struct, kw_only=True):
     """A response. Every key is always on the wire, null when unset; times are whole seconds since the epoch.
 
@@ -87,7 +93,7 @@ class Response(Struct, kw_only=True):
     usage: Usage | None = None
     user: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
-    conversation: None = None
+    conversation: ConversationRef | None = None
     prompt: None = None
     moderation: None = None
     image: None = None

@@ -40,6 +40,13 @@ _PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, 
 
 def check_request(request: CreateResponse) -> None:
     """Raise `ClientError` (400) for the first rule that the request breaks."""
+    if request.conversation is not None and request.previous_response_id is not None:
+        raise ClientError(
+            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
+            "Ensure you are only providing one of: 'previous_response_id' or 'conversation'.",
+            code="mutually_exclusive_parameters",
+            param="previous_response_id",
+        )
     _check_input(request)
     _check_tools(request.tools or [])
     _check_tool_choice(request)
@@ -51,18 +58,17 @@ def check_request(request: CreateResponse) -> None:
             code="invalid_value",
             param="stream_options",
         )
-    if request.background:
-        raise refusals.value_not_served("background", "true", ["false"])
     if request.reasoning is not None and request.reasoning.mode == "pro":
         raise refusals.value_not_served("reasoning.mode", "pro", ["standard"])
 
 
 def _check_input(request: CreateResponse) -> None:
+    has_history = request.previous_response_id is not None or request.conversation is not None
     if request.input is UNSET:
-        if request.previous_response_id is None:
+        if not has_history:
             raise refusals.missing("input")
         return
-    if not request.input and request.previous_response_id is None:
+    if not request.input and not has_history:
         raise ClientError(
             """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
             code="missing_required_parameter",
@@ -71,19 +77,19 @@ def _check_input(request: CreateResponse) -> None:
         check_items(request.input)
 
 
-def check_items(items: list[Any]) -> None:
-    """Check each item of `input` by itself, and that no id stands twice."""
+def check_items(items: list[Any], param: str = "input") -> None:
+    """Check each item of `input`, or of another parameter, by itself, and that no id stands twice."""
     seen: set[str] = set()
     for i, item in enumerate(items):
-        path = f"input[{i}]"
+        path = f"{param}[{i}]"
         if item.id:
-            _check_id(item, path, seen)
+            _check_id(item, path, seen, param)
         rule = _ITEM_RULES.get(type(item))
         if rule is not None:
             rule(item, path)
 
 
-def _check_id(item: Any, path: str, seen: set[str]) -> None:
+def _check_id(item: Any, path: str, seen: set[str], param: str) -> None:
     prefix = ID_BEGINNINGS.get(type(item), "")
     if not item.id.startswith(prefix):
         raise ClientError(
@@ -95,7 +101,7 @@ def _check_id(item: Any, path: str, seen: set[str]) -> None:
         raise ClientError(
             f"Duplicate item found with id {refusals.shown(item.id)}. "
             "Remove duplicate items from your input and try again.",
-            param="input",
+            param=param,
         )
     seen.add(item.id)
 

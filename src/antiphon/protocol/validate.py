@@ -11,19 +11,26 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.protocol import refusals
+from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
+from antiphon.protocol.items import ItemReference
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.queries import InputItemsQuery, RetrieveQuery
+from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery
 from antiphon.protocol.requests import CreateResponse, Include
-from antiphon.protocol.rules import check_request
+from antiphon.protocol.rules import check_items, check_request
 from antiphon.protocol.walk import check_fields
 
 T = TypeVar("T", bound=Struct)
+Items = TypeVar("Items", CreateConversation, AddItems)
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
+
+PUT = ("message", "function_call", "function_call_output", "reasoning")
+"""Items that can be put into a conversation: references stand for them in a response's input only."""
 
 INPUT_SOURCES = ("previous_response_id", "prompt", "conversation")
 """Where the model's input may come from beside `input`."""
@@ -38,6 +45,37 @@ def decode_request(body: bytes) -> CreateResponse:
     normalize(data)
     request = fit(data, CreateResponse, _check_presence)
     check_request(request)
+    return request
+
+
+def decode_create_conversation(body: bytes) -> CreateConversation:
+    """Return the body of `POST /conversations`, which may be empty. Raises `ClientError` (400)."""
+    return _with_items(body or b"{}", CreateConversation)
+
+
+def decode_add_items(body: bytes) -> AddItems:
+    """Return the body of `POST /conversations/{id}/items`. Raises `ClientError` (400)."""
+    return _with_items(body, AddItems)
+
+
+def decode_update_conversation(body: bytes) -> UpdateConversation:
+    """Return the body of `POST /conversations/{id}`. Raises `ClientError` (400)."""
+    return fit(decode_object(body), UpdateConversation)
+
+
+def decode_body(body: bytes, cls: type[T]) -> T:
+    """Return a body without items as a `cls`. Raises `ClientError` (400)."""
+    return fit(decode_object(body or b"{}"), cls)
+
+
+def _with_items(body: bytes, cls: type[Items]) -> Items:
+    data = decode_object(body)
+    type_items(data.get("items"))
+    request = fit(data, cls)
+    check_items(request.items or [], "items")
+    for i, item in enumerate(request.items or []):
+        if isinstance(item, ItemReference):
+            raise refusals.value_not_served(f"items[{i}].type", "item_reference", PUT)
     return request
 
 
@@ -68,6 +106,34 @@ def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQ
     return fit(data | _include(params), InputItemsQuery)
 
 
+def decode_stream_query(params: Mapping[str, Sequence[str]]) -> StreamQuery:
+    """Return the query of `GET /responses/{id}?stream=true`. Raises `ClientError` (400)."""
+    data: dict[str, Any] = {}
+    if params.get("starting_after"):
+        after = params["starting_after"][-1]
+        data["starting_after"] = int(after) if _INTEGER.fullmatch(after) else after
+    try:
+        query = fit(data, StreamQuery)
+    except ClientError as error:
+        # Out of range and no number at all are one mistake here.
+        raise ClientError(error.message, code="invalid_value", param="starting_after") from None
+    return replace(query, include_obfuscation=is_true(params, "include_obfuscation", default=True))
+
+
+def decode_endpoints_query(params: Mapping[str, Sequence[str]]) -> EndpointsQuery:
+    """Return the query of `GET /webhook_endpoints`. Raises `ClientError` (400)."""
+    query = decode_input_items_query(params)
+    return EndpointsQuery(after=query.after, limit=query.limit)
+
+
+def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = False) -> bool:
+    """Return a yes or no of a query. Raises `ClientError` (400) for anything else."""
+    value = params[name][-1].lower() if params.get(name) else str(default).lower()
+    if value not in ("true", "false", "1", "0"):
+        raise refusals.invalid_type(name, ["boolean"], value)
+    return value in ("true", "1")
+
+
 def decode_include(params: Mapping[str, Sequence[str]]) -> list[Include]:
     """Return what `include` and `include[]` in the query of `GET /responses/{id}` ask for, both repeatable."""
     return fit(_include(params), RetrieveQuery).include
@@ -95,11 +161,7 @@ def normalize(data: dict[str, Any]) -> None:
     An item with a role and no type is a message, one with an id alone is an item reference; a tool without type has
     the type null, because msgspec would take a lone struct without its tag where the API does not.
     """
-    items = data.get("input")
-    if type(items) is list:
-        for item in items:
-            if type(item) is dict and item.get("type") is None:
-                _add_type(item)
+    type_items(data.get("input"))
     choice = data.get("tool_choice")
     for tools in (data.get("tools"), choice.get("tools") if type(choice) is dict else None):
         if type(tools) is list:
@@ -110,6 +172,14 @@ def normalize(data: dict[str, Any]) -> None:
         number = data.get(name)
         if type(number) is float and number.is_integer():
             data[name] = int(number)
+
+
+def type_items(items: Any) -> None:
+    """Write out the types that items may lack."""
+    if type(items) is list:
+        for item in items:
+            if type(item) is dict and item.get("type") is None:
+                _add_type(item)
 
 
 def _add_type(item: dict[str, Any]) -> None:

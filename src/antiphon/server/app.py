@@ -7,11 +7,13 @@ import msgspec
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from antiphon.engine.replay import CutOff
 from antiphon.engine.run import Engine
-from antiphon.errors import reportable
+from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
-from antiphon.server import chat_completions, health, models, openapi, responses
+from antiphon.server import chat_completions, conversations, health, models, openapi, responses, webhooks
 from antiphon.server.http import ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
+from antiphon.webhooks.endpoints import Endpoints
 
 FIXED_HEADERS = [
     (b"openai-version", b"2020-10-01"),
@@ -20,10 +22,10 @@ FIXED_HEADERS = [
 ]
 
 
-def create_app(engine: Engine) -> ASGIApp:
-    """Return the application that serves this engine."""
-    parts = (responses, chat_completions, models, health, openapi)
-    return _Gate(_router(part.resources(engine) for part in parts))
+def create_app(engine: Engine, endpoints: Endpoints) -> ASGIApp:
+    """Return the application that serves this engine, and these webhook endpoints."""
+    parts = (responses, conversations, chat_completions, models, health, openapi)
+    return _Gate(_router([*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]))
 
 
 def _router(parts: Iterable[Resources]) -> Router:
@@ -59,6 +61,14 @@ class _Gate:
             await _Exchange(self._app, scope, receive, send).serve()
 
 
+def _note(error: Exception) -> None:
+    """Say in the log why a reply was broken off, unless that is as it should be."""
+    if isinstance(error, AntiphonError):
+        log.warning("A reply was broken off: %s", error)
+    elif not isinstance(error, CutOff):
+        reportable(error)
+
+
 class _Exchange:
     """One request and its reply."""
 
@@ -74,8 +84,9 @@ class _Exchange:
             return
         except Exception as error:
             if self._is_answered:
-                # Too late for an envelope; breaking off is the only honest end.
-                raise
+                # Too late for an envelope; breaking off is the only honest end, and returning here does it.
+                _note(error)
+                return
             await self._refuse(error)
 
     async def _refuse(self, error: Exception) -> None:

@@ -15,7 +15,9 @@ def resources(engine: Engine) -> Resources:
 
     async def is_ready(scope: Scope, receive: Receive, send: Send) -> None:
         checks = {"store": await _answers(engine), "backends": await _is_reached(engine)}
-        ready = all(checks.values())
+        if not engine.takes_work:
+            checks["stopping"] = True
+        ready = engine.takes_work and all(checks.values())
         await reply_json(send, {"status": "ok" if ready else "unavailable", **checks}, 200 if ready else 503)
 
     return {"/healthz": {"GET": is_alive}, "/readyz": {"GET": is_ready}}
@@ -23,7 +25,7 @@ def resources(engine: Engine) -> Resources:
 
 async def _answers(engine: Engine) -> bool:
     try:
-        await engine.store.load("resp_readiness")
+        await engine.store.check()
     except StoreError:
         return False
     return True

@@ -1,11 +1,12 @@
 """The application on a port: uvicorn, with the bounds on a request's head that it lacks."""
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import uvicorn
@@ -18,8 +19,17 @@ HEAD_TIMEOUT = 10.0
 MAX_HEAD = 64 * 1024
 """Bytes of a request's line and headers (node.js: 16 kB, nginx: 32 kB)."""
 
-GRACE = 10.0
-"""Seconds that running requests have to finish after the first signal to stop; a second signal ends them at once."""
+LAST_WORDS = 1.0
+"""Seconds in which replies that are cut off can still say so."""
+
+LOOK_EVERY = 0.05
+"""Seconds between looks whether all replies are out."""
+
+BROKEN_OFF = "without completing response"
+"""How uvicorn complains of it."""
+
+BACKLOG = 2048
+"""Connections that wait to be taken."""
 
 STATUS_LINES = {
     400: b"HTTP/1.1 400 Bad Request\r\n",
@@ -28,27 +38,45 @@ STATUS_LINES = {
 }
 
 
-class Host(uvicorn.Server):
-    """Serves an application until a signal asks it to stop, and then returns."""
+class Stoppable(Protocol):
+    """What stands behind the application, and is told of the end."""
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    async def wind_down(self) -> None:
+        """Take no new work, and give away what can be done elsewhere. Replies that have begun go on."""
+        ...
+
+    def cut_off(self) -> None:
+        """Have every reply that is still under way end now, saying that it is not whole."""
+        ...
+
+
+class Host(uvicorn.Server):
+    """Serves an application until a signal asks it to stop, and then returns.
+
+    After SIGTERM replies under way have `grace` seconds to finish, after SIGINT none: somebody sits there and waits.
+    Until they are out it goes on listening, so that a proxy can ask whether it is ready and is told that it is not.
+    Another signal ends everything at once.
+    """
+
+    def __init__(self, app: ASGIApp, behind: Stoppable, grace: float) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                host=host,
-                port=port,
                 http=BoundedProtocol,
                 ws="none",
                 lifespan="off",
-                backlog=2048,
+                backlog=BACKLOG,
                 access_log=False,
                 log_config=None,
                 proxy_headers=False,
                 server_header=False,
-                timeout_graceful_shutdown=int(GRACE),
+                timeout_graceful_shutdown=int(LAST_WORDS),
             )
         )
         self.listening = asyncio.Event()
+        self._behind = behind
+        self._grace = grace
+        self._stopping: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so by `listening`."""
@@ -59,14 +87,40 @@ class Host(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Stop on SIGINT and SIGTERM without raising them again: what follows the server is still to be closed."""
         loop = asyncio.get_running_loop()
-        signals = (signal.SIGINT, signal.SIGTERM)
-        for name in signals:
-            loop.add_signal_handler(name, self.handle_exit, name, None)
+        graces = {signal.SIGINT: 0.0, signal.SIGTERM: self._grace}
+        for name, grace in graces.items():
+            loop.add_signal_handler(name, self.stop, grace)
         try:
             yield
         finally:
-            for name in signals:
+            for name in graces:
                 loop.remove_signal_handler(name)
+
+    def stop(self, grace: float) -> None:
+        """Begin to end; asked again, end at once."""
+        if self._stopping is not None:
+            self.should_exit = self.force_exit = True
+        else:
+            self._stopping = asyncio.get_running_loop().create_task(self._stop(grace))
+
+    async def _stop(self, grace: float) -> None:
+        await self._behind.wind_down()
+        await self._wait_for_replies(grace)
+        self._behind.cut_off()
+        await self._wait_for_replies(LAST_WORDS)
+        self.should_exit = True
+
+    async def _wait_for_replies(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while self.server_state.tasks and loop.time() < until:  # noqa: ASYNC110 - uvicorn tells nobody
+            await asyncio.sleep(LOOK_EVERY)
+
+
+def silence_uvicorn() -> None:
+    """Keep from the log what is as it should be: a reply that was broken off on purpose, a request that is no HTTP."""
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    logging.getLogger("uvicorn.error").addFilter(lambda record: BROKEN_OFF not in record.getMessage())
 
 
 class BoundedProtocol(HttpToolsProtocol):

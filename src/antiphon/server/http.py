@@ -12,6 +12,9 @@ from antiphon.errors import ClientError
 MAX_BODY = 64 * 1024 * 1024
 """Bytes of a request's body."""
 
+TENANT = "antiphon.tenant"
+"""The key in an ASGI scope under which an application around this one says whose request it is."""
+
 Endpoint = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 Resources = Mapping[str, Mapping[str, Endpoint]]
@@ -43,6 +46,17 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
         if not message.get("more_body"):
             return b"".join(parts)
         message = await receive()
+
+
+def tenant_of(scope: Scope) -> str:
+    """Return whose request it is, as an application around this one put it into the scope; else the nameless tenant."""
+    return str(scope.get(TENANT, ""))
+
+
+def path_part(scope: Scope, name: str) -> str:
+    """Return a part of the path by its name in the route; no id has a NUL, and PostgreSQL would take none."""
+    part: str = scope["path_params"][name]
+    return part.replace("\0", "\ufffd")
 
 
 def read_query(scope: Scope) -> Mapping[str, list[str]]:

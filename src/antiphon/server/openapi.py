@@ -1,17 +1,23 @@
 """`/openapi.json`, generated from the types that decode the requests, so that the two cannot disagree."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.run import Engine
-from antiphon.protocol.queries import InputItemsQuery, RetrieveQuery
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
+from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery
+from antiphon.protocol.requests import CreateResponse, Include
 from antiphon.protocol.response import Response
+from antiphon.protocol.webhooks import CreateWebhookEndpoint, RotateSecret, SendTest, UpdateWebhookEndpoint
 from antiphon.server.http import Resources, reply_json
 from antiphon.version import __version__
 
+BODIES = (
+    *(CreateResponse, CreateConversation, UpdateConversation, AddItems),
+    *(CreateWebhookEndpoint, UpdateWebhookEndpoint, RotateSecret, SendTest),
+)
 REF = "#/components/schemas/{name}"
 
 
@@ -26,21 +32,15 @@ def resources(engine: Engine) -> Resources:
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of every endpoint."""
-    types = [CreateResponse, Response, RetrieveQuery, InputItemsQuery]
+    types = [*BODIES, Response, RetrieveQuery, StreamQuery, InputItemsQuery, EndpointsQuery]
     _, components = msgspec.json.schema_components(types, ref_template=REF)
-    one = _path_parameter("response_id")
     return {
         "openapi": "3.1.0",
         "info": {"title": "Antiphon", "version": __version__},
         "paths": {
-            "/v1/responses": {"post": _operation("Create a response", "Response", body=_ref("CreateResponse"))},
-            "/v1/responses/{response_id}": {
-                "get": _operation("Get a response", "Response", [one, *_query(components, "RetrieveQuery")]),
-                "delete": _operation("Delete a response", None, [one]),
-            },
-            "/v1/responses/{response_id}/input_items": {
-                "get": _operation("List input items", None, [one, *_query(components, "InputItemsQuery")])
-            },
+            **_responses(components),
+            **_conversations(components),
+            **_webhooks(components),
             "/v1/models": {"get": _operation("List models", None)},
             "/v1/models/{model}": {"get": _operation("Get a model", None, [_path_parameter("model")])},
             "/v1/chat/completions": {"post": _operation("Create a chat completion", None, body=_CHAT)},
@@ -49,7 +49,7 @@ def describe() -> dict[str, Any]:
             "/readyz": {"get": _operation("Can it serve", None)},
             "/openapi.json": {"get": _operation("This description", None)},
         },
-        "components": {"schemas": {**components, "Error": _ERROR}},
+        "components": {"schemas": {**_bodies(components), "Error": _ERROR}},
     }
 
 
@@ -85,6 +85,75 @@ _ERROR = {
 }
 
 
+def _bodies(components: dict[str, Any]) -> dict[str, Any]:
+    """Queries are described by their parameters."""
+    return {name: schema for name, schema in components.items() if not name.endswith("Query")}
+
+
+def _responses(components: dict[str, Any]) -> dict[str, Any]:
+    one, key = _path_parameter("response_id"), _KEY
+    query = [*_query(components, "RetrieveQuery"), _STREAM, *_query(components, "StreamQuery")]
+    items = [one, *_listing(components)]
+    return {
+        "/v1/responses": {"post": _operation("Create a response", "Response", [key], _ref("CreateResponse"))},
+        "/v1/responses/{response_id}": {
+            "get": _operation("Get a response, or its events", "Response", [one, *query]),
+            "delete": _operation("Delete a response", None, [one]),
+        },
+        "/v1/responses/{response_id}/cancel": {"post": _operation("Cancel a response", "Response", [one])},
+        "/v1/responses/{response_id}/input_items": {"get": _operation("List input items", None, items)},
+    }
+
+
+def _conversations(components: dict[str, Any]) -> dict[str, Any]:
+    one, item, path = _path_parameter("conversation_id"), _path_parameter("item_id"), "/v1/conversations"
+    update, add = _ref("UpdateConversation"), _ref("AddItems")
+    return {
+        path: {"post": _operation("Create a conversation", None, [_KEY], _ref("CreateConversation"))},
+        f"{path}/{{conversation_id}}": {
+            "get": _operation("Get a conversation", None, [one]),
+            "post": _operation("Update a conversation", None, [one], update),
+            "delete": _operation("Delete a conversation", None, [one]),
+        },
+        f"{path}/{{conversation_id}}/items": {
+            "get": _operation("List items", None, [one, *_listing(components)]),
+            "post": _operation("Add items", None, [one, _INCLUDE], add),
+        },
+        f"{path}/{{conversation_id}}/items/{{item_id}}": {
+            "get": _operation("Get an item", None, [one, item, _INCLUDE]),
+            "delete": _operation("Delete an item", None, [one, item]),
+        },
+    }
+
+
+def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
+    one, path = _path_parameter("endpoint_id"), "/v1/webhook_endpoints"
+    update, rotate = _ref("UpdateWebhookEndpoint"), _ref("RotateSecret")
+    return {
+        path: {
+            "post": _operation("Create a webhook endpoint", None, None, _ref("CreateWebhookEndpoint")),
+            "get": _operation("List webhook endpoints", None, _query(components, "EndpointsQuery")),
+        },
+        f"{path}/{{endpoint_id}}": {
+            "get": _operation("Get a webhook endpoint", None, [one]),
+            "post": _operation("Update a webhook endpoint", None, [one], update),
+            "delete": _operation("Delete a webhook endpoint", None, [one]),
+        },
+        f"{path}/{{endpoint_id}}/rotate_secret": {"post": _operation("Rotate its secret", None, [one], rotate)},
+        f"{path}/{{endpoint_id}}/test": {"post": _operation("Send a test event", None, [one], _ref("SendTest"))},
+        "/v1/webhook_event_types": {"get": _operation("List event types", None)},
+    }
+
+
+_KEY = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255}}
+_STREAM = {"name": "stream", "in": "query", "schema": {"type": "boolean"}}
+_INCLUDE = {"name": "include[]", "in": "query", "schema": {"type": "array", "items": {"enum": list(get_args(Include))}}}
+
+
+def _listing(components: dict[str, Any]) -> list[dict[str, Any]]:
+    return _query(components, "InputItemsQuery")
+
+
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": REF.format(name=name)}
 
@@ -94,7 +163,7 @@ def _path_parameter(name: str) -> dict[str, Any]:
 
 
 def _query(components: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    fields = components.pop(name)["properties"]
+    fields = components[name]["properties"]
     return [
         {"name": "include[]" if field == "include" else field, "in": "query", "schema": schema}
         for field, schema in fields.items()

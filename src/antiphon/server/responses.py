@@ -1,23 +1,55 @@
-"""`/v1/responses`: create, retrieve, delete, list input items (specification section 1)."""
+"""`/v1/responses`: create, retrieve or replay, cancel, delete, list input items (specification section 1)."""
 
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
+from antiphon.engine.background import cancel, enqueue
+from antiphon.engine.keeping import Ticket
+from antiphon.engine.replay import begin_replay, replay
 from antiphon.engine.response import output_text
-from antiphon.engine.run import Engine
+from antiphon.engine.run import Engine, going_away
 from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.errors import ClientError
-from antiphon.protocol.validate import decode_include, decode_input_items_query, decode_request
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validate import (
+    decode_include,
+    decode_input_items_query,
+    decode_request,
+    decode_stream_query,
+    is_true,
+)
 from antiphon.server.attendance import Attendance
-from antiphon.server.http import Resources, method_not_supported, read_body, read_query, reply_json
-from antiphon.server.sse import send_events
+from antiphon.server.http import (
+    Resources,
+    method_not_supported,
+    path_part,
+    read_body,
+    read_query,
+    reply_json,
+    tenant_of,
+)
+from antiphon.server.keyed import Admission
+from antiphon.server.sse import send_events, send_frames
 
 
 def resources(engine: Engine) -> Resources:
     """Return what is served under which path."""
 
     async def create_response(scope: Scope, receive: Receive, send: Send) -> None:
-        run = await engine.create(decode_request(await read_body(scope, receive)))
+        body = await read_body(scope, receive)
+        request = decode_request(body)
+        if not engine.takes_work:
+            raise going_away()
+        async with Admission(engine, scope, body, receive, send, prefix="resp") as ticket:
+            if ticket is None:
+                return
+            if request.background:
+                await _create_in_background(request, body, ticket, receive, send)
+            else:
+                await _create(request, ticket, receive, send)
+
+    async def _create(request: CreateResponse, ticket: Ticket, receive: Receive, send: Send) -> None:
+        run = await engine.create(request, ticket)
         if run.is_stream:
             await send_events(run, receive, send)
             return
@@ -25,24 +57,41 @@ def resources(engine: Engine) -> Resources:
             response = await run.result()
         await reply_json(send, replace(response, output_text=output_text(response)))
 
+    async def _create_in_background(
+        request: CreateResponse, body: bytes, ticket: Ticket, receive: Receive, send: Send
+    ) -> None:
+        response = await enqueue(engine, request, body, ticket)
+        if request.stream:
+            await send_frames(replay(engine, ticket.tenant, response.id), receive, send)
+        else:
+            await reply_json(send, response)
+
     async def get_response(scope: Scope, receive: Receive, send: Send) -> None:
-        query = read_query(scope)
-        if query.get("stream", ["false"])[-1].lower() == "true":
-            text = "This response cannot be streamed because it was not created with background=true."
-            raise ClientError(text, param="stream")
-        await reply_json(send, await retrieve(engine.store, _id(scope), decode_include(query)))
+        params, tenant, response_id = read_query(scope), tenant_of(scope), _id(scope)
+        if not is_true(params, "stream"):
+            await reply_json(send, await retrieve(engine.store, tenant, response_id, decode_include(params)))
+            return
+        query = decode_stream_query(params)
+        await begin_replay(engine, tenant, response_id)
+        after = -1 if query.starting_after is None else query.starting_after
+        frames = replay(engine, tenant, response_id, after, padding=query.include_obfuscation)
+        await send_frames(frames, receive, send)
 
     async def delete_response(scope: Scope, receive: Receive, send: Send) -> None:
-        await reply_json(send, await delete(engine.store, _id(scope)))
+        await reply_json(send, await delete(engine.store, tenant_of(scope), _id(scope)))
+
+    async def cancel_response(scope: Scope, receive: Receive, send: Send) -> None:
+        await reply_json(send, await cancel(engine, tenant_of(scope), _id(scope)))
 
     async def get_input_items(scope: Scope, receive: Receive, send: Send) -> None:
         query = decode_input_items_query(read_query(scope))
-        await reply_json(send, await list_input_items(engine.store, _id(scope), query))
+        await reply_json(send, await list_input_items(engine.store, tenant_of(scope), _id(scope), query))
 
     one = "/v1/responses/{response_id}"
     return {
         "/v1/responses": {"POST": create_response, "GET": refuse_websocket},
         one: {"GET": get_response, "DELETE": delete_response},
+        f"{one}/cancel": {"POST": cancel_response},
         f"{one}/input_items": {"GET": get_input_items},
     }
 
@@ -55,5 +104,4 @@ async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _id(scope: Scope) -> str:
-    response_id: str = scope["path_params"]["response_id"]
-    return response_id
+    return path_part(scope, "response_id")

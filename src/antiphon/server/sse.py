@@ -1,7 +1,7 @@
 """A response's events to the client as they come, sent on the ASGI `send` directly (specification section 7)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from starlette.types import Receive, Send
@@ -30,6 +30,39 @@ HEADERS = [
 async def send_events(run: Run, receive: Receive, send: Send) -> None:
     """Stream a run. Raises `AntiphonError` before anything was sent, `ClientGone` when the client leaves."""
     await _EventStream(run, send).serve(receive)
+
+
+async def send_frames(frames: AsyncGenerator[bytes, None], receive: Receive, send: Send) -> None:
+    """Stream what is server-sent events already. Raises `ClientGone` when the client leaves."""
+    await _FrameStream(frames, send).serve(receive)
+
+
+async def send_whole(body: bytes, send: Send) -> None:
+    """Send a stream that is over."""
+    await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+    await send({"type": "http.response.body", "body": body})
+
+
+class _FrameStream:
+    """Comments break its silence; events are what the log holds and nothing else."""
+
+    def __init__(self, frames: AsyncGenerator[bytes, None], send: Send) -> None:
+        self._frames = frames
+        self._send = send
+
+    async def serve(self, receive: Receive) -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        async with Attendance(receive, self._tick, COMMENT_AFTER), aclosing(self._frames) as frames:
+            async for body in frames:
+                await self._send_body(body)
+            await self._send_body(b"", more_body=False)
+
+    async def _tick(self) -> float:
+        await self._send_body(COMMENT)
+        return COMMENT_AFTER
+
+    async def _send_body(self, body: bytes, more_body: bool = True) -> None:
+        await self._send({"type": "http.response.body", "body": body, "more_body": more_body})
 
 
 class _EventStream:

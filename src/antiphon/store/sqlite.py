@@ -4,27 +4,36 @@ Reads run on the event loop's own thread: one takes less time than it would take
 WAL mode no writer holds it up. A store in memory has one connection only, so there the writing thread reads as well.
 """
 
+import asyncio
 import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
+from antiphon import ids
 from antiphon.errors import StoreError
+from antiphon.ids import Clock
 from antiphon.store import sqlite_rows as rows
-from antiphon.store.base import StoredItem, StoredResponse
+from antiphon.store.acts.step import R
+from antiphon.store.records import StoredResponse
+from antiphon.store.sql_store import MakeAct, SqlStore
 from antiphon.store.sqlite_file import open_file, open_memory, path_of
-from antiphon.store.sqlite_rows import A, Act, R
 from antiphon.store.sqlite_writer import Writer, store_error
 
+LOOK_EVERY = 0.2
+"""Seconds between looks whether another process has written."""
 
-class SqliteStore:
+
+class SqliteStore(SqlStore):
     """A `Store` in an SQLite file, or in memory. Make one with `SqliteStore.open`."""
 
-    def __init__(self, url: str, writer: sqlite3.Connection, reader: sqlite3.Connection | None) -> None:
-        self.url = url
+    def __init__(self, url: str, writer: sqlite3.Connection, reader: sqlite3.Connection | None, now: Clock) -> None:
+        super().__init__(url, now)
         self._writer = Writer(writer)
         self._reader = reader
-        self._closed = False
+        self._looking: asyncio.Task[None] | None = None
 
     @classmethod
-    def open(cls, url: str, *, busy_timeout: float = 5.0) -> "SqliteStore":
+    def open(cls, url: str, *, busy_timeout: float = 5.0, now: Clock = ids.now) -> "SqliteStore":
         """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for one in memory that ends with it.
 
         The file and its folders are made where there are none, for their owner alone, and an older schema is brought up
@@ -34,58 +43,59 @@ class SqliteStore:
         """
         path = path_of(url)
         if path is None:
-            return cls(url, open_memory(), None)
-        return cls(url, *open_file(path, busy_timeout))
+            return cls(url, open_memory(), None, now)
+        return cls(url, *open_file(path, busy_timeout), now)
 
-    async def save(self, response: StoredResponse) -> None:
-        """Keep the response; it is kept even if the caller is cancelled meanwhile."""
-        await self._write(rows.save, response)
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """See `Store.on_change`. In a file other processes' writes are looked for, several times a second."""
+        super().on_change(listener)
+        if self._looking is None and self._reader is not None:
+            self._looking = asyncio.get_running_loop().create_task(self._look())
 
-    async def load(self, response_id: str) -> StoredResponse | None:
-        """Return the response, its items as tuples, or None."""
-        return await self._read(rows.load, response_id)
-
-    async def delete(self, response_id: str) -> bool:
-        """Forget the response and its items; False where it is unknown."""
-        return await self._write(rows.delete, response_id)
-
-    async def history(self, response_id: str) -> list[StoredItem] | None:
-        """Return the items of the chain that ends here, or None where it has no head: a hole, or a circle."""
-        return await self._read(rows.history, response_id)
-
-    async def find_item(self, item_id: str) -> StoredItem | None:
-        """Return the newest stored item of that id, or None."""
-        return await self._read(rows.find_item, item_id)
-
-    async def expire(self, before: int) -> int:
-        """Forget responses created before this time, some hundreds at a time, so that saves come between."""
-        gone, more = 0, True
-        while more:
-            step, more = await self._write(rows.expire, before)
-            gone += step
-        return gone
+    async def inspect(self) -> Mapping[str, int]:
+        """See `Store.inspect`: every page and index of the file is read."""
+        self._refuse_closed()
+        found = await self._writer.submit(rows.integrity, None)
+        if found != "ok":
+            raise StoreError(f"The store's file is damaged: {found}")
+        return await super().inspect()
 
     async def close(self) -> None:
         """Finish what was begun and close the file; closing again does nothing."""
         if not self._closed:
             self._closed = True
+            if self._looking is not None:
+                self._looking.cancel()
             if self._reader:
                 self._reader.close()
         await self._writer.close()
 
-    async def _write(self, act: Act[A, R], argument: A) -> R:
+    async def _save_plainly(self, response: StoredResponse) -> None:
         self._refuse_closed()
-        return await self._writer.submit(act, argument)
+        await self._writer.submit(rows.save, response)
 
-    async def _read(self, act: Act[A, R], argument: A) -> R:
+    async def _write(self, make: MakeAct[R]) -> R:
+        self._refuse_closed()
+        result: R = await self._writer.submit(rows.perform, make)
+        return result
+
+    async def _read(self, make: MakeAct[R]) -> R:
         self._refuse_closed()
         if self._reader is None:
-            return await self._writer.submit(act, argument)
+            result: R = await self._writer.submit(rows.perform, make)
+            return result
         try:
-            return act(self._reader, [argument])[0]
+            return rows.perform_alone(self._reader, make)
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 
-    def _refuse_closed(self) -> None:
-        if self._closed:
-            raise StoreError("The store is closed.")
+    async def _look(self) -> None:
+        """Tell when `data_version` changes: the writing connection's own commits do not change it."""
+        seen: int | None = None
+        while True:
+            with suppress(StoreError):
+                found = await self._writer.submit(rows.data_version, None)
+                if seen not in (None, found):
+                    self._tell("")
+                seen = found
+            await asyncio.sleep(LOOK_EVERY)

@@ -48,7 +48,7 @@ def _at_home(path: Path) -> Path:
 def open_memory() -> sqlite3.Connection:
     """Return the only connection to a new database in memory."""
     connection = _connect(":memory:", 0)
-    migrate(connection, migrations())
+    migrate(connection, migrations("sqlite"))
     return connection
 
 
@@ -99,7 +99,7 @@ def _make(path: Path) -> None:
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     """Only reads."""
-    number, newest = version(connection), len(migrations())
+    number, newest = version(connection), len(migrations("sqlite"))
     if number > newest:
         raise _refused(path, f"has schema {number}, newer than this Antiphon's {newest}; upgrade Antiphon")
     if not is_ours(connection):
@@ -120,4 +120,4 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-    migrate(connection, migrations())
+    migrate(connection, migrations("sqlite"))

@@ -1,124 +1,113 @@
-"""The statements of the SQLite store: each an act on a connection, inside whatever transaction is open there.
+"""How acts are performed on an SQLite connection, inside whatever transaction is open there.
 
-An act takes several arguments and returns as many results, because saves go in together: a statement lets go of
-Python's lock once for each row that it steps over, and a busy event loop takes its time to give it back. So 64
-responses with their items are two statements of many rows, not some hundreds of one.
+The writer hands over several of a kind at once, because plain saves go in together: a statement lets go of Python's
+lock once for each row that it steps over, and a busy event loop takes its time to give it back. So 64 responses with
+their items are two statements of many rows, not some hundreds of one.
 """
 
+import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain, count
 from typing import Any, TypeVar
 
-from antiphon.store.base import StoredItem, StoredResponse
+from antiphon.store.acts.responses import item_rows, response_row
+from antiphon.store.acts.step import Act, Ask, AskMany, R, Rows
+from antiphon.store.records import StoredResponse
 from antiphon.store.sql import QUERIES
+from antiphon.store.sql_store import MakeAct
 
 A = TypeVar("A")
-R = TypeVar("R")
-Act = Callable[[sqlite3.Connection, Sequence[A]], Sequence[R]]
-Row = tuple[Any, ...]
+Doing = Callable[[sqlite3.Connection, Sequence[A]], Sequence[R]]
+"""Takes several arguments and returns as many results."""
 
-_ROWS_AT_ONCE = 128  # times 6 columns stays below 999, the fewest parameters that any build of SQLite takes
-_EXPIRED_AT_ONCE = 500
+_PARAMETERS_AT_ONCE = 999  # the fewest that any build of SQLite takes
+
+
+def perform(connection: sqlite3.Connection, acts: Sequence[MakeAct[Any]]) -> Sequence[Any]:
+    """Perform one act after the other."""
+    return [_perform(connection, make()) for make in acts]
+
+
+def perform_alone(connection: sqlite3.Connection, make: MakeAct[R]) -> R:
+    """Perform an act that reads, on one state of the database."""
+    with connection:
+        connection.execute("BEGIN")
+        return _perform(connection, make())
+
+
+def data_version(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[int]:
+    """Return a number that changes when another connection has written."""
+    return [connection.execute("PRAGMA data_version").fetchone()[0] for _ in asked]
+
+
+def integrity(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[str]:
+    """Read every page and index; return `ok`, or the first thing that is wrong."""
+    return [connection.execute("PRAGMA integrity_check(1)").fetchone()[0] for _ in asked]
 
 
 def save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) -> Sequence[None]:
     """Put the responses in; where one comes twice, the later stands."""
     newest = {response.id: response for response in responses}.values()
-    first = connection.execute(QUERIES["next_seq"]).fetchone()[0]
+    first = connection.execute("SELECT coalesce(max(seq), 0) + 1 FROM responses").fetchone()[0]
     placed = list(zip(count(first), newest, strict=False))
-    _insert(connection, "put_responses", [_response_row(seq, response) for seq, response in placed])
-    _insert(connection, "put_items", list(chain.from_iterable(_item_rows(seq, response) for seq, response in placed)))
+    _insert(connection, _with_seq(), [(seq, *response_row(response)) for seq, response in placed])
+    items = list(chain.from_iterable(item_rows(seq, response) for seq, response in placed))
+    _insert(connection, statement("put_item"), items)
     return [None] * len(responses)
 
 
-def load(connection: sqlite3.Connection, ids: Sequence[str]) -> Sequence[StoredResponse | None]:
-    """Get each response with its items, or None."""
-    return [_response(key, connection.execute(QUERIES["load"], (key,)).fetchall()) for key in ids]
+@cache
+def statement(query: str) -> str:
+    """Return a query in SQLite's words: parameters are `?1`, and no row is locked, since there is one writer."""
+    text = QUERIES[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", "")
+    return re.sub(r"\$(\d+)", r"?\1", text)
 
 
-def delete(connection: sqlite3.Connection, ids: Sequence[str]) -> Sequence[bool]:
-    """Take each response out; True where it was there."""
-    return [connection.execute(QUERIES["delete"], (key,)).rowcount > 0 for key in ids]
+def _perform(connection: sqlite3.Connection, act: Act[R]) -> R:
+    rows: Rows = ()
+    try:
+        step = next(act)
+        while True:
+            rows = _ask(connection, step)
+            step = act.send(rows)
+    except StopIteration as done:
+        result: R = done.value
+        return result
 
 
-def history(connection: sqlite3.Connection, ids: Sequence[str]) -> Sequence[list[StoredItem] | None]:
-    """Walk each chain to its head; None where that is not found."""
-    return [_linked(key, connection.execute(QUERIES["history"], (key,))) for key in ids]
+def _ask(connection: sqlite3.Connection, step: Ask | AskMany) -> Rows:
+    if isinstance(step, AskMany):
+        connection.executemany(statement(step.query), step.rows)
+        return ()
+    return connection.execute(statement(step.query), step.values).fetchall()
 
 
-def find_item(connection: sqlite3.Connection, ids: Sequence[str]) -> Sequence[StoredItem | None]:
-    """Get the newest item of each id, or None."""
-    rows = (connection.execute(QUERIES["find_item"], (key,)).fetchone() for key in ids)
-    return [StoredItem(*row) if row else None for row in rows]
+@cache
+def _with_seq() -> str:
+    """`put_response` with its row's number: new rows are numbered before they go in, many at once.
+
+    Replacing a response drops its old items with it: the foreign key cascades.
+    """
+    text = statement("put_response").replace("INSERT INTO", "INSERT OR REPLACE INTO", 1).replace("(\n", "(seq,\n", 1)
+    return text.partition("RETURNING")[0]
 
 
-def expire(connection: sqlite3.Connection, befores: Sequence[int]) -> Sequence[tuple[int, bool]]:
-    """Take out a bounded number of the oldest responses; return how many, and whether there may be more."""
-    counts = [connection.execute(QUERIES["expire"], (before, _EXPIRED_AT_ONCE)).rowcount for before in befores]
-    return [(gone, gone == _EXPIRED_AT_ONCE) for gone in counts]
-
-
-def _response_row(seq: int, response: StoredResponse) -> Row:
-    return seq, response.id, response.previous_response_id, response.created_at, response.status, response.body
-
-
-def _item_rows(seq: int, response: StoredResponse) -> Iterator[Row]:
-    position = count()
-    for is_output, items in ((0, response.input), (1, response.output)):
-        for item in items:
-            yield seq, next(position), is_output, item.id, item.sealed, item.body
-
-
-def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[Row]) -> None:
+def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[Any, ...]]) -> None:
     start = 0
     while start < len(rows):
+        most = _PARAMETERS_AT_ONCE // len(rows[0])
         # A power of two: the statements of all sizes stay prepared.
-        size = min(_ROWS_AT_ONCE, 1 << (len(rows) - start).bit_length() - 1)
-        values = list(chain.from_iterable(rows[start : start + size]))
-        connection.execute(_of_many_rows(query, size), values)
+        size = 1 << min(most, len(rows) - start).bit_length() - 1
+        connection.execute(
+            _of_many_rows(query, size, len(rows[0])), list(chain.from_iterable(rows[start : start + size]))
+        )
         start += size
 
 
 @cache
-def _of_many_rows(query: str, size: int) -> str:
-    into, _, row = QUERIES[query].rpartition("VALUES")
-    return f"{into}VALUES {', '.join([row] * size)}"
-
-
-def _response(id: str, rows: Sequence[Row]) -> StoredResponse | None:
-    if not rows:
-        return None
-    created_at, status, parent, body = rows[0][:4]
-    sides: tuple[list[StoredItem], list[StoredItem]] = [], []
-    for *_, is_output, item_id, item_body, sealed in rows:
-        if item_id is not None:
-            sides[is_output].append(StoredItem(item_id, item_body, sealed))
-    return StoredResponse(
-        id=id,
-        created_at=created_at,
-        status=status,
-        previous_response_id=parent,
-        body=body,
-        input=tuple(sides[0]),
-        output=tuple(sides[1]),
-    )
-
-
-def _linked(id: str, rows: Iterable[Row]) -> list[StoredItem] | None:
-    turns: dict[str, tuple[str | None, list[StoredItem]]] = {}
-    for response_id, parent, item_id, body, sealed in rows:
-        _, items = turns.setdefault(response_id, (parent, []))
-        if item_id is not None:
-            items.append(StoredItem(item_id, body, sealed))
-    way_up: list[list[StoredItem]] = []
-    at: str | None = id
-    while at is not None:
-        # Taken out, so a cycle comes to a hole of its own making.
-        turn = turns.pop(at, None)
-        if turn is None:
-            return None
-        at, items = turn
-        way_up.append(items)
-    return list(chain.from_iterable(reversed(way_up)))
+def _of_many_rows(query: str, rows: int, columns: int) -> str:
+    into = query.rpartition("VALUES")[0]
+    row = f"({', '.join('?' * columns)})"
+    return f"{into}VALUES {', '.join([row] * rows)}"

@@ -16,7 +16,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from antiphon.errors import StoreError
-from antiphon.store.sqlite_rows import A, Act, R
+from antiphon.store.acts.step import R
+from antiphon.store.sqlite_rows import A, Doing
 
 _BATCH = 256  # jobs in a transaction: a bound on how long the first waits for the last
 _PAUSE = 0.001  # seconds for a crowd to gather: fewer, larger batches take less from a busy event loop
@@ -47,7 +48,7 @@ def _code(error: Exception) -> int:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    act: Act[Any, Any]
+    act: Doing[Any, Any]
     argument: Any
     future: asyncio.Future[Any]
 
@@ -62,7 +63,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
         self._thread.start()
 
-    def submit(self, act: Act[A, R], argument: A) -> asyncio.Future[R]:
+    def submit(self, act: Doing[A, R], argument: A) -> asyncio.Future[R]:
         """Return a future of the act's result, resolved after its commit. A cancelled future does not undo the act."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._jobs.put(_Job(act, argument, future))

@@ -5,7 +5,7 @@ output indexes and the final `output` are made here and nowhere else, so they ca
 `fold(events) == terminal response == stored response == GET == plain reply`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,9 +38,9 @@ class View:
 class ResponseWriter:
     """Writes one response's events.
 
-    Call `start`, then open and close items through `stream.items`, then one of `complete`, `stop_short`, `fail`
-    and `cancel`, then `end`. `take` drains the events made since the last call; `response` is the response as it
-    stands; `error` is what made it fail.
+    Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`, then one of
+    `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events made since the last call;
+    `response` is the response as it stands; `error` is what made it fail.
     """
 
     response: Response
@@ -53,10 +53,16 @@ class ResponseWriter:
     error: AntiphonError | None = None
     _output: list[Item | None] = field(default_factory=list)
     _sequence_number: int = 0
+    _kept: int = 0
+    """How many items an earlier attempt had closed."""
+    _again: int = 0
+    """How many of those this attempt has made again, unseen."""
     _pending: list[events.Event] = field(default_factory=list)
 
     def emit(self, event: events.Event) -> None:
         """Number an event and queue it."""
+        if self._kept and getattr(event, "output_index", self._kept) < self._kept:
+            return
         event.sequence_number = self._sequence_number
         self._sequence_number += 1
         self._pending.append(event)
@@ -66,10 +72,39 @@ class ResponseWriter:
         pending, self._pending = self._pending, []
         return pending
 
+    @property
+    def has_pending(self) -> bool:
+        """Whether there are events to take."""
+        return bool(self._pending)
+
+    @property
+    def next_number(self) -> int:
+        """The number that the next event gets."""
+        return self._sequence_number
+
+    def rewind(self, number: int) -> None:
+        """Give the numbers from here on again: the events that had them were never told."""
+        self._sequence_number = number
+
+    def resume(self, kept: Sequence[Item], number: int) -> None:
+        """Take over where an earlier attempt was lost: these items stand, and the next event gets this number.
+
+        The model is asked again, so it makes again what it had made. An item that is of the same kind as the one that
+        stands in its place is not told; with the first that is not, or that comes after the last, new ones begin.
+        """
+        self._output = list(kept)
+        self._kept = len(kept)
+        self._sequence_number = number
+
     # The life of an item.
 
     def open_item(self, item: Item) -> int:
         """Announce an item and return its output index."""
+        if self._again < self._kept:
+            if _is_alike(self._output[self._again], item):
+                self._again += 1
+                return self._again - 1
+            self._again = self._kept
         output_index = len(self._output)
         self._output.append(None)
         self.emit(events.OutputItemAdded(output_index=output_index, item=item))
@@ -77,7 +112,8 @@ class ResponseWriter:
 
     def close_item(self, output_index: int, item: Item) -> None:
         """Close an item in its final form, which is the one in the response's `output`."""
-        self._output[output_index] = item
+        if output_index >= self._kept:
+            self._output[output_index] = item
         self.emit(events.OutputItemDone(output_index=output_index, item=item))
 
     @property
@@ -95,6 +131,15 @@ class ResponseWriter:
     def start(self) -> None:
         """Emit `response.created` and `response.in_progress`."""
         self.emit(events.Created(response=self.response))
+        self.begin()
+
+    def queue(self) -> None:
+        """Emit `response.created` and `response.queued`: the work waits."""
+        self.emit(events.Created(response=self.response))
+        self.emit(events.Queued(response=self.response))
+
+    def begin(self) -> None:
+        """Emit `response.in_progress`."""
         self.emit(events.InProgress(response=self.response))
 
     def keepalive(self) -> None:
@@ -149,6 +194,10 @@ class ResponseWriter:
         )
 
 
+def _is_alike(kept: Item | None, item: Item) -> bool:
+    return type(kept) is type(item) and getattr(kept, "name", None) == getattr(item, "name", None)
+
+
 def _failure_code(error: AntiphonError) -> str:
     """A response's error always has a code; `invalid_prompt` tells Codex that trying again is of no use."""
     return error.code or ("invalid_prompt" if isinstance(error, ClientError) else "server_error")
@@ -158,4 +207,6 @@ TERMINAL: dict[str, Any] = {
     "completed": events.Completed,
     "incomplete": events.Incomplete,
     "failed": events.Failed,
+    # The API has no event for it: clients that know `incomplete` stop there, and the response says what it is.
+    "cancelled": events.Incomplete,
 }

@@ -7,6 +7,6 @@ rebuilds the response from it, and `RULES` is what they go by. `check_store` pro
 from antiphon.testing.events.check import assert_event_stream, check_event_stream
 from antiphon.testing.events.fold import fold
 from antiphon.testing.events.rules import RULES, Level, Rule, Violation
-from antiphon.testing.store import check_store
+from antiphon.testing.store.check import check_store
 
 __all__ = ["RULES", "Level", "Rule", "Violation", "assert_event_stream", "check_event_stream", "check_store", "fold"]

@@ -1,7 +1,7 @@
-"""The SQL, in files: named queries, and numbered migrations.
+"""The SQL, in files: named queries that both databases share, and numbered migrations for each.
 
-A query in `queries.sql` is a line `-- name --`, lines of comment that say what it is for, and one statement.
-A migration is `migrations/NNNN_what.sql`, numbered from 0001 without a gap.
+A query is a line `-- name --`, lines of comment that say what it is for, and one statement with parameters `$1`, `$2`.
+A migration is `NNNN_what.sql`, numbered from 0001 without a gap.
 """
 
 import re
@@ -10,6 +10,8 @@ from importlib.resources import files
 
 _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+
+AREAS = ("responses", "jobs", "conversations", "keys", "webhooks")
 
 
 def parse(text: str) -> dict[str, str]:
@@ -24,11 +26,11 @@ def parse(text: str) -> dict[str, str]:
     return queries
 
 
-def migrations() -> Sequence[str]:
+def migrations(database: str) -> Sequence[str]:
     """Return the scripts that lead from an empty database to the newest schema; the first is number 1."""
     scripts = sorted(
         (int(match[1]), entry.read_text("utf-8"))
-        for entry in files(__name__).joinpath("migrations").iterdir()
+        for entry in files(__name__).joinpath(database).iterdir()
         if (match := _MIGRATION.fullmatch(entry.name))
     )
     if [number for number, _ in scripts] != list(range(1, len(scripts) + 1)):
@@ -36,5 +38,5 @@ def migrations() -> Sequence[str]:
     return [script for _, script in scripts]
 
 
-QUERIES = parse(files(__name__).joinpath("queries.sql").read_text("utf-8"))
+QUERIES = parse("\n".join(files(__name__).joinpath(f"{area}.sql").read_text("utf-8") for area in AREAS))
 """Every named query."""

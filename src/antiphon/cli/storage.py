@@ -1,0 +1,73 @@
+"""`antiphon migrate`, `antiphon db check`, `antiphon purge`: what an operator does to the store."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
+from antiphon.store.base import Store
+from antiphon.wiring import open_store
+
+db = typer.Typer(help="Look after the store.", rich_markup_mode=None)
+
+
+def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:
+    """Bring the store's schema up to date; a server does so by itself when it starts."""
+    _with_store(store, config, _say_ready)
+
+
+@db.callback()
+def about() -> None:
+    """Look after the store."""
+
+
+@db.command()
+def check(store: StoreFlag = None, config: ConfigFlag = None) -> None:
+    """Check that the store can be opened, is of this version, and answers."""
+    _with_store(store, config, _say_counts)
+
+
+def purge(
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be forgotten.")] = False,
+) -> None:
+    """Forget for good what has expired; a server does so by itself, every minute."""
+
+    async def act(opened: Store) -> None:
+        gone = await opened.purge(dry_run=dry_run)
+        _say(("Would forget " if dry_run else "Forgot ") + _listed(gone) + ".")
+
+    _with_store(store, config, act)
+
+
+async def _say_ready(store: Store) -> None:
+    await store.check()
+    _say(f"{store.url} is up to date.")
+
+
+async def _say_counts(store: Store) -> None:
+    counts = await store.inspect()
+    _say(f"{store.url} is in order: " + _listed(counts) + ".")
+
+
+def _with_store(store: str | None, config: Any, act: Callable[[Store], Awaitable[None]]) -> None:
+    async def run() -> None:
+        opened = await open_store(read_settings(config, store=store).store)
+        try:
+            await act(opened)
+        finally:
+            await opened.close()
+
+    asyncio.run(run())
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {table}" for table, count in counts.items())
+
+
+def _say(words: str) -> None:
+    Console().print(words, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,13 @@
+"""What webhooks are told when a background response has ended (specification section 12)."""
+
+import msgspec
+
+from antiphon.ids import Clock, NewId
+from antiphon.store.base import Announcement
+
+
+def announcement(new_id: NewId, now: Clock, response_id: str, status: str) -> Announcement:
+    """Return the event that a response ended with this status."""
+    event_id, created_at, kind = new_id("evt"), int(now()), f"response.{status}"
+    body = {"id": event_id, "object": "event", "created_at": created_at, "type": kind, "data": {"id": response_id}}
+    return Announcement(event_id, kind, created_at, msgspec.json.encode(body))

@@ -1,0 +1,138 @@
+"""Background responses: put into the queue, cancelled, and made by whichever worker claims them."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace as replace_struct
+
+from antiphon.engine.announcements import announcement
+from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
+from antiphon.engine.keeping import UNSTORED, Terms, Ticket, encode_json
+from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
+from antiphon.engine.response import open_response
+from antiphon.engine.run import Engine, Run, TakenUp
+from antiphon.engine.stored import not_found, shown_response
+from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.response import Response
+from antiphon.protocol.validate import decode_request
+from antiphon.store.base import Job, Outcome, Reply
+from antiphon.stream.writer import ResponseWriter
+
+MOST_LOST = 3
+"""Workers that may die of one job; then it fails."""
+
+
+async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Response:
+    """Put a background response into the queue; return it as it stands, durable.
+
+    Raises `ClientError` for what can be refused before the model is asked.
+    """
+    ticket = engine.ticket(ticket)
+    context = await gather(request, engine.store, engine.new_id, ticket.tenant)
+    await engine.models.find(request.model)
+    response = open_response(request, ticket.response_id, int(engine.now()))
+    response = replace_struct(response, status="queued")
+    writer = _writer(engine, response)
+    writer.queue()
+    reply = _reply(response, ticket, bool(request.stream))
+    stored = _terms(engine, request, ticket.tenant).of(response, context, [])
+    frames = [frame(writer.take())] if stored.is_streamed else []
+    outcome = await engine.store.enqueue(stored, body, frames, reply)
+    if outcome is Outcome.UNKNOWN:
+        raise conversation_not_found(str(request.conversation_id))
+    if outcome is Outcome.BUSY:
+        raise conversation_locked()
+    return response
+
+
+async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any]:
+    """End a background response, whoever makes it; return it as it stands. One that has ended stays as it is.
+
+    Raises `ClientError`: 404 where it is unknown, 400 where it is none of the background (specification section 13).
+    """
+    while (job := await engine.store.find_job(tenant, response_id)) is not None:
+        if await end(engine, job):
+            break
+    stored = await engine.store.load(tenant, response_id)
+    if stored is None:
+        raise not_found(response_id)
+    response = shown_response(stored, ())
+    if not response["background"]:
+        raise ClientError("Cannot cancel a synchronous response.")
+    return response
+
+
+async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> bool:
+    """End a job from outside, failed with the error, else cancelled; False where somebody wrote to it meanwhile.
+
+    The items that are done stay.
+    """
+    stored = job.response
+    writer = _writer(engine, msgspec.json.decode(stored.body, type=Response))
+    writer.rewind(job.next_number)
+    if error is not None:
+        writer.fail(error)
+    else:
+        writer.cancel()
+    response = writer.response
+    writer.response = replace_struct(response, output=[msgspec.json.decode(item.body) for item in stored.output])
+    writer.end()
+    expires_at = stored.expires_at if stored.is_stored else int(engine.now()) + UNSTORED
+    return await engine.store.finish(
+        job,
+        replace(stored, status=response.status, body=encode_json(response), expires_at=expires_at),
+        [frame(writer.take())] if stored.is_streamed else [],
+        append=False,
+        announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
+    )
+
+
+async def work(engine: Engine, job: Job) -> None:
+    """Make a background response to its end, unless somebody else writes to it."""
+    try:
+        if job.lost >= MOST_LOST:
+            raise AntiphonError("The server had an error while processing your request.", code="server_error")
+        recorder = await _take_up(engine, job)
+    except Exception as error:
+        await end(engine, job, reportable(error))
+        return
+    with suppress(Lost):
+        await recorder.record()
+
+
+async def _take_up(engine: Engine, job: Job) -> Recorder:
+    stored = job.response
+    request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
+    context = await gather(request, engine.store, engine.new_id, stored.tenant)
+    context.conversation_end = stored.conversation_end
+    target = await engine.models.find(request.model)
+    taken_up = TakenUp(
+        created_at=stored.created_at,
+        kept=[load_item(item) for item in stored.output],
+        sealed={item.id: item.sealed for item in stored.output if item.sealed},
+        next_number=job.next_number,
+        begins=job.kept_number <= QUEUED,
+    )
+    recorder = Recorder(engine, job, context, _terms(engine, request, stored.tenant))
+    asked = replace_struct(request, stream=True)
+    recorder.run = Run(engine, asked, context, target, recorder, stored.id, taken_up)
+    return recorder
+
+
+def _terms(engine: Engine, request: CreateResponse, tenant: str) -> Terms:
+    return Terms(tenant, request.store is not False, engine.retention, bool(request.stream))
+
+
+def _writer(engine: Engine, response: Response) -> ResponseWriter:
+    """Return a writer for a response that no model is asked for now."""
+    return ResponseWriter(response, engine.new_id, engine.now, seal=lambda state: "")
+
+
+def _reply(response: Response, ticket: Ticket, is_stream: bool) -> Reply | None:
+    """Return what answers the same request again: the queued response, or a replay of its log."""
+    if not ticket.key:
+        return None
+    return Reply(ticket.tenant, ticket.key, is_stream, b"" if is_stream else encode_json(response))

@@ -1,0 +1,146 @@
+"""What of a response is kept, by whom, and how that is tied to the rest: its conversation, its `Idempotency-Key`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from antiphon.engine.history import CHAINABLE, Context, store_item
+from antiphon.engine.response import output_text
+from antiphon.errors import StoreError, log
+from antiphon.protocol.events import Event
+from antiphon.protocol.response import Response
+from antiphon.store.base import Reply, Store, StoredItem, StoredResponse
+from antiphon.stream.sse import encode
+
+UNSTORED = 600
+"""Seconds for which background work with `store: false` can be polled once it has ended (specification section 9)."""
+
+encode_json = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Whose request it is, which response it becomes, and its `Idempotency-Key`, empty where it has none."""
+
+    tenant: str = ""
+    response_id: str = ""
+    key: str = ""
+
+
+class Keeper(Protocol):
+    """Keeps one response."""
+
+    def see(self, batch: Sequence[Event]) -> None:
+        """Take note of events that go out."""
+        ...
+
+    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+        """Make a response that has ended durable, together with the events of its end."""
+        ...
+
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> None:
+        """Nobody waits for it any more: it was cancelled with what there is."""
+        ...
+
+    async def drop(self) -> None:
+        """There is nothing to keep: let go of what was held for it."""
+        ...
+
+
+@dataclass(slots=True)
+class Terms:
+    """How a response is stored."""
+
+    tenant: str
+    is_stored: bool
+    retention: int
+    """Seconds."""
+    is_streamed: bool = False
+
+    def of(self, response: Response, context: Context, output: Sequence[StoredItem]) -> StoredResponse:
+        """Return a response as it is kept."""
+        return StoredResponse(
+            id=response.id,
+            created_at=response.created_at,
+            status=response.status,
+            previous_response_id=response.previous_response_id,
+            body=encode_json(replace(response, output=[])),
+            input=[store_item(item) for item in context.input],
+            output=output,
+            tenant=self.tenant,
+            conversation_id=response.conversation.id if response.conversation else None,
+            conversation_end=context.conversation_end,
+            expires_at=response.created_at + self.retention if self.is_stored else None,
+            is_stored=self.is_stored,
+            is_streamed=self.is_streamed,
+        )
+
+
+def stored_output(response: Response, sealed: Mapping[str, str]) -> list[StoredItem]:
+    """Return a response's output items as they are kept."""
+    return [store_item(item, sealed.get(item.id)) for item in response.output]
+
+
+@dataclass(slots=True)
+class Foreground:
+    """Keeps a response that a client waits for."""
+
+    store: Store
+    terms: Terms
+    context: Context
+    ticket: Ticket
+    conversation_id: str | None
+    is_stream: bool
+    holding: set[str]
+    """Responses of this process that hold something while they are made."""
+    _frames: list[bytes] = field(default_factory=list)
+
+    def see(self, batch: Sequence[Event]) -> None:
+        """See `Keeper.see`; a stream with a key is kept as it went out."""
+        if self.ticket.key and self.is_stream:
+            self._frames.append(encode(batch))
+
+    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+        """See `Keeper.keep`. Raises `StoreError`, also where this server lost hold of the conversation or the key."""
+        self.holding.discard(response.id)
+        is_good = response.status in CHAINABLE
+        reply = self._reply(response, end) if self.ticket.key and is_good else None
+        if not (self.terms.is_stored or self.conversation_id or reply):
+            return
+        stored = self.terms.of(response, self.context, stored_output(response, sealed))
+        is_kept = await self.store.save(stored, append=is_good, reply=reply)
+        if not is_kept:
+            raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
+        if self.ticket.key and not is_good:
+            await self._free_key()
+
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> None:
+        """See `Keeper.leave`."""
+        try:
+            await self.keep(response, sealed, ())
+        except StoreError as error:
+            log.warning("A response that its client left was not stored: %s", error)
+
+    async def drop(self) -> None:
+        """See `Keeper.drop`."""
+        self.holding.discard(self.ticket.response_id)
+        try:
+            if self.conversation_id is not None:
+                await self.store.let_go(self.conversation_id, self.ticket.response_id)
+            if self.ticket.key:
+                await self._free_key()
+        except StoreError as error:
+            log.warning("A response that came to nothing still holds its conversation or its key: %s", error)
+
+    async def _free_key(self) -> None:
+        await self.store.free_key(self.ticket.tenant, self.ticket.key, self.ticket.response_id)
+
+    def _reply(self, response: Response, end: Sequence[Event]) -> Reply:
+        if self.is_stream:
+            body = b"".join([*self._frames, encode(end)])
+        else:
+            body = encode_json(replace(response, output_text=output_text(response)))
+        return Reply(self.ticket.tenant, self.ticket.key, self.is_stream, body)

@@ -1,0 +1,60 @@
+"""Requests that may carry an `Idempotency-Key`."""
+
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from antiphon.engine.idempotency import admit, check_key
+from antiphon.engine.keeping import Ticket
+from antiphon.engine.replay import replay
+from antiphon.engine.run import Engine
+from antiphon.errors import StoreError, log
+from antiphon.server.attendance import Attendance
+from antiphon.server.http import reply, tenant_of
+from antiphon.server.sse import send_frames, send_whole
+from antiphon.store.base import Reply
+
+
+class Admission:
+    """`async with` around the work on a request: gives its ticket, or None where it was answered already.
+
+    Where the work raises, the key is free again, so that the next try is worked on.
+    """
+
+    def __init__(self, engine: Engine, scope: Scope, body: bytes, receive: Receive, send: Send, prefix: str) -> None:
+        self._engine, self._scope, self._body, self._prefix = engine, scope, body, prefix
+        self._receive, self._send = receive, send
+        self._ticket: Ticket | None = None
+
+    async def __aenter__(self) -> Ticket | None:
+        tenant, headers = tenant_of(self._scope), dict(self._scope["headers"])
+        if b"idempotency-key" not in headers:
+            return Ticket(tenant, self._engine.new_id(self._prefix))
+        key = check_key(headers[b"idempotency-key"].decode("latin-1"))
+        async with Attendance(self._receive):
+            admitted = await admit(self._engine, tenant, key, self._scope["path"], self._body, self._prefix)
+        if isinstance(admitted, Reply):
+            await self._answer(admitted)
+            return None
+        self._ticket = admitted
+        return admitted
+
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        ticket = self._ticket
+        if ticket is None:
+            return
+        self._engine.holding.discard(ticket.response_id)
+        if error is not None:
+            try:
+                await self._engine.store.free_key(ticket.tenant, ticket.key, ticket.response_id)
+            except StoreError as trouble:
+                log.warning("An Idempotency-Key is still reserved: %s", trouble)
+
+    async def _answer(self, known: Reply) -> None:
+        if not known.is_stream:
+            await reply(self._send, 200, {"content-type": "application/json"}, known.body)
+        elif known.body:
+            await send_whole(known.body, self._send)
+        else:
+            frames = replay(self._engine, known.tenant, known.key)
+            await send_frames(frames, self._receive, self._send)

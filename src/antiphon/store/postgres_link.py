@@ -1,0 +1,124 @@
+"""Connections to PostgreSQL: opened, listened on, and what their failures mean."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from antiphon.errors import ConfigError, StoreError, log
+
+CHANNEL = "antiphon"
+
+CONNECT_TIMEOUT = 5.0
+STATEMENT_TIMEOUT = 5.0
+"""Seconds; a database that takes longer is as good as away, and its requests must not pile up."""
+
+LISTEN_AGAIN = 1.0
+"""Seconds after which a lost listener tries again."""
+
+TROUBLE = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+
+_PASSING = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.TransactionRollbackError,  # deadlock, serialization
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby: the primary is elsewhere now
+    asyncpg.InterfaceError,
+    ConnectionError,
+)
+_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
+
+
+def is_worth_a_retry(error: BaseException) -> bool:
+    """Whether the same may go well in a moment."""
+    return isinstance(error, _PASSING)
+
+
+def store_error(cause: BaseException) -> StoreError:
+    """Say what went wrong without an address or SQL; the cause is kept for the log."""
+    error = StoreError(_words(cause))
+    error.__cause__ = cause
+    return error
+
+
+def is_about_data(error: StoreError) -> bool:
+    """Whether what was to be kept is at fault, not the database."""
+    return isinstance(error.__cause__, _DATA)
+
+
+def _words(cause: BaseException) -> str:
+    if isinstance(cause, asyncpg.DiskFullError):
+        return "The store's disk is full."
+    if isinstance(cause, asyncpg.ReadOnlySQLTransactionError):
+        return "The store is read-only."
+    if isinstance(cause, TimeoutError | asyncpg.QueryCanceledError):
+        return "The store does not answer in time."
+    if isinstance(cause, (*_PASSING, OSError, asyncpg.TooManyConnectionsError)):
+        return "The store cannot be reached."
+    return "The store could not do this."
+
+
+async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]:
+    """Return the URL without its password, and connections to it. Raises `ConfigError`."""
+    shown = without_password(url)
+    try:
+        pool = await asyncpg.create_pool(
+            url,
+            min_size=1,
+            max_size=connections,
+            timeout=CONNECT_TIMEOUT,
+            command_timeout=STATEMENT_TIMEOUT,
+            reset=_as_it_is,
+        )
+    except (*TROUBLE, ValueError) as error:
+        raise ConfigError(f"store: {shown} cannot be used: {_reason(error)}") from error
+    return shown, pool
+
+
+async def _as_it_is(connection: Any) -> None:
+    """Nothing is set on a connection, so nothing is to be reset: it would take another round trip."""
+
+
+def without_password(url: str) -> str:
+    """Return a URL as it may be shown."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    netloc = user.partition(":")[0] + at + host
+    query = "&".join(one for one in parts.query.split("&") if not one.lower().startswith("password="))
+    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "it does not answer"
+    if isinstance(error, asyncpg.PostgresError):
+        return str(error).partition("\n")[0]
+    if isinstance(error, OSError):
+        return error.strerror or "nobody answers there"
+    return "the address is none; write postgresql://user@host/database"
+
+
+async def listen(url: str, hear: Callable[[str], None]) -> None:
+    """Call `hear` with what other replicas tell, for ever; with an empty text whenever something was perhaps missed."""
+    while True:
+        try:
+            connection = await asyncpg.connect(url, timeout=CONNECT_TIMEOUT)
+            try:
+                await _listen(connection, hear)
+            finally:
+                connection.terminate()
+        except TROUBLE as error:
+            log.debug("Not listening to other replicas for the moment: %s", error)
+        await asyncio.sleep(LISTEN_AGAIN)
+
+
+async def _listen(connection: Any, hear: Callable[[str], None]) -> None:
+    ended = asyncio.Event()
+    connection.add_termination_listener(lambda _: ended.set())
+    await connection.add_listener(CHANNEL, lambda _connection, _pid, _channel, payload: hear(payload))
+    hear("")
+    await ended.wait()

@@ -1,0 +1,185 @@
+"""What a store keeps, as plain values. Times are whole seconds since the epoch; `tenant` says whose it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """One item as it is kept.
+
+    `body` is the item's JSON as a client sees it. `sealed` is its `encrypted_content`, kept apart because only
+    clients that ask for it see it; None where there is none. An id holds no NUL.
+    """
+
+    id: str
+    body: bytes
+    sealed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """One response with its own new input and its output, never its history.
+
+    `body` is the response object's JSON with an empty `output`; `status` outdoes the one in it.
+    `previous_response_id` names the parent in the chain, None at its head.
+    """
+
+    id: str
+    created_at: int
+    status: str
+    previous_response_id: str | None
+    body: bytes
+    input: Sequence[StoredItem] = ()
+    output: Sequence[StoredItem] = ()
+    tenant: str = ""
+    conversation_id: str | None = None
+    conversation_end: int | None = None
+    """The position in its conversation at which its own items begin: what stands before is its history."""
+    expires_at: int | None = None
+    """From when on it is unknown; None keeps it until it is deleted."""
+    is_stored: bool = True
+    """False for unstored background work, which is kept for polling alone: nothing can refer to it."""
+    is_streamed: bool = False
+    """Its events are kept, and can be replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Consecutive events as they go to a client: `body` is server-sent events, of the numbers `first` to `last`."""
+
+    first: int
+    last: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The work on a background response, as one who may write to it sees it.
+
+    `response` holds the output items that are done. `version` is the fence: whoever writes names the version that he
+    has seen, and every write makes a new one.
+    """
+
+    response: StoredResponse
+    request: bytes
+    """The body of the request, as the client sent it."""
+    version: int
+    next_number: int
+    """The number of the next event; numbers below were given out, also those of events that are gone."""
+    kept_number: int
+    """The number of the first event that is dropped if this attempt ends."""
+    attempt: int
+    """How often it was begun, this time included."""
+    lost: int
+    """How often its worker died of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What was made of a background response since the last time.
+
+    `output` holds the items that closed, each with its output index. With `keep`, everything so far outlives this
+    attempt; events since the last such moment are dropped when the work begins anew.
+    """
+
+    frames: Sequence[Frames] = ()
+    output: Sequence[tuple[int, StoredItem]] = ()
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A response's event log from somewhere on."""
+
+    status: str
+    is_streamed: bool
+    generation: int
+    """How often half-made events were dropped. Who has seen another number has seen events that never were."""
+    last: int
+    """The number of the newest event, -1 where there is none."""
+    frames: Sequence[Frames]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConversation:
+    """A conversation without its items. `metadata` is a JSON object."""
+
+    id: str
+    created_at: int
+    metadata: bytes
+    tenant: str = ""
+    next_position: int = 0
+
+
+class Outcome(Enum):
+    """What became of a write to a conversation."""
+
+    DONE = "done"
+    UNKNOWN = "unknown"
+    BUSY = "busy"
+    """A response holds it."""
+    DUPLICATE = "duplicate"
+    """It has an item of that id already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What answered a request with an `Idempotency-Key`: its JSON, or its events; no body says: replay the log."""
+
+    tenant: str
+    key: str
+    is_stream: bool
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """An `Idempotency-Key` that was seen. `fingerprint` tells the request; `reply` is None while it is worked on."""
+
+    fingerprint: bytes
+    response_id: str
+    owner: str | None
+    reply: Reply | None
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An event for webhooks: its id, its type such as `response.completed`, and the JSON to deliver."""
+
+    id: str
+    type: str
+    created_at: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookEndpoint:
+    """Where events are delivered. `old_secret` signs beside `secret` until `old_secret_until`."""
+
+    id: str
+    tenant: str
+    name: str
+    url: str
+    event_types: Sequence[str]
+    created_at: int
+    updated_at: int
+    secret: str
+    old_secret: str | None = None
+    old_secret_until: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event on its way to one endpoint. `attempts` counts those begun; `failed_at` is set once it was given up."""
+
+    id: str
+    endpoint: WebhookEndpoint
+    type: str
+    body: bytes
+    created_at: int
+    due_at: int
+    attempts: int
+    failed_at: int | None
+    last_error: str

@@ -1,0 +1,50 @@
+-- put_conversation --
+INSERT INTO conversations (id, tenant, created_at, metadata, next_position, holder, owner)
+VALUES ($1, $2, $3, $4, $5, NULL, NULL)
+
+-- put_conversation_item --
+INSERT INTO conversation_items (conversation, position, id, sealed, body) VALUES ($1, $2, $3, $4, $5)
+
+-- load_conversation --
+SELECT id, created_at, metadata, tenant, next_position FROM conversations WHERE id = $1 AND tenant = $2
+
+-- lock_conversation --
+-- Whoever changes a conversation looks at it so first.
+SELECT next_position, holder FROM conversations WHERE id = $1 AND tenant = $2 FOR UPDATE
+
+-- update_conversation --
+UPDATE conversations SET metadata = $3 WHERE id = $1 AND tenant = $2
+RETURNING id, created_at, metadata, tenant, next_position
+
+-- delete_conversation --
+DELETE FROM conversations WHERE id = $1
+
+-- move_end --
+UPDATE conversations SET next_position = $2 WHERE id = $1
+
+-- hold --
+UPDATE conversations SET holder = $2, owner = $3 WHERE id = $1
+
+-- let_go --
+UPDATE conversations SET holder = NULL, owner = NULL WHERE id = $1 AND holder = $2
+
+-- position_of --
+SELECT position FROM conversation_items WHERE conversation = $1 AND id = $2
+
+-- items_ascending --
+SELECT id, body, sealed FROM conversation_items
+WHERE conversation = $1 AND position > $2
+ORDER BY position LIMIT $3
+
+-- items_descending --
+SELECT id, body, sealed FROM conversation_items
+WHERE conversation = $1 AND position < $2
+ORDER BY position DESC LIMIT $3
+
+-- conversation_item --
+SELECT conversation_items.id, conversation_items.body, conversation_items.sealed
+FROM conversation_items JOIN conversations ON conversations.id = conversation_items.conversation
+WHERE conversations.id = $1 AND conversations.tenant = $2 AND conversation_items.id = $3
+
+-- delete_item --
+DELETE FROM conversation_items WHERE conversation = $1 AND id = $2 RETURNING id

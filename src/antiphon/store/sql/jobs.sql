@@ -1,0 +1,117 @@
+-- put_job --
+INSERT INTO jobs (response, tenant, owner, version, next_number, kept_number, attempt, lost, request)
+VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4)
+
+-- put_events --
+INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
+
+-- waiting_tenants --
+-- Tenants whose jobs wait, each with its oldest and with how many of it are in progress, the fewest first.
+SELECT waiting.tenant, waiting.oldest, count(running.response) AS busy
+FROM (SELECT tenant, min(response) AS oldest FROM jobs WHERE owner IS NULL GROUP BY tenant) AS waiting
+LEFT JOIN jobs AS running ON running.tenant = waiting.tenant AND running.owner IS NOT NULL
+GROUP BY waiting.tenant, waiting.oldest
+HAVING count(running.response) < $1
+ORDER BY busy, waiting.oldest
+
+-- claim --
+UPDATE jobs SET owner = $2, version = version + 1, attempt = attempt + 1
+WHERE response = $1 AND owner IS NULL
+RETURNING response
+
+-- start --
+UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued' RETURNING seq
+
+-- job_by_seq --
+SELECT
+    responses.seq, responses.id, responses.tenant,
+    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost
+FROM jobs JOIN responses ON responses.seq = jobs.response
+WHERE responses.seq = $1
+
+-- job_by_id --
+SELECT
+    responses.seq, responses.id, responses.tenant,
+    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost
+FROM jobs JOIN responses ON responses.seq = jobs.response
+WHERE responses.id = $1 AND responses.tenant = $2
+
+-- advance --
+UPDATE jobs SET
+    version = version + 1,
+    next_number = $3,
+    kept_number = CASE WHEN $4 = 1 THEN $3 ELSE kept_number END
+WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
+RETURNING response
+
+-- item_count --
+SELECT count(*) FROM items WHERE response = $1 AND is_output = 0
+
+-- finish --
+DELETE FROM jobs
+WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
+RETURNING response
+
+-- end_response --
+UPDATE responses SET status = $2, body = $3, expires_at = $4 WHERE seq = $1 RETURNING seq
+
+-- drop_output --
+DELETE FROM items WHERE response = $1 AND is_output = 1
+
+-- owned --
+SELECT responses.id, jobs.version FROM jobs JOIN responses ON responses.seq = jobs.response WHERE jobs.owner = $1
+
+-- beat --
+INSERT INTO workers (id, beat) VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET beat = workers.beat + 1
+
+-- beats --
+SELECT owners.owner, coalesce(workers.beat, 0)
+FROM (
+    SELECT owner FROM jobs WHERE owner IS NOT NULL
+    UNION SELECT owner FROM conversations WHERE owner IS NOT NULL
+    UNION SELECT owner FROM idempotency_keys WHERE owner IS NOT NULL
+) AS owners
+LEFT JOIN workers ON workers.id = owners.owner
+
+-- bury --
+-- No row is as good as one that stands still.
+DELETE FROM workers WHERE id = $1 AND beat = $2 RETURNING id
+
+-- retire --
+DELETE FROM workers WHERE id = $1 RETURNING id
+
+-- lock_worker --
+-- The worker without a name stands for the queue: one at a time looks who is next, for that hangs on what all do.
+SELECT beat FROM workers WHERE id = $1 FOR UPDATE
+
+-- jobs_of --
+SELECT response FROM jobs WHERE owner = $1 ORDER BY response FOR UPDATE
+
+-- job_of --
+SELECT response FROM jobs WHERE owner = $1 AND response = (SELECT seq FROM responses WHERE id = $2) FOR UPDATE
+
+-- drop_events --
+-- What was made since the last moment that is kept.
+DELETE FROM events WHERE response = $1 AND number >= (SELECT kept_number FROM jobs WHERE response = $1)
+
+-- next_generation --
+UPDATE responses SET generation = generation + 1 WHERE seq = $1 RETURNING id
+
+-- put_back --
+UPDATE jobs SET owner = NULL, version = version + 1, lost = lost + $2 WHERE response = $1
+
+-- let_all_go --
+UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1
+
+-- free_all_keys --
+DELETE FROM idempotency_keys WHERE owner = $1 AND reply IS NULL
+
+-- tail --
+SELECT
+    responses.seq, responses.status, responses.is_streamed, responses.generation,
+    coalesce((SELECT max(last) FROM events WHERE events.response = responses.seq), -1)
+FROM responses
+WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+
+-- events_after --
+SELECT number, last, body FROM events WHERE response = $1 AND last > $2 ORDER BY number LIMIT $3

@@ -1,0 +1,21 @@
+-- reserve --
+-- Where the key is there and not too old, nothing happens and nothing is returned.
+INSERT INTO idempotency_keys (tenant, key, fingerprint, response_id, owner, created_at, is_stream, reply)
+VALUES ($1, $2, $3, $4, $5, $6, NULL, NULL)
+ON CONFLICT (tenant, key) DO UPDATE SET
+    fingerprint = excluded.fingerprint, response_id = excluded.response_id, owner = excluded.owner,
+    created_at = excluded.created_at, is_stream = NULL, reply = NULL
+WHERE idempotency_keys.created_at <= $7
+RETURNING key
+
+-- find_key --
+SELECT fingerprint, response_id, owner, is_stream, reply
+FROM idempotency_keys WHERE tenant = $1 AND key = $2 AND created_at > $3
+
+-- put_reply --
+UPDATE idempotency_keys SET is_stream = $4, reply = $5, owner = NULL
+WHERE tenant = $1 AND key = $2 AND response_id = $3
+RETURNING key
+
+-- free_key --
+DELETE FROM idempotency_keys WHERE tenant = $1 AND key = $2 AND response_id = $3 AND reply IS NULL

@@ -1,0 +1,109 @@
+-- put_response --
+-- Alone; the writers put many of them in at once.
+INSERT INTO responses (
+    id, previous_response_id, created_at, status, body, tenant,
+    conversation_id, conversation_end, expires_at, is_stored, is_streamed
+)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+RETURNING seq
+
+-- put_item --
+-- The input first, then the output; `position` counts through both.
+INSERT INTO items (response, position, is_output, id, sealed, body)
+VALUES ($1, $2, $3, $4, $5, $6)
+
+-- forget --
+-- Before the same id is put in again; its items go with it.
+DELETE FROM responses WHERE id = $1
+
+-- load --
+-- One row an item, or a single one where there is none; the response's body comes with the first only, it may be big.
+SELECT
+    responses.id, responses.created_at, responses.status, responses.previous_response_id,
+    CASE WHEN coalesce(items.position, 0) = 0 THEN responses.body END,
+    responses.tenant, responses.conversation_id, responses.conversation_end, responses.expires_at,
+    responses.is_stored, responses.is_streamed,
+    items.is_output, items.id, items.body, items.sealed
+FROM responses LEFT JOIN items ON items.response = responses.seq
+WHERE responses.id = $1 AND responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
+ORDER BY items.position
+
+-- delete --
+-- Its items and events go too; responses that name it as their parent stay as they are.
+DELETE FROM responses
+WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+RETURNING seq
+
+-- history --
+-- Every response on the way up, with its items, in the order of storage: who reads it links parents to children.
+-- UNION rather than UNION ALL, so a cycle ends the walk.
+WITH RECURSIVE chain (seq, parent) AS (
+    SELECT seq, previous_response_id FROM responses
+    WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+    UNION
+    SELECT responses.seq, responses.previous_response_id
+    FROM chain JOIN responses ON responses.id = chain.parent
+    WHERE responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
+)
+SELECT
+    responses.id, responses.previous_response_id, responses.conversation_id, responses.conversation_end,
+    items.id, items.body, items.sealed
+FROM responses LEFT JOIN items ON items.response = responses.seq
+WHERE responses.seq IN (SELECT seq FROM chain)
+ORDER BY responses.seq, items.position
+
+-- conversation_before --
+-- What stood in a conversation before a response was made in it.
+SELECT conversation_items.id, conversation_items.body, conversation_items.sealed
+FROM conversation_items JOIN conversations ON conversations.id = conversation_items.conversation
+WHERE conversations.id = $1 AND conversations.tenant = $2 AND position < $3
+ORDER BY position
+
+-- find_item --
+-- The one stored last, where clients sent an item again.
+SELECT items.id, items.body, items.sealed
+FROM items JOIN responses ON responses.seq = items.response
+WHERE
+    items.id = $1 AND responses.tenant = $2 AND responses.is_stored = 1
+    AND (responses.expires_at IS NULL OR responses.expires_at > $3)
+ORDER BY items.response DESC, items.position DESC LIMIT 1
+
+-- find_conversation_item --
+SELECT conversation_items.id, conversation_items.body, conversation_items.sealed
+FROM conversation_items JOIN conversations ON conversations.id = conversation_items.conversation
+WHERE conversation_items.id = $1 AND conversations.tenant = $2
+LIMIT 1
+
+-- purge_responses --
+-- A bounded step of it, so that saves need not wait for a big clean-up. A job that still runs is left alone.
+DELETE FROM responses
+WHERE seq IN (
+    SELECT seq FROM responses WHERE expires_at <= $1 AND seq NOT IN (SELECT response FROM jobs)
+    ORDER BY expires_at LIMIT $2
+)
+RETURNING seq
+
+-- count_responses --
+SELECT count(*) FROM responses WHERE expires_at <= $1 AND seq NOT IN (SELECT response FROM jobs)
+
+-- purge_keys --
+DELETE FROM idempotency_keys
+WHERE (tenant, key) IN (SELECT tenant, key FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2)
+RETURNING key
+
+-- count_keys --
+SELECT count(*) FROM idempotency_keys WHERE created_at <= $1
+
+-- purge_deliveries --
+DELETE FROM webhook_deliveries
+WHERE id IN (SELECT id FROM webhook_deliveries WHERE failed_at <= $1 LIMIT $2)
+RETURNING id
+
+-- count_deliveries --
+SELECT count(*) FROM webhook_deliveries WHERE failed_at <= $1
+
+-- counts --
+SELECT
+    (SELECT count(*) FROM responses), (SELECT count(*) FROM items), (SELECT count(*) FROM events),
+    (SELECT count(*) FROM jobs), (SELECT count(*) FROM conversations), (SELECT count(*) FROM conversation_items),
+    (SELECT count(*) FROM idempotency_keys), (SELECT count(*) FROM webhook_deliveries)

@@ -1,0 +1,56 @@
+-- put_endpoint --
+INSERT INTO webhook_endpoints (
+    id, tenant, name, url, event_types, created_at, updated_at, secret, old_secret, old_secret_until
+)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (id) DO UPDATE SET
+    name = excluded.name, url = excluded.url, event_types = excluded.event_types, updated_at = excluded.updated_at,
+    secret = excluded.secret, old_secret = excluded.old_secret, old_secret_until = excluded.old_secret_until
+
+-- endpoints --
+SELECT id, tenant, name, url, event_types, created_at, updated_at, secret, old_secret, old_secret_until
+FROM webhook_endpoints WHERE tenant = $1 ORDER BY created_at DESC, id DESC
+
+-- load_endpoint --
+SELECT id, tenant, name, url, event_types, created_at, updated_at, secret, old_secret, old_secret_until
+FROM webhook_endpoints WHERE id = $1 AND tenant = $2
+
+-- delete_endpoint --
+DELETE FROM webhook_endpoints WHERE id = $1 AND tenant = $2 RETURNING id
+
+-- announce --
+INSERT INTO webhook_deliveries (id, endpoint, type, body, created_at, due_at, attempts, failed_at, last_error)
+VALUES ($1, $2, $3, $4, $5, $5, 0, NULL, '')
+
+-- due --
+SELECT id FROM webhook_deliveries
+WHERE failed_at IS NULL AND due_at <= $1
+ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+
+-- take --
+UPDATE webhook_deliveries SET due_at = $2, attempts = attempts + 1 WHERE id = $1
+
+-- delivery --
+SELECT
+    webhook_deliveries.id, type, body, webhook_deliveries.created_at, due_at, attempts, failed_at, last_error,
+    webhook_endpoints.id, tenant, name, url, event_types, webhook_endpoints.created_at, updated_at, secret,
+    old_secret, old_secret_until
+FROM webhook_deliveries JOIN webhook_endpoints ON webhook_endpoints.id = webhook_deliveries.endpoint
+WHERE webhook_deliveries.id = $1
+
+-- deliveries --
+SELECT
+    webhook_deliveries.id, type, body, webhook_deliveries.created_at, due_at, attempts, failed_at, last_error,
+    webhook_endpoints.id, tenant, name, url, event_types, webhook_endpoints.created_at, updated_at, secret,
+    old_secret, old_secret_until
+FROM webhook_deliveries JOIN webhook_endpoints ON webhook_endpoints.id = webhook_deliveries.endpoint
+ORDER BY webhook_deliveries.created_at, webhook_deliveries.id
+
+-- delivered --
+DELETE FROM webhook_deliveries WHERE id = $1
+
+-- postpone --
+UPDATE webhook_deliveries SET due_at = $2, last_error = $3 WHERE id = $1
+
+-- give_up --
+UPDATE webhook_deliveries SET failed_at = $2, last_error = $3 WHERE id = $1

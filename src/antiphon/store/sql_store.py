@@ -1,0 +1,295 @@
+"""The contract's methods as acts, whichever database performs them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+from antiphon.errors import StoreError
+from antiphon.ids import Clock
+from antiphon.store.acts import conversations, jobs, keys, responses, webhooks
+from antiphon.store.acts.step import Act, R
+from antiphon.store.base import JOBS
+from antiphon.store.records import (
+    Announcement,
+    Delivery,
+    Frames,
+    Job,
+    Outcome,
+    Progress,
+    Reply,
+    Reservation,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+    Tail,
+    WebhookEndpoint,
+)
+
+AT_ONCE = 500
+"""Rows that one step of a purge takes out, so that saves come between."""
+
+KEPT_FAILURES = 30 * 86_400
+"""Seconds for which a delivery that was given up is still listed."""
+
+_AGES = {"responses": 0, "keys": keys.KEPT, "deliveries": KEPT_FAILURES}
+
+MakeAct = Callable[[], Act[R]]
+"""Makes the act anew each time that it must be performed."""
+
+
+class SqlStore(ABC):
+    """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
+
+    def __init__(self, url: str, now: Clock) -> None:
+        self.url = url
+        self._clock = now
+        self._listeners: list[Callable[[str], None]] = []
+        self._closed = False
+
+    @abstractmethod
+    async def _read(self, make: MakeAct[R]) -> R:
+        """Perform an act that only reads."""
+
+    @abstractmethod
+    async def _write(self, make: MakeAct[R]) -> R:
+        """Perform an act that writes, durable when this returns. The act may be performed more than once."""
+
+    @abstractmethod
+    async def _save_plainly(self, response: StoredResponse) -> None:
+        """Keep a response without a conversation or a key; many at once share a transaction."""
+
+    async def check(self) -> None:
+        """See `Store.check`."""
+        await self._read(lambda: responses.load("", "resp_check", self._now()))
+
+    async def inspect(self) -> Mapping[str, int]:
+        """See `Store.inspect`."""
+        return await self._read(responses.counts)
+
+    # Responses.
+
+    async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
+        """See `Store.save`; what was begun is kept even if the caller is cancelled."""
+        if response.conversation_id is None and reply is None:
+            await self._save_plainly(response)
+            return True
+        is_kept = await self._write(lambda: responses.save(response, append, reply))
+        self._tell(response.id)
+        return is_kept
+
+    async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
+        """See `Store.load`; the items come as tuples."""
+        return await self._read(lambda: responses.load(tenant, response_id, self._now()))
+
+    async def delete(self, tenant: str, response_id: str) -> bool:
+        """See `Store.delete`."""
+        return await self._write(lambda: responses.delete(tenant, response_id, self._now()))
+
+    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+        """See `Store.history`."""
+        return await self._read(lambda: responses.history(tenant, response_id, self._now()))
+
+    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
+        """See `Store.find_item`."""
+        return await self._read(lambda: responses.find_item(tenant, item_id, self._now()))
+
+    async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        """See `Store.purge`."""
+        step = self._count_old if dry_run else self._purge
+        return {table: await step(table, self._now() - age) for table, age in _AGES.items()}
+
+    async def _count_old(self, table: str, before: int) -> int:
+        return await self._read(lambda: responses.count_old(f"count_{table}", before))
+
+    async def _purge(self, table: str, before: int) -> int:
+        gone, step = 0, AT_ONCE
+        while step == AT_ONCE:
+            step = await self._write(lambda: responses.purge(f"purge_{table}", before, AT_ONCE))
+            gone += step
+        return gone
+
+    # Jobs.
+
+    async def enqueue(
+        self, response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None = None
+    ) -> Outcome:
+        """See `Store.enqueue`."""
+        outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply))
+        self._tell_all([response.id])
+        return outcome
+
+    async def claim(self, worker: str, per_tenant: int) -> Job | None:
+        """See `Store.claim`."""
+        return await self._write(lambda: jobs.claim(worker, per_tenant))
+
+    async def advance(self, job: Job, progress: Progress) -> Job | None:
+        """See `Store.advance`."""
+        newer = await self._write(lambda: jobs.advance(job, progress))
+        self._tell(job.response.id)
+        return newer
+
+    async def finish(
+        self,
+        job: Job,
+        response: StoredResponse,
+        frames: Sequence[Frames] = (),
+        *,
+        append: bool = False,
+        announcement: Announcement | None = None,
+    ) -> bool:
+        """See `Store.finish`."""
+        is_kept = await self._write(lambda: jobs.finish(job, response, frames, append, announcement))
+        self._tell(response.id)
+        return is_kept
+
+    async def find_job(self, tenant: str, response_id: str) -> Job | None:
+        """See `Store.find_job`."""
+        return await self._read(lambda: jobs.find_job(tenant, response_id))
+
+    async def owned(self, worker: str) -> Mapping[str, int]:
+        """See `Store.owned`."""
+        return await self._read(lambda: jobs.owned(worker))
+
+    async def beat(self, worker: str) -> None:
+        """See `Store.beat`."""
+        await self._write(lambda: jobs.beat(worker))
+
+    async def beats(self) -> Mapping[str, int]:
+        """See `Store.beats`."""
+        return await self._read(jobs.beats)
+
+    async def bury(self, worker: str, beat: int | None) -> bool:
+        """See `Store.bury`."""
+        changed = await self._write(lambda: jobs.bury(worker, beat))
+        self._tell_all(changed)
+        return changed is not None
+
+    async def give_back(self, worker: str, response_id: str) -> None:
+        """See `Store.give_back`."""
+        self._tell_all(await self._write(lambda: jobs.give_back(worker, response_id)))
+
+    async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:
+        """See `Store.tail`."""
+        return await self._read(lambda: jobs.tail(tenant, response_id, after, self._now()))
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """See `Store.on_change`."""
+        self._listeners.append(listener)
+
+    # Conversations.
+
+    async def create_conversation(
+        self, conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None = None
+    ) -> None:
+        """See `Store.create_conversation`."""
+        await self._write(lambda: conversations.create(conversation, items, reply))
+        self._tell("")
+
+    async def load_conversation(self, tenant: str, conversation_id: str) -> StoredConversation | None:
+        """See `Store.load_conversation`."""
+        return await self._read(lambda: conversations.load(tenant, conversation_id))
+
+    async def update_conversation(
+        self, tenant: str, conversation_id: str, metadata: bytes
+    ) -> StoredConversation | None:
+        """See `Store.update_conversation`."""
+        return await self._write(lambda: conversations.update(tenant, conversation_id, metadata))
+
+    async def delete_conversation(self, tenant: str, conversation_id: str) -> Outcome:
+        """See `Store.delete_conversation`."""
+        return await self._write(lambda: conversations.delete(tenant, conversation_id))
+
+    async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Outcome:
+        """See `Store.add_items`."""
+        return await self._write(lambda: conversations.add(tenant, conversation_id, items))
+
+    async def items(
+        self,
+        tenant: str,
+        conversation_id: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        descending: bool = False,
+    ) -> list[StoredItem] | None:
+        """See `Store.items`."""
+        return await self._read(lambda: conversations.items(tenant, conversation_id, after, limit, descending))
+
+    async def conversation_item(self, tenant: str, conversation_id: str, item_id: str) -> StoredItem | None:
+        """See `Store.conversation_item`."""
+        return await self._read(lambda: conversations.item(tenant, conversation_id, item_id))
+
+    async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> Outcome:
+        """See `Store.delete_item`."""
+        return await self._write(lambda: conversations.delete_item(tenant, conversation_id, item_id))
+
+    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> Outcome:
+        """See `Store.hold`."""
+        return await self._write(lambda: jobs.hold(tenant, conversation_id, response_id, worker))
+
+    async def let_go(self, conversation_id: str, response_id: str) -> None:
+        """See `Store.let_go`."""
+        await self._write(lambda: conversations.let_go(conversation_id, response_id))
+
+    # Keys.
+
+    async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> Reservation:
+        """See `Store.reserve`."""
+        return await self._write(lambda: keys.reserve(tenant, key, fingerprint, response_id, worker, self._now()))
+
+    async def find_key(self, tenant: str, key: str) -> Reservation | None:
+        """See `Store.find_key`."""
+        return await self._read(lambda: keys.find(tenant, key, self._now()))
+
+    async def free_key(self, tenant: str, key: str, response_id: str) -> None:
+        """See `Store.free_key`."""
+        await self._write(lambda: keys.free(tenant, key, response_id))
+        self._tell(response_id)
+
+    # Webhooks.
+
+    async def put_endpoint(self, endpoint: WebhookEndpoint) -> None:
+        """See `Store.put_endpoint`."""
+        await self._write(lambda: webhooks.put(endpoint))
+
+    async def load_endpoint(self, tenant: str, endpoint_id: str) -> WebhookEndpoint | None:
+        """See `Store.load_endpoint`."""
+        return await self._read(lambda: webhooks.load(tenant, endpoint_id))
+
+    async def endpoints(self, tenant: str) -> list[WebhookEndpoint]:
+        """See `Store.endpoints`."""
+        return await self._read(lambda: webhooks.endpoints(tenant))
+
+    async def delete_endpoint(self, tenant: str, endpoint_id: str) -> bool:
+        """See `Store.delete_endpoint`."""
+        return await self._write(lambda: webhooks.delete(tenant, endpoint_id))
+
+    async def due(self, limit: int, hold: int) -> list[Delivery]:
+        """See `Store.due`."""
+        return await self._write(lambda: webhooks.due(limit, hold, self._now()))
+
+    async def delivered(self, delivery_id: str) -> None:
+        """See `Store.delivered`."""
+        await self._write(lambda: webhooks.delivered(delivery_id))
+
+    async def postpone(self, delivery_id: str, due_at: int | None, error: str) -> None:
+        """See `Store.postpone`."""
+        await self._write(lambda: webhooks.postpone(delivery_id, due_at, error, self._now()))
+
+    async def deliveries(self) -> list[Delivery]:
+        """See `Store.deliveries`."""
+        return await self._read(webhooks.deliveries)
+
+    def _now(self) -> int:
+        return int(self._clock())
+
+    def _tell_all(self, response_ids: Sequence[str] | None) -> None:
+        for response_id in (*response_ids, JOBS) if response_ids else ():
+            self._tell(response_id)
+
+    def _tell(self, response_id: str) -> None:
+        for listener in self._listeners:
+            listener(response_id)
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError("The store is closed.")

@@ -1,0 +1,1 @@
+"""What a store promises, as a program."""

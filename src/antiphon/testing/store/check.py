@@ -1,0 +1,114 @@
+"""What `antiphon.store.base.Store` promises, as a program: prove it on your own store.
+
+    await check_store(lambda: SqliteStore.open(url))
+
+A promise is a function here; its docstring is the sentence that is reported where the promise is broken.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+
+from antiphon.errors import StoreError
+from antiphon.ids import new_id
+from antiphon.store.base import Store, StoredResponse
+from antiphon.testing.store import conversations, jobs, keys, responses, webhooks
+from antiphon.testing.store.making import Promise, T, hold, new_items, new_response, same
+
+OpenStore = Callable[[], Store | Awaitable[Store]]
+
+_AT_ONCE = 64
+
+
+async def check_store(open_store: OpenStore, *, durable: bool = True) -> None:
+    """Prove every promise on the store that `open_store` opens; it is called a few times, for the same place.
+
+    Everything saved here has a new id and a tenant of its own, and has expired soon after. What had expired before is
+    purged. `durable=False` leaves out what a store in memory cannot promise: to be there after it was closed.
+    Raises `AssertionError` with a line for each promise that is broken.
+    """
+    broken = await _each(_PROMISES, open_store)
+    broken += await _closing(open_store, durable)
+    if broken:
+        raise AssertionError("\n".join(broken))
+
+
+async def _each(promises: Iterable[Promise], open_store: OpenStore) -> list[str]:
+    store = await _opened(open_store)
+    try:
+        return [line for promise in promises for line in await _broken(promise, promise(store))]
+    finally:
+        with suppress(Exception):  # what it lacks for this was reported above
+            await store.close()
+
+
+async def _closing(open_store: OpenStore, durable: bool) -> list[str]:
+    store = await _opened(open_store)
+    begun = [new_response(new_items("in"), new_items("out")) for _ in range(_AT_ONCE)]
+    broken = await _broken(_close_finishes, _close_finishes(store, begun))
+    broken += await _broken(_closed_refuses, _closed_refuses(store))
+    if durable:
+        store = await _opened(open_store)
+        broken += await _broken(_saved_stays, _saved_stays(store, begun))
+        await store.close()
+    return broken
+
+
+async def _opened(open_store: OpenStore) -> Store:
+    store = open_store()
+    return await store if inspect.isawaitable(store) else store
+
+
+async def _broken(promise: Callable[..., Awaitable[None]], kept: Awaitable[None]) -> list[str]:
+    try:
+        await kept
+    except Exception as error:  # whatever a stranger's store raises is its answer
+        return [f"{promise.__doc__} {type(error).__name__}: {error}"]
+    return []
+
+
+async def _has_an_address(store: Store) -> None:
+    """`url` says where it keeps things."""
+    hold(isinstance(store.url, str) and store.url != "", f"url is {store.url!r}")
+
+
+async def _close_finishes(store: Store, begun: Sequence[StoredResponse]) -> None:
+    """`close` finishes the saves that were begun, and may be called again."""
+    saves = [asyncio.ensure_future(store.save(response)) for response in begun]
+    await asyncio.sleep(0)
+    await store.close()
+    await asyncio.gather(*saves)
+    await store.close()
+
+
+async def _closed_refuses(store: Store) -> None:
+    """Every method of a closed store raises `StoreError`."""
+    nobody = new_id("resp")
+    calls = {
+        "save": store.save(new_response()),
+        "load": store.load(T, nobody),
+        "delete": store.delete(T, nobody),
+        "history": store.history(T, nobody),
+        "find_item": store.find_item(T, nobody),
+        "purge": store.purge(),
+    }
+    answers = await asyncio.gather(*calls.values(), return_exceptions=True)
+    for name, answer in zip(calls, answers, strict=True):
+        hold(isinstance(answer, StoreError), f"{name} gave {answer!r}")
+
+
+async def _saved_stays(store: Store, saved: Sequence[StoredResponse]) -> None:
+    """What was saved is there when the store is opened again."""
+    for response in saved:
+        same(await store.load(T, response.id), response)
+
+
+_PROMISES: tuple[Promise, ...] = (
+    _has_an_address,
+    *responses.PROMISES,
+    *jobs.PROMISES,
+    *conversations.PROMISES,
+    *keys.PROMISES,
+    *webhooks.PROMISES,
+)

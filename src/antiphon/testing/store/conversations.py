@@ -1,0 +1,133 @@
+"""Promises about conversations and their items."""
+
+import asyncio
+from dataclasses import replace
+
+from antiphon.ids import new_id
+from antiphon.store.base import Outcome, Store, StoredConversation, StoredItem
+from antiphon.testing.store.making import Promise, T, hold, names, new_items, new_response
+
+
+async def _new(store: Store, *first: StoredItem) -> StoredConversation:
+    conversation = StoredConversation(new_id("conv"), 1000, b'{"a":"b"}', T)
+    await store.create_conversation(conversation, first)
+    return conversation
+
+
+async def _keeps_its_items(store: Store) -> None:
+    """A conversation comes back with its metadata and its items in order, until it is deleted."""
+    first = new_items("a", "b")
+    conversation = await _new(store, *first)
+    found = await store.load_conversation(T, conversation.id)
+    hold(found == replace(conversation, next_position=2), f"it comes back as {found}")
+    more = new_items("c", "d")
+    hold(await store.add_items(T, conversation.id, more) is Outcome.DONE, "items were not added")
+    everything = [*first, *more]
+    listed = await store.items(T, conversation.id)
+    hold(listed == everything, f"its items are {names(listed)}")
+    hold(await store.conversation_item(T, conversation.id, more[0].id) == more[0], "an item is not found in it")
+    hold(await store.find_item(T, more[0].id) == more[0], "an item is not found")
+    updated = await store.update_conversation(T, conversation.id, b"{}")
+    hold(updated is not None and updated.metadata == b"{}", f"its new metadata is {updated}")
+    hold(await store.delete_conversation(T, conversation.id) is Outcome.DONE, "it was not deleted")
+    gone = [
+        await store.load_conversation(T, conversation.id),
+        await store.items(T, conversation.id),
+        await store.conversation_item(T, conversation.id, more[0].id),
+        await store.find_item(T, more[0].id),
+    ]
+    hold(gone == [None] * 4, f"of a deleted conversation there is {gone}")
+    hold(await store.delete_conversation(T, conversation.id) is Outcome.UNKNOWN, "it was deleted twice")
+    hold(await store.add_items(T, conversation.id, more) is Outcome.UNKNOWN, "items were added to nothing")
+
+
+async def _is_paged(store: Store) -> None:
+    """Items come from behind any of them, in both directions, as many as asked for."""
+    all_ = new_items(*"abcdef")
+    conversation = await _new(store, *all_)
+    for descending in (False, True):
+        order = all_[::-1] if descending else all_
+        for after in (None, 0, 3, 5):
+            start = 0 if after is None else after + 1
+            found = await store.items(
+                T, conversation.id, after=None if after is None else order[after].id, limit=2, descending=descending
+            )
+            hold(found == order[start : start + 2], f"after {after} come {names(found)}, descending is {descending}")
+    hold(await store.items(T, conversation.id, after=new_id("msg")) is None, "there are items behind an unknown one")
+    hold(await store.delete_item(T, conversation.id, all_[2].id) is Outcome.DONE, "an item was not deleted")
+    hold(await store.delete_item(T, conversation.id, all_[2].id) is Outcome.UNKNOWN, "an item was deleted twice")
+    hold(await store.items(T, conversation.id) == [*all_[:2], *all_[3:]], "a deleted item is still listed")
+    await store.delete_conversation(T, conversation.id)
+
+
+async def _items_are_single(store: Store) -> None:
+    """No item is in a conversation twice; of a list with one that is, nothing is added."""
+    first = new_items("a")
+    conversation = await _new(store, *first)
+    outcome = await store.add_items(T, conversation.id, [*new_items("b"), *first])
+    hold(outcome is Outcome.DUPLICATE, f"an item was added twice: {outcome}")
+    hold(await store.items(T, conversation.id) == first, "a list was added in part")
+    await store.delete_conversation(T, conversation.id)
+
+
+async def _has_one_writer(store: Store) -> None:
+    """One response holds a conversation; nobody else writes to it until that one has ended."""
+    conversation = await _new(store)
+    responses = [
+        replace(new_response(new_items("q"), new_items("a")), conversation_id=conversation.id) for _ in range(8)
+    ]
+    worker = new_id("worker")
+    held = await asyncio.gather(*(store.hold(T, conversation.id, one.id, worker) for one in responses))
+    hold(held.count(Outcome.DONE) == 1 and held.count(Outcome.BUSY) == 7, f"8 that came at once got {held}")
+    winner = responses.pop(held.index(Outcome.DONE))
+    busy = [
+        await store.add_items(T, conversation.id, new_items("x")),
+        await store.delete_conversation(T, conversation.id),
+        await store.enqueue(responses[0], b"", []),
+    ]
+    hold(busy == [Outcome.BUSY] * 3, f"while it is held others get {busy}")
+    hold(await store.save(responses[0], append=True) is False, "a response appended without holding it")
+    hold(await store.load(T, responses[0].id) is None, "a response that was refused is there")
+    hold(await store.save(winner, append=True) is True, "the response that holds it cannot append")
+    found = await store.items(T, conversation.id)
+    hold(found == [*winner.input, *winner.output], f"its items are {names(found)}")
+    hold(await store.hold(T, conversation.id, responses[1].id, worker) is Outcome.DONE, "it is still held")
+    await store.let_go(conversation.id, winner.id)
+    hold(await store.hold(T, conversation.id, responses[2].id, worker) is Outcome.BUSY, "another let go of it")
+    await store.bury(worker, None)
+    hold(await store.hold(T, conversation.id, responses[2].id, worker) is Outcome.DONE, "a worker that went holds it")
+    hold(await store.save(responses[2]) is True, "a response cannot end without appending")
+    hold(await store.items(T, conversation.id) == found, "a response that was not to append did")
+    hold(await store.hold(T, new_id("conv"), winner.id, worker) is Outcome.UNKNOWN, "an unknown one is held")
+    for one in (winner, responses[2]):
+        await store.delete(T, one.id)
+    await store.delete_conversation(T, conversation.id)
+
+
+async def _is_part_of_history(store: Store) -> None:
+    """The history of a chain whose first response was made in a conversation begins with what stood there then."""
+    first = new_items("a")
+    conversation = await _new(store, *first)
+    made = replace(
+        new_response(new_items("q"), new_items("r")), conversation_id=conversation.id, conversation_end=len(first)
+    )
+    await store.hold(T, conversation.id, made.id, "")
+    await store.save(made, append=True)
+    await store.add_items(T, conversation.id, new_items("later"))
+    child = new_response(new_items("next"), previous=made.id)
+    await store.save(child)
+    expected = [*first, *made.input, *made.output, *child.input]
+    found = await store.history(T, child.id)
+    hold(found == expected, f"the history is {names(found)}")
+    for one in (made, child):
+        await store.delete(T, one.id)
+    await store.delete_conversation(T, conversation.id)
+
+
+PROMISES: tuple[Promise, ...] = (
+    _keeps_its_items,
+    _is_paged,
+    _items_are_single,
+    _has_one_writer,
+    _is_part_of_history,
+)

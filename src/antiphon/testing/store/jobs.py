@@ -1,0 +1,203 @@
+"""Promises about background work: the queue, the fence, the log, and what becomes of a dead worker's jobs."""
+
+import asyncio
+from dataclasses import replace
+
+from antiphon.ids import new_id
+from antiphon.store.base import (
+    Announcement,
+    Frames,
+    Job,
+    Outcome,
+    Progress,
+    Store,
+    StoredItem,
+    StoredResponse,
+    WebhookEndpoint,
+)
+from antiphon.testing.store.making import Promise, T, hold, new_items, new_response, same
+
+EVERYBODY = 1_000_000
+
+
+async def _queue(store: Store, *, tenant: str = T, conversation: str | None = None) -> StoredResponse:
+    queued = replace(
+        new_response(new_items("asked"), status="queued"), is_streamed=True, tenant=tenant, conversation_id=conversation
+    )
+    outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")])
+    hold(outcome is Outcome.DONE, f"a job was not queued: {outcome}")
+    return queued
+
+
+async def _claim(store: Store, worker: str) -> Job:
+    job = await store.claim(worker, EVERYBODY)
+    if job is None:
+        raise AssertionError("a job that waits is not given out")
+    return job
+
+
+async def _advance(store: Store, job: Job, progress: Progress) -> Job:
+    newer = await store.advance(job, progress)
+    if newer is None:
+        raise AssertionError("the newest version of a job cannot be advanced")
+    return newer
+
+
+async def _end(store: Store, *responses: StoredResponse) -> None:
+    for one in responses:
+        while (job := await store.find_job(one.tenant, one.id)) is not None:
+            await store.finish(job, replace(job.response, status="failed"))
+        await store.delete(one.tenant, one.id)
+
+
+async def _log(store: Store, one: StoredResponse, after: int = -1) -> list[tuple[int, int, bytes]]:
+    tail = await store.tail(one.tenant, one.id, after)
+    return [] if tail is None else [(frames.first, frames.last, frames.body) for frames in tail.frames]
+
+
+async def _is_made_once(store: Store) -> None:
+    """A queued response is claimed once, made step by step, and ends as its worker says."""
+    queued, worker = await _queue(store), new_id("worker")
+    job = await _claim(store, worker)
+    hold(job.response.id == queued.id and job.request == b"request", "another job was claimed than was queued")
+    hold((job.attempt, job.lost, job.next_number) == (1, 0, 2), f"a new job is {job}")
+    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "a job was given out twice")
+    item = StoredItem(new_id("msg"), b"done", "sealed")
+    job = await _advance(store, job, Progress([Frames(2, 4, b"234")], [(0, item)], keep=True))
+    found = await store.load(T, queued.id)
+    same(found, replace(queued, status="in_progress", output=[item]))
+    end = replace(job.response, status="completed", body=b"end", output=[item, *new_items("more")])
+    hold(await store.finish(job, end, [Frames(5, 5, b"5")]), "the newest version of a job cannot be finished")
+    same(await store.load(T, queued.id), end)
+    hold(await store.find_job(T, queued.id) is None, "a job that has ended is still there")
+    log = await _log(store, queued)
+    hold(log == [(0, 1, b"01"), (2, 4, b"234"), (5, 5, b"5")], f"the log is {log}")
+    hold(await _log(store, queued, 3) == log[1:], "a log from the middle on does not begin there")
+    hold(await _log(store, queued, 5) == [], "there are events after the last")
+    await store.delete(T, queued.id)
+
+
+async def _is_fenced(store: Store) -> None:
+    """Who has not seen the newest version of a job can neither advance nor finish it."""
+    queued = await _queue(store)
+    old = await _claim(store, new_id("worker"))
+    new = await _advance(store, old, Progress([Frames(2, 2, b"2")]))
+    end = replace(old.response, status="completed", body=b"late", output=new_items("late"))
+    hold(await store.advance(old, Progress([Frames(2, 9, b"late")], keep=True)) is None, "an old version advanced")
+    hold(await store.finish(old, end, [Frames(3, 3, b"late")]) is False, "an old version finished")
+    hold(await _log(store, queued) == [(0, 1, b"01"), (2, 2, b"2")], "an old version wrote to the log")
+    found = await store.find_job(T, queued.id)
+    hold(found is not None and found.version == new.version, "find_job does not give the newest version")
+    results = await asyncio.gather(*(store.finish(new, replace(end, body=b"%d" % i)) for i in range(8)))
+    hold(sum(results) == 1, f"{sum(results)} of 8 that finished at once were first")
+    last = await store.load(T, queued.id)
+    hold(last is not None and last.body == b"%d" % results.index(True), "the end is not that of who was first")
+    await store.delete(T, queued.id)
+
+
+async def _is_taken_over(store: Store) -> None:
+    """A buried worker's jobs wait again: what was kept stands, what was half made is gone, and its numbers too."""
+    queued, dead, heir = await _queue(store), new_id("worker"), new_id("worker")
+    job = await _claim(store, dead)
+    await store.beat(dead)
+    kept = StoredItem(new_id("msg"), b"kept")
+    job = await _advance(store, job, Progress([Frames(2, 3, b"23")], [(0, kept)], keep=True))
+    job = await _advance(store, job, Progress([Frames(4, 6, b"half")]))
+    before = await store.tail(T, queued.id, -1)
+    beat = (await store.beats())[dead]
+    await store.beat(dead)
+    hold(await store.bury(dead, beat) is False, "a worker that beats was buried")
+    hold(await store.bury(dead, (await store.beats())[dead]) is True, "a silent worker was not buried")
+    hold(await store.advance(job, Progress(keep=True)) is None, "a buried worker still writes")
+    hold(dead not in await store.beats(), "a buried worker still owns something")
+    again = await _claim(store, heir)
+    hold(again.response.id == queued.id, "another job is waiting")
+    hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
+    hold(again.next_number == 7, f"numbers that were given out are given out again, from {again.next_number} on")
+    hold(list(again.response.output) == [kept], "the item that was done is lost")
+    log = await _log(store, queued)
+    hold(log == [(0, 1, b"01"), (2, 3, b"23")], f"the log is {log}")
+    after = await store.tail(T, queued.id, -1)
+    hold(bool(before and after and before.generation != after.generation), "nobody can tell that events are gone")
+    await _end(store, queued)
+
+
+async def _is_handed_back(store: Store) -> None:
+    """A job that is given back, or whose worker goes, waits again and counts as none lost."""
+    one, other, worker = await _queue(store), await _queue(store), new_id("worker")
+    await _claim(store, worker)
+    await _claim(store, worker)
+    owned = await store.owned(worker)
+    hold(owned.keys() == {one.id, other.id}, f"a worker of two jobs owns {owned}")
+    await store.give_back(worker, one.id)
+    hold((await store.owned(worker)).keys() == {other.id}, "a job that was given back is still owned")
+    hold(await store.bury(worker, None) is True, "a worker cannot go")
+    hold(await store.owned(worker) == {}, "a worker that went still owns a job")
+    again = [await _claim(store, worker) for _ in range(2)]
+    hold([(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a job that was handed back counts as lost")
+    await _end(store, one, other)
+
+
+async def _queue_is_fair(store: Store) -> None:
+    """The tenant with the fewest jobs in progress is next, its oldest first; none has more than it may."""
+    crowd, few, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
+    many = [await _queue(store, tenant=crowd) for _ in range(4)]
+    late = [await _queue(store, tenant=few) for _ in range(2)]
+    order = []
+    while (job := await store.claim(worker, 2)) is not None:
+        order.append(job.response.id)
+    wanted = [many[0].id, late[0].id, many[1].id, late[1].id]
+    hold(order == wanted, f"the order is {order} instead of {wanted}")
+    await _end(store, *many, *late)
+
+
+async def _claims_do_not_collide(store: Store) -> None:
+    """Many who claim at once get a job each, and none twice."""
+    queued = [await _queue(store) for _ in range(12)]
+    claims = await asyncio.gather(*(store.claim(new_id("worker"), EVERYBODY) for _ in range(16)))
+    found = [job.response.id for job in claims if job is not None]
+    hold(sorted(found) == sorted(one.id for one in queued), f"12 jobs were given out {len(found)} times")
+    await _end(store, *queued)
+
+
+async def _changes_are_told(store: Store) -> None:
+    """Who listens hears that a job waits, that it advanced, and that it ended."""
+    heard: list[str] = []
+    store.on_change(heard.append)
+    queued = await _queue(store)
+    hold(bool({"", "jobs"} & set(heard)), "nobody was told that a job waits")
+    job = await _claim(store, new_id("worker"))
+    heard.clear()
+    job = await _advance(store, job, Progress([Frames(2, 2, b"2")]))
+    hold(bool({"", queued.id} & set(heard)), "nobody was told that a response advanced")
+    heard.clear()
+    await store.finish(job, replace(job.response, status="completed"))
+    hold(bool({"", queued.id} & set(heard)), "nobody was told that a response ended")
+    await store.delete(T, queued.id)
+
+
+async def _announcement_comes_with_the_end(store: Store) -> None:
+    """A job that cannot be finished announces nothing."""
+    endpoint = WebhookEndpoint(new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_")
+    await store.put_endpoint(endpoint)
+    queued = await _queue(store)
+    old = await _claim(store, new_id("worker"))
+    await _advance(store, old, Progress(keep=True))
+    event = Announcement(new_id("evt"), "response.completed", 1, b"{}")
+    await store.finish(old, replace(old.response, status="completed"), announcement=event)
+    found = [one for one in await store.deliveries() if one.endpoint.id == endpoint.id]
+    hold(not found, "the end that was refused was announced")
+    await store.delete_endpoint(T, endpoint.id)
+    await _end(store, queued)
+
+
+PROMISES: tuple[Promise, ...] = (
+    _is_made_once,
+    _is_fenced,
+    _is_taken_over,
+    _is_handed_back,
+    _queue_is_fair,
+    _claims_do_not_collide,
+    _changes_are_told,
+    _announcement_comes_with_the_end,
+)

@@ -1,0 +1,75 @@
+"""What the promises are proved with: responses and items that are new every time, and words for what is broken."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from antiphon.ids import new_id
+from antiphon.store.base import Store, StoredItem, StoredResponse
+
+T = "check_store"
+"""The tenant that everything saved here belongs to."""
+
+SOON = -1
+"""Stands for ten minutes from now."""
+
+Promise = Callable[[Store], Awaitable[None]]
+"""Its docstring is the sentence that is reported where it is broken."""
+
+
+def new_response(
+    input: Sequence[StoredItem] = (),
+    output: Sequence[StoredItem] = (),
+    *,
+    id: str = "",
+    previous: str | None = None,
+    status: str = "completed",
+    body: bytes = b"{}",
+    until: int | None = SOON,
+) -> StoredResponse:
+    """Return a response with a new id, and an end."""
+    soon = int(time.time()) + 600 if until == SOON else until
+    return StoredResponse(id or new_id("resp"), 1000, status, previous, body, input, output, tenant=T, expires_at=soon)
+
+
+def new_items(*names: str) -> list[StoredItem]:
+    """Return items with new ids, every second one with something sealed."""
+    return [
+        StoredItem(new_id("msg"), name.encode(), f"sealed {name}" if i % 2 else None) for i, name in enumerate(names)
+    ]
+
+
+def chain_of(turns: int) -> list[StoredResponse]:
+    """Return responses each of which follows the one before."""
+    chain: list[StoredResponse] = []
+    for turn in range(turns):
+        previous = chain[-1].id if chain else None
+        chain.append(
+            new_response(new_items(f"asked {turn}"), new_items(f"thought {turn}", f"said {turn}"), previous=previous)
+        )
+    return chain
+
+
+def plain(response: StoredResponse) -> dict[str, object]:
+    """Return the fields as they compare: a store may give its items in any sequence."""
+    fields = {name: getattr(response, name) for name in StoredResponse.__slots__}
+    return {**fields, "input": list(response.input), "output": list(response.output)}
+
+
+def same(found: StoredResponse | None, expected: StoredResponse) -> None:
+    """Raise unless what was found is what was saved."""
+    if found is None:
+        raise AssertionError("a saved response is unknown")
+    one = plain(found)
+    for name, other in plain(expected).items():
+        hold(one[name] == other, f"{name} is {one[name]!r:.200} instead of {other!r:.200}")
+
+
+def hold(condition: bool, otherwise: str) -> None:
+    """Raise where the condition does not hold."""
+    if not condition:
+        raise AssertionError(otherwise)
+
+
+def names(items: Iterable[StoredItem] | None) -> list[str] | None:
+    """Return what tells items from each other, to be read."""
+    return None if items is None else [item.body.decode(errors="replace")[:40] for item in items]

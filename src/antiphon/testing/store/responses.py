@@ -1,0 +1,238 @@
+"""Promises about responses, their items, chains and expiry."""
+
+import asyncio
+import time
+
+from antiphon.ids import new_id
+from antiphon.store.base import Outcome, Store, StoredConversation, StoredItem, StoredResponse
+from antiphon.testing.store.making import Promise, T, chain_of, hold, names, new_items, new_response, plain, same
+
+_AT_ONCE = 64
+
+
+async def _comes_back_whole(store: Store) -> None:
+    """What was saved comes back whole, its items in order."""
+    odd = "\0 \n '\";-- \u00e9\u202e\U0001f600 \ufffe"
+    no_nul = odd.replace("\0", "")
+    for response in (
+        new_response(),
+        new_response(new_items("a", "b", "c"), new_items("d", "e")),
+        new_response([StoredItem(new_id("msg"), b"{}", "")], [StoredItem(f"{no_nul}{new_id('')}", odd.encode(), odd)]),
+        new_response(
+            body=bytes(range(256)) * 4096, output=[StoredItem(new_id("msg"), b"x" * 1_000_000, "y" * 100_000)]
+        ),
+        new_response(new_items(*map(str, range(1000))), previous=f"{no_nul}{new_id('')}"),
+    ):
+        await store.save(response)
+        same(await store.load(T, response.id), response)
+
+
+async def _unknown_is_none(store: Store) -> None:
+    """An id that was never saved is unknown to every method, and no error."""
+    nobody = new_id("resp")
+    found = await store.load(T, nobody), await store.history(T, nobody), await store.find_item(T, nobody)
+    hold(found == (None, None, None), f"load, history and find_item gave {found}")
+    hold(await store.delete(T, nobody) is False, "delete did not give False")
+
+
+async def _saving_again_replaces(store: Store) -> None:
+    """Saving the same id again replaces all of it: no item of the former stays, and its place in a chain is kept."""
+    old = new_response(new_items("old 1", "old 2"), new_items("old 3"))
+    child = new_response(new_items("child"), previous=old.id)
+    new = new_response(new_items("new"), id=old.id, status="failed", body=b"new")
+    for response in (old, child, new):
+        await store.save(response)
+    same(await store.load(T, old.id), new)
+    hold(await store.find_item(T, old.output[0].id) is None, "an item of the former is still found")
+    hold(await store.history(T, child.id) == [*new.input, *child.input], "a later turn's history is not the new one's")
+
+
+async def _delete_forgets(store: Store) -> None:
+    """A deleted response is unknown with its items, once; others stay, and its children still name it."""
+    parent, other = new_response(new_items("a"), new_items("b")), new_response(new_items("c"))
+    child = new_response(new_items("d"), previous=parent.id)
+    for response in (parent, other, child):
+        await store.save(response)
+    hold(await store.delete(T, parent.id) is True, "delete did not give True")
+    hold(await store.delete(T, parent.id) is False, "delete gave True twice")
+    hold(await store.load(T, parent.id) is None, "it still loads")
+    hold(await store.find_item(T, parent.input[0].id) is None, "its item is still found")
+    hold(await store.history(T, child.id) is None, "its child still has a history")
+    same(await store.load(T, child.id), child)
+    same(await store.load(T, other.id), other)
+
+
+async def _history_is_in_order(store: Store) -> None:
+    """A history is each ancestor's input and output, oldest first, whatever the order in which they were saved."""
+    chain = chain_of(6)
+    chain[3] = new_response(id=chain[3].id, previous=chain[2].id)
+    for response in (chain[i] for i in (2, 5, 0, 3, 1, 4)):
+        await store.save(response)
+    for length in range(1, len(chain) + 1):
+        expected = [item for turn in chain[:length] for item in (*turn.input, *turn.output)]
+        found = await store.history(T, chain[length - 1].id)
+        hold(found == expected, f"after {length} turns: {names(found)} instead of {names(expected)}")
+
+
+async def _chain_without_head_is_none(store: Store) -> None:
+    """A chain with a hole, or one that runs in a circle, has no history."""
+    orphan, (one, two, three) = new_response(new_items("a"), previous=new_id("resp")), chain_of(3)
+    circle = new_response(new_items("b"), id=one.id, previous=three.id)
+    for response in (orphan, circle, two, three):
+        await store.save(response)
+    hold(await store.history(T, orphan.id) is None, "a history with a hole was given")
+    hold(await store.history(T, two.id) is None, "a history in a circle was given")
+
+
+async def _history_is_linear(store: Store) -> None:
+    """A history takes time linear in its length."""
+    chain = chain_of(400)
+    await asyncio.gather(*(store.save(response) for response in chain))
+    short, long = [await _fastest(store, chain[length - 1].id) for length in (25, 400)]
+    # 16 times the turns: 16 times as long where it is linear, 256 times where it is quadratic.
+    hold(long < 64 * short, f"400 turns take {long / short:.0f} times as long as 25")
+
+
+async def _fastest(store: Store, response_id: str) -> float:
+    times = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        await store.history(T, response_id)
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+async def _items_may_come_again(store: Store) -> None:
+    """An item's id may come in many responses, and twice in one; each keeps its own, and the newest is found."""
+    first, again, last = (StoredItem(item_id, body) for item_id in [new_id("msg")] for body in (b"1", b"2", b"3"))
+    older, newer = new_response([first]), new_response([again], [last])
+    for response in (older, newer):
+        await store.save(response)
+    same(await store.load(T, older.id), older)
+    same(await store.load(T, newer.id), newer)
+    hold(await store.find_item(T, first.id) == last, "not the newest item was found")
+    await store.delete(T, newer.id)
+    hold(await store.find_item(T, first.id) == first, "the older item is lost with the newer")
+
+
+async def _what_expired_is_unknown(store: Store) -> None:
+    """From its `expires_at` on a response is unknown; `purge` takes it out, nothing else, and says how many it were."""
+    await store.purge()
+    past, future = int(time.time()) - 10, int(time.time()) + 1000
+    gone = [new_response(new_items("a"), until=past) for _ in range(3)]
+    kept = [new_response(new_items("b"), until=until) for until in (future, None)]
+    child = new_response(new_items("c"), previous=gone[0].id)
+    for response in (*gone, *kept, child):
+        await store.save(response)
+    hold(await store.load(T, gone[0].id) is None, "one that expired still loads")
+    hold(await store.find_item(T, gone[0].input[0].id) is None, "an item of one that expired is still found")
+    hold(await store.history(T, child.id) is None, "a chain through one that expired still has a history")
+    hold(await store.delete(T, gone[0].id) is False, "one that expired can be deleted")
+    for dry_run, count in ((True, 3), (False, 3), (False, 0)):
+        found = (await store.purge(dry_run=dry_run))["responses"]
+        hold(found == count, f"purge(dry_run={dry_run}) gave {found} instead of {count}")
+    for response in kept:
+        same(await store.load(T, response.id), response)
+        await store.delete(T, response.id)
+    await store.delete(T, child.id)
+
+
+async def _tenants_are_apart(store: Store) -> None:
+    """Nothing of one tenant is known to another."""
+    mine, item = new_response(new_items("a"), new_items("b")), StoredItem(new_id("msg"), b"{}")
+    conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
+    await store.save(mine)
+    await store.create_conversation(conversation, [item])
+    await store.reserve(T, mine.id, b"print", mine.id, "")
+    found = [
+        await store.load("other", mine.id),
+        await store.history("other", mine.id),
+        await store.find_item("other", mine.input[0].id),
+        await store.find_item("other", item.id),
+        await store.tail("other", mine.id, -1),
+        await store.find_job("other", mine.id),
+        await store.load_conversation("other", conversation.id),
+        await store.update_conversation("other", conversation.id, b"[]"),
+        await store.items("other", conversation.id),
+        await store.conversation_item("other", conversation.id, item.id),
+        await store.find_key("other", mine.id),
+    ]
+    hold(found == [None] * len(found), f"another tenant found {found}")
+    hold(await store.delete("other", mine.id) is False, "another tenant deleted a response")
+    outcomes = [
+        await store.delete_conversation("other", conversation.id),
+        await store.add_items("other", conversation.id, [item]),
+        await store.delete_item("other", conversation.id, item.id),
+        await store.hold("other", conversation.id, mine.id, "w"),
+    ]
+    hold(outcomes == [Outcome.UNKNOWN] * 4, f"another tenant wrote to a conversation: {outcomes}")
+    await store.delete(T, mine.id)
+    await store.delete_conversation(T, conversation.id)
+    await store.free_key(T, mine.id, mine.id)
+
+
+async def _tasks_may_come_together(store: Store) -> None:
+    """Many tasks may save, read and delete at once, and each sees what it has finished."""
+
+    async def use(parent: StoredResponse) -> None:
+        child = new_response(new_items("c"), new_items("d"), previous=parent.id)
+        await store.save(parent)
+        same(await store.load(T, parent.id), parent)
+        await store.save(child)
+        expected = [*parent.input, *parent.output, *child.input, *child.output]
+        hold(await store.history(T, child.id) == expected, "a history lacks what its task had saved")
+        hold(await store.find_item(T, child.output[0].id) == child.output[0], "an item is lost that its task had saved")
+        hold(await store.delete(T, parent.id), "a task's own response was not there to delete")
+        hold(await store.load(T, parent.id) is None, "a task's deleted response still loads")
+
+    await asyncio.gather(*(use(new_response(new_items("a"), new_items("b"))) for _ in range(_AT_ONCE)))
+
+
+async def _reads_are_never_torn(store: Store) -> None:
+    """Who reads while a response is replaced gets all of the old or all of the new."""
+    old = new_response(new_items(*map(str, range(8))), body=b"old")
+    new = new_response(output=new_items("8", "9"), id=old.id, body=b"new")
+    await store.save(old)
+    wholes = [plain(old), plain(new)]
+    histories = [[*old.input], [*new.output]]
+
+    async def read() -> None:
+        response, history = await store.load(T, old.id), await store.history(T, old.id)
+        hold(response is not None and plain(response) in wholes, "a response was neither the old nor the new")
+        hold(history in histories, f"a history was neither the old nor the new: {names(history)}")
+
+    await asyncio.gather(*(task for _ in range(20) for task in (store.save(new), read(), store.save(old), read())))
+
+
+async def _cancelling_tears_nothing(store: Store) -> None:
+    """A save whose caller is cancelled is done whole or not at all, and nobody else notices."""
+    left, kept = ([new_response(new_items("a"), new_items("b")) for _ in range(20)] for _ in range(2))
+    saves = [asyncio.ensure_future(store.save(response)) for pair in zip(left, kept, strict=True) for response in pair]
+    await asyncio.sleep(0)
+    for save in saves[::2]:
+        save.cancel()
+    await asyncio.gather(*saves[::2], return_exceptions=True)
+    await asyncio.gather(*saves[1::2])
+    for response in kept:
+        same(await store.load(T, response.id), response)
+    for response in left:
+        found = await store.load(T, response.id)
+        if found is not None:
+            same(found, response)
+
+
+PROMISES: tuple[Promise, ...] = (
+    _comes_back_whole,
+    _unknown_is_none,
+    _saving_again_replaces,
+    _delete_forgets,
+    _history_is_in_order,
+    _chain_without_head_is_none,
+    _history_is_linear,
+    _items_may_come_again,
+    _tasks_may_come_together,
+    _reads_are_never_torn,
+    _cancelling_tears_nothing,
+    _what_expired_is_unknown,
+    _tenants_are_apart,
+)

@@ -1,0 +1,77 @@
+"""Promises about webhook endpoints and the outbox."""
+
+import time
+from dataclasses import replace
+
+from antiphon.ids import new_id
+from antiphon.store.base import Announcement, Delivery, Store, WebhookEndpoint
+from antiphon.testing.store.making import Promise, T, hold, new_items, new_response
+
+
+def _endpoint(tenant: str, *event_types: str, created_at: int = 1000) -> WebhookEndpoint:
+    return WebhookEndpoint(
+        new_id("we"), tenant, "näme", "https://example.com/hook", list(event_types), created_at, created_at, "whsec_x"
+    )
+
+
+async def _announce(store: Store, tenant: str, event: Announcement) -> None:
+    queued = replace(new_response(new_items("q"), status="queued"), tenant=tenant)
+    await store.enqueue(queued, b"", [])
+    job = await store.find_job(tenant, queued.id)
+    if job is None or not await store.finish(job, replace(queued, status="completed"), announcement=event):
+        raise AssertionError("a job cannot be finished")
+    await store.delete(tenant, queued.id)
+
+
+async def _mine(store: Store, endpoint: WebhookEndpoint) -> list[Delivery]:
+    return [one for one in await store.deliveries() if one.endpoint.id == endpoint.id]
+
+
+async def _endpoints_are_kept(store: Store) -> None:
+    """Endpoints come back whole, the newest first; the same id again replaces one."""
+    tenant = new_id("tenant")
+    old, new = (_endpoint(tenant, "response.completed", "response.failed", created_at=at) for at in (1, 2))
+    for one in (old, new):
+        await store.put_endpoint(one)
+    hold(await store.endpoints(tenant) == [new, old], "they are not listed as they are, newest first")
+    changed = replace(old, name="other", old_secret="whsec_old", old_secret_until=9)  # noqa: S106 - no secret
+    await store.put_endpoint(changed)
+    hold(await store.load_endpoint(tenant, old.id) == changed, "one that was put again is not the new one")
+    hold(await store.load_endpoint(T, old.id) is None, "another tenant found one")
+    hold(await store.delete_endpoint(T, old.id) is False, "another tenant deleted one")
+    for one in (old, new):
+        hold(await store.delete_endpoint(tenant, one.id) is True, "one was not deleted")
+    hold(await store.endpoints(tenant) == [], "deleted endpoints are listed")
+
+
+async def _outbox_delivers(store: Store) -> None:
+    """An announcement waits once for each endpoint of its tenant that wants it, until it is delivered or given up."""
+    tenant, now = new_id("tenant"), int(time.time())
+    wanting, other = _endpoint(tenant, "response.completed"), _endpoint(tenant, "response.failed")
+    stranger = _endpoint(new_id("tenant"), "response.completed")
+    for one in (wanting, other, stranger):
+        await store.put_endpoint(one)
+    for _ in range(3):
+        await _announce(store, tenant, Announcement(new_id("evt"), "response.completed", now, b'{"a":1}'))
+    waiting = await _mine(store, wanting)
+    hold(len(waiting) == 3, f"3 events are {len(waiting)} deliveries")
+    hold(not await _mine(store, other) and not await _mine(store, stranger), "somebody gets what he did not want")
+    taken = [one for one in await store.due(1000, 600) if one.endpoint.id == wanting.id]
+    hold([one.attempts for one in taken] == [1, 1, 1], f"3 that are due are given out as {taken}")
+    hold(taken[0].body == b'{"a":1}' and taken[0].endpoint == wanting, f"a delivery is {taken[0]}")
+    again = [one for one in await store.due(1000, 600) if one.endpoint.id == wanting.id]
+    hold(not again, "deliveries that are under way are given out again")
+    await store.delivered(taken[0].id)
+    await store.postpone(taken[1].id, now - 1, "later")
+    await store.postpone(taken[2].id, None, "never")
+    left = {one.id: one for one in await _mine(store, wanting)}
+    hold(left.keys() == {taken[1].id, taken[2].id}, "a delivery that was received is still there")
+    hold(left[taken[2].id].failed_at is not None, "a delivery that was given up does not say so")
+    due = [one for one in await store.due(1000, 600) if one.endpoint.id == wanting.id]
+    hold([(one.id, one.attempts, one.last_error) for one in due] == [(taken[1].id, 2, "later")], f"due is {due}")
+    for one in (wanting, other, stranger):
+        await store.delete_endpoint(one.tenant, one.id)
+    hold(not await _mine(store, wanting), "deliveries outlive their endpoint")
+
+
+PROMISES: tuple[Promise, ...] = (_endpoints_are_kept, _outbox_delivers)

@@ -1,0 +1,1 @@
+"""Telling other servers that a background response has ended (specification section 12)."""

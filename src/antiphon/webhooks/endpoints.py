@@ -1,0 +1,149 @@
+"""The management of webhook endpoints (specification section 12)."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from antiphon.engine.announcements import announcement
+from antiphon.errors import ClientError
+from antiphon.ids import Clock, NewId
+from antiphon.outgoing.client import check_url
+from antiphon.protocol.queries import EndpointsQuery
+from antiphon.protocol.webhooks import CreateWebhookEndpoint, UpdateWebhookEndpoint
+from antiphon.store.base import Store, WebhookEndpoint
+from antiphon.webhooks.courier import Courier
+from antiphon.webhooks.sign import hint, new_secret
+
+OVERLAP = 24 * 3600
+"""Seconds for which the old secret signs beside the new one, where that is asked."""
+
+SECRET_BYTES = 32
+
+
+@dataclass(slots=True)
+class Endpoints:
+    """The operations on one store's endpoints."""
+
+    store: Store
+    courier: Courier
+    new_id: NewId
+    now: Clock
+    takes_private: bool
+
+    async def create(self, tenant: str, request: CreateWebhookEndpoint) -> dict[str, Any]:
+        """Make an endpoint; its secret is shown now and never again. Raises `ClientError` (400) for a bad URL."""
+        check_url(request.url, takes_private=self.takes_private)
+        now = int(self.now())
+        endpoint = WebhookEndpoint(
+            id=self.new_id("we"),
+            tenant=tenant,
+            name=request.name,
+            url=request.url,
+            event_types=list(dict.fromkeys(request.event_types)),
+            created_at=now,
+            updated_at=now,
+            secret=new_secret(os.urandom(SECRET_BYTES)),
+        )
+        await self.store.put_endpoint(endpoint)
+        return shown(endpoint, with_secret=True)
+
+    async def list(self, tenant: str, query: EndpointsQuery) -> dict[str, Any]:
+        """Return a page, newest first. Raises `ClientError` (400) where `after` is no endpoint."""
+        found = await self.store.endpoints(tenant)
+        if query.after is not None:
+            ids = [one.id for one in found]
+            if query.after not in ids:
+                raise ClientError("Invalid 'after': no such webhook endpoint.", code="invalid_value", param="after")
+            found = found[ids.index(query.after) + 1 :]
+        data = [shown(one) for one in found[: query.limit]]
+        return {
+            "object": "list",
+            "data": data,
+            "first_id": data[0]["id"] if data else None,
+            "last_id": data[-1]["id"] if data else None,
+            "has_more": len(found) > query.limit,
+        }
+
+    async def retrieve(self, tenant: str, endpoint_id: str) -> dict[str, Any]:
+        """Return an endpoint. Raises `ClientError` (404)."""
+        return shown(await self._load(tenant, endpoint_id))
+
+    async def update(self, tenant: str, endpoint_id: str, request: UpdateWebhookEndpoint) -> dict[str, Any]:
+        """Change what is given. Raises `ClientError`: 404, 400 for a bad URL."""
+        endpoint = await self._load(tenant, endpoint_id)
+        if request.url is not None:
+            check_url(request.url, takes_private=self.takes_private)
+        endpoint = replace(
+            endpoint,
+            name=request.name or endpoint.name,
+            url=request.url or endpoint.url,
+            event_types=request.event_types or endpoint.event_types,
+            updated_at=int(self.now()),
+        )
+        await self.store.put_endpoint(endpoint)
+        return shown(endpoint)
+
+    async def delete(self, tenant: str, endpoint_id: str) -> dict[str, Any]:
+        """Forget an endpoint and what was to be delivered there. Raises `ClientError` (404)."""
+        if not await self.store.delete_endpoint(tenant, endpoint_id):
+            raise not_found(endpoint_id)
+        return {"id": endpoint_id, "object": "webhook_endpoint.deleted", "deleted": True}
+
+    async def rotate(self, tenant: str, endpoint_id: str, *, keeps_old: bool) -> dict[str, Any]:
+        """Give an endpoint a new secret, shown now and never again. Raises `ClientError` (404)."""
+        endpoint, now = await self._load(tenant, endpoint_id), int(self.now())
+        endpoint = replace(
+            endpoint,
+            secret=new_secret(os.urandom(SECRET_BYTES)),
+            old_secret=endpoint.secret if keeps_old else None,
+            old_secret_until=now + OVERLAP if keeps_old else 0,
+            updated_at=now,
+        )
+        await self.store.put_endpoint(endpoint)
+        return shown(endpoint, with_secret=True)
+
+    async def test(self, tenant: str, endpoint_id: str, event_type: str) -> dict[str, Any]:
+        """Send an example of an event now and tell what was answered.
+
+        Raises `ClientError`: 404, 400 where nobody answers or the address is refused.
+        """
+        endpoint = await self._load(tenant, endpoint_id)
+        status = event_type.rpartition(".")[2]
+        event = announcement(self.new_id, self.now, self.new_id("resp"), status)
+        try:
+            answered = await self.courier.send(endpoint, self.new_id("wh"), event.body)
+        except OSError as error:
+            raise ClientError(f"The webhook endpoint cannot be asked: {error}.", code="webhook_unreachable") from error
+        return {
+            "object": "webhook_endpoint.test",
+            "success": True,
+            "status_code": answered,
+            "event_type": event_type,
+            "webhook_endpoint_id": endpoint_id,
+        }
+
+    async def _load(self, tenant: str, endpoint_id: str) -> WebhookEndpoint:
+        endpoint = await self.store.load_endpoint(tenant, endpoint_id)
+        if endpoint is None:
+            raise not_found(endpoint_id)
+        return endpoint
+
+
+def not_found(endpoint_id: str) -> ClientError:
+    """Return the error for an endpoint that is not there."""
+    return ClientError(f"Webhook endpoint with id '{endpoint_id[:100]}' not found.", status=404)
+
+
+def shown(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> dict[str, Any]:
+    """Return an endpoint as its JSON object; the secret only where it is new."""
+    value = {
+        "id": endpoint.id,
+        "object": "webhook_endpoint",
+        "name": endpoint.name,
+        "url": endpoint.url,
+        "event_types": list(endpoint.event_types),
+        "created_at": endpoint.created_at,
+        "updated_at": endpoint.updated_at,
+        "signing_secret_hint": hint(endpoint.secret),
+    }
+    return {**value, "signing_secret": endpoint.secret} if with_secret else value
