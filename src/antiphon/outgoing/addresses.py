@@ -16,6 +16,8 @@ def is_public(address: str) -> bool:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv6Address) and address.is_site_local:
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 

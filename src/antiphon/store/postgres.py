@@ -162,7 +162,7 @@ class PostgresStore(SqlStore):
             attempt = _Attempt()
             try:
                 async with self._pool.acquire(timeout=PATIENCE) as connection:
-                    return await act(connection, attempt)
+                    return await _use(connection, act, attempt)
             except TROUBLE as error:
                 if not left or attempt.is_decided or not is_worth_a_retry(error):
                     raise store_error(error) from error
@@ -206,6 +206,14 @@ class PostgresStore(SqlStore):
 class _Attempt:
     is_decided: bool = False
     """The commit was sent: if its answer is lost, nobody knows whether it was done."""
+
+
+async def _use(connection: Any, act: Callable[[Any, _Attempt], Awaitable[Any]], attempt: _Attempt) -> Any:
+    try:
+        return await act(connection, attempt)
+    except (asyncpg.InternalClientError, OSError):
+        connection.terminate()  # it was killed in the middle of something: nobody is to get it again
+        raise
 
 
 async def _perform(connection: Any, act: Act[R]) -> R:

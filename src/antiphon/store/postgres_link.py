@@ -28,6 +28,7 @@ _PASSING = (
     asyncpg.CannotConnectNowError,
     asyncpg.ReadOnlySQLTransactionError,  # a standby: the primary is elsewhere now
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that was killed while it was used
     ConnectionError,
 )
 _DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)

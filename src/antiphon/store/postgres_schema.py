@@ -11,6 +11,7 @@ from antiphon.store.sql import migrations
 
 _LOCK = 0x416E7470  # `Antp`, as SQLite's files are marked
 
+_VERSION = "SELECT coalesce(max(version), 0) FROM antiphon_schema"
 _MARK = "CREATE TABLE IF NOT EXISTS antiphon_schema (version INTEGER NOT NULL)"
 
 
@@ -34,7 +35,7 @@ async def version(connection: Any) -> int:
     """Return the number of the last migration done, 0 for a database without one."""
     if await connection.fetchval("SELECT to_regclass('antiphon_schema')") is None:
         return 0
-    return int(await connection.fetchval("SELECT coalesce(max(version), 0) FROM antiphon_schema"))
+    return int(await connection.fetchval(_VERSION))
 
 
 async def migrate(connection: Any, scripts: Sequence[str]) -> None:
@@ -42,9 +43,9 @@ async def migrate(connection: Any, scripts: Sequence[str]) -> None:
     while await version(connection) < len(scripts):
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-            # Asked again under the lock: another process may have been faster.
-            done = await version(connection)
+            await connection.execute(_MARK)
+            # Asked again under the lock, and of the table itself: another process may have been faster.
+            done = await connection.fetchval(_VERSION)
             if done < len(scripts):
-                await connection.execute(_MARK)
                 await connection.execute(scripts[done])
                 await connection.execute("INSERT INTO antiphon_schema (version) VALUES ($1)", done + 1)

