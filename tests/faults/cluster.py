@@ -1,0 +1,103 @@
+"""Server processes on one store, to be killed, stopped and started again; each keeps its port."""
+
+import asyncio
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+
+from tests.support.command import start
+
+PATIENCE = 30.0
+"""Seconds that a process has to be ready."""
+
+
+@dataclass
+class Node:
+    """One server. `faults` holds when it was killed or stopped, in monotonic time."""
+
+    name: str
+    folder: Path
+    port: int
+    backend: str
+    store: str
+    flags: tuple[str, ...] = ()
+    process: asyncio.subprocess.Process | None = None
+    faults: list[float] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def start(self) -> None:
+        """Start it; return when it is ready."""
+        flags = ("--port", str(self.port), "--backend", self.backend, "--store", self.store, *self.flags)
+        self.process = await start(self.folder, "serve", *flags)
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            while not (line := await self.process.stdout.readline()).startswith(b"curl "):
+                assert line, (await self.process.communicate())[1].decode()
+        self._drains = [
+            asyncio.create_task(_drain(stream)) for stream in (self.process.stdout, self.process.stderr) if stream
+        ]
+
+    async def kill(self) -> None:
+        """End it without warning."""
+        self.faults.append(time.monotonic())
+        self._signal(signal.SIGKILL)
+        await self._gone()
+
+    def stop(self) -> None:
+        """Hold it; it does not know."""
+        self.faults.append(time.monotonic())
+        self._signal(signal.SIGSTOP)
+
+    def cont(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End it as an operator does; return its exit code."""
+        self._signal(how)
+        return await self._gone()
+
+    def _signal(self, how: signal.Signals) -> None:
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.send_signal(how)
+
+    async def _gone(self) -> int:
+        assert self.process is not None
+        code = await asyncio.wait_for(self.process.wait(), PATIENCE)
+        await asyncio.gather(*self._drains)
+        self.process._transport.close()  # type: ignore[attr-defined]
+        return code
+
+
+async def _drain(stream: asyncio.StreamReader) -> None:
+    while await stream.readline():
+        pass
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@asynccontextmanager
+async def cluster(nodes: list[Node]) -> AsyncIterator[aiohttp.ClientSession]:
+    """Run these nodes; a client session to talk to them."""
+    await nodes[0].start()  # it makes the schema
+    await asyncio.gather(*(node.start() for node in nodes[1:]))
+    try:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True)) as http:
+            yield http
+    finally:
+        for node in nodes:
+            node.cont()
+            await node.kill()
