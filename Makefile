@@ -10,16 +10,20 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test check format bench docs constraints clean
+.PHONY: help serve test test-faults check format bench docs constraints clean
 
 help: ## list the verbs
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 serve: $(VENV)/.installed ## start the server on http://127.0.0.1:8321
 	@exec $(BIN)/antiphon serve $(ARGS)
 
 test: $(VENV)/.installed-test ## run every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+# The nemesis runs three times, for 150 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_NEMESIS_SEED choose otherwise.
+test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
+	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-150} $(BIN)/python -m pytest tests/faults $(ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types
 	$(BIN)/ruff check .

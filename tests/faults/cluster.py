@@ -19,7 +19,7 @@ PATIENCE = 30.0
 
 @dataclass
 class Node:
-    """One server. `faults` holds when it was killed or stopped, in monotonic time."""
+    """One server. `faults` holds when it was killed or stopped, `ups` when it ran again, in monotonic time."""
 
     name: str
     folder: Path
@@ -29,6 +29,7 @@ class Node:
     flags: tuple[str, ...] = ()
     process: asyncio.subprocess.Process | None = None
     faults: list[float] = field(default_factory=list)
+    ups: list[float] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -42,6 +43,7 @@ class Node:
         async with asyncio.timeout(PATIENCE):
             while not (line := await self.process.stdout.readline()).startswith(b"curl "):
                 assert line, (await self.process.communicate())[1].decode()
+        self.ups.append(time.monotonic())
         self._drains = [
             asyncio.create_task(_drain(stream)) for stream in (self.process.stdout, self.process.stderr) if stream
         ]
@@ -58,7 +60,14 @@ class Node:
         self._signal(signal.SIGSTOP)
 
     def cont(self) -> None:
+        """Let it go on."""
         self._signal(signal.SIGCONT)
+        self.ups.append(time.monotonic())
+
+    def undisturbed_since(self, at: float) -> float:
+        """Since when it had been running, at this time; that time itself where it was not."""
+        since = max((up for up in self.ups if up <= at), default=at)
+        return at if any(since <= fault <= at for fault in self.faults) else since
 
     async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End it as an operator does; return its exit code."""

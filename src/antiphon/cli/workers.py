@@ -41,7 +41,8 @@ class _Supervisor:
             number = self._numbers.pop(pid)
             code = os.waitstatus_to_exitcode(status)
             if self._is_ending:
-                worst = max(worst, abs(code))
+                # One that was told to end before it could listen to that ends by the signal.
+                worst = max(worst, 0 if -code in (signal.SIGTERM, signal.SIGINT) else abs(code))
             elif code == 2:
                 worst = code
                 self._end(signal.SIGTERM, None)

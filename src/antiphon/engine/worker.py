@@ -15,11 +15,11 @@ from antiphon.engine.run import Engine
 from antiphon.errors import StoreError, log, reportable
 from antiphon.store.base import JOBS, Job
 
-BEAT_EVERY = 2.0
+BEAT_EVERY = 1.5
 LOOK_EVERY = 1.0
 LOOK_AFTER = 0.1
 """From news of a response that is made here to a look whether it is still ours."""
-SILENCE = 8.0
+SILENCE = 6.0
 """All in seconds."""
 
 

@@ -8,6 +8,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from antiphon import ids
 from antiphon.errors import StoreError
@@ -16,7 +17,7 @@ from antiphon.store import sqlite_rows as rows
 from antiphon.store.acts.step import R
 from antiphon.store.records import StoredResponse
 from antiphon.store.sql_store import MakeAct, SqlStore
-from antiphon.store.sqlite_file import open_file, open_memory, path_of
+from antiphon.store.sqlite_file import open_file, open_memory, open_writer, path_of
 from antiphon.store.sqlite_writer import Writer, store_error
 
 LOOK_EVERY = 0.2
@@ -26,9 +27,16 @@ LOOK_EVERY = 0.2
 class SqliteStore(SqlStore):
     """A `Store` in an SQLite file, or in memory. Make one with `SqliteStore.open`."""
 
-    def __init__(self, url: str, writer: sqlite3.Connection, reader: sqlite3.Connection | None, now: Clock) -> None:
+    def __init__(
+        self,
+        url: str,
+        writer: sqlite3.Connection,
+        reader: sqlite3.Connection | None,
+        now: Clock,
+        renew: Callable[[], sqlite3.Connection] | None = None,
+    ) -> None:
         super().__init__(url, now)
-        self._writer = Writer(writer)
+        self._writer = Writer(writer, renew)
         self._reader = reader
         self._looking: asyncio.Task[None] | None = None
 
@@ -44,7 +52,7 @@ class SqliteStore(SqlStore):
         path = path_of(url)
         if path is None:
             return cls(url, open_memory(), None, now)
-        return cls(url, *open_file(path, busy_timeout), now)
+        return cls(url, *open_file(path, busy_timeout), now, partial(open_writer, path, busy_timeout))
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """See `Store.on_change`. In a file other processes' writes are looked for, several times a second."""

@@ -76,6 +76,17 @@ def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqli
     return writer, reader
 
 
+def open_writer(path: Path, busy_timeout: float) -> sqlite3.Connection:
+    """Return another connection that writes to a file that was opened before. Raises `sqlite3.Error`."""
+    connection = _connect(str(path), busy_timeout)
+    try:
+        _settle(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
 def _refused(path: Path, reason: str) -> ConfigError:
     return ConfigError(f"store: {path} {reason}")
 
@@ -116,8 +127,12 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("ROLLBACK")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise _refused(path, "is on a file system without shared memory, which the write-ahead log needs")
+    _settle(connection)
+    migrate(connection, migrations("sqlite"))
+
+
+def _settle(connection: sqlite3.Connection) -> None:
     # NORMAL would lose the last commits in a power cut.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-    migrate(connection, migrations("sqlite"))

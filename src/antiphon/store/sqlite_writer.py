@@ -8,7 +8,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -42,8 +42,12 @@ def store_error(cause: Exception) -> StoreError:
     return error
 
 
-def _code(error: Exception) -> int:
+def _code(error: BaseException) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail of the same trouble
+
+
+def _is_of_the_disk(result: Any) -> bool:
+    return isinstance(result, StoreError) and _code(result.__cause__ or result) == sqlite3.SQLITE_IOERR
 
 
 @dataclass(slots=True, eq=False)
@@ -54,10 +58,15 @@ class _Job:
 
 
 class Writer:
-    """Runs acts in the order in which they came; what fails fails alone. The connection is the writer's from now on."""
+    """Runs acts in the order in which they came; what fails fails alone. The connection is the writer's from now on.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    After an error of the disk it goes on with a connection that `renew` opens: what the kernel forgot of a file when a
+    write to it failed is not to be relied on through the same handle.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
         self._connection = connection
+        self._renew = renew
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon, so a program that forgot to close its store can end: what was acknowledged is on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
@@ -76,10 +85,20 @@ class Writer:
 
     def _run(self) -> None:
         while jobs := self._take():
-            _deliver(jobs, self._commit(jobs))
+            results = self._commit(jobs)
+            if any(_is_of_the_disk(result) for result in results):
+                self._open_again()
+            _deliver(jobs, results)
             if len(jobs) > 1:
                 time.sleep(_PAUSE)
         self._connection.close()
+
+    def _open_again(self) -> None:
+        if self._renew is not None:
+            with suppress(sqlite3.Error):  # it stays as it is, and the next error comes here again
+                connection = self._renew()
+                self._connection.close()
+                self._connection = connection
 
     def _take(self) -> list[_Job]:
         jobs: list[_Job] = []
