@@ -65,7 +65,8 @@ _PLAIN = {
 }
 _MODELS = [{"id": name, "object": "model", "owned_by": "bench"} for name in [*map(bytes.decode, _STREAMS), "drip"]]
 
-PLAIN = whole(b"application/json", _json(_PLAIN))
+ANSWER = _json(_PLAIN)
+PLAIN = whole(b"application/json", ANSWER)
 MODELS = whole(b"application/json", _json({"object": "list", "data": _MODELS}))
 
 

@@ -100,7 +100,7 @@ async def test_workers_end_with_the_process_that_watches_them(tmp_path: Path, ba
         children = pids_below(server.process.pid)
         server.process.kill()
         async with asyncio.timeout(10):
-            while any(Path(f"/proc/{pid}").exists() for pid in children):
+            while any(map(lives, children)):
                 await asyncio.sleep(0.02)
 
 
@@ -118,6 +118,10 @@ async def test_a_setting_that_is_wrong_ends_all_workers(tmp_path: Path, backend:
 
     assert done.code == 2
     assert "is not an SQLite database" in done.err
+
+
+def lives(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
 
 
 def pids_below(pid: int) -> list[int]:

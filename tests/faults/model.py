@@ -5,7 +5,7 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,11 +56,12 @@ class Model:
             await asyncio.sleep(PAUSE)
             return web.json_response({"object": "chat.completion", "choices": [_choice("message", message, "stop")]})
         reply = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await reply.prepare(request)
-        for chunk in chunks:
-            await reply.write(_event(_choice("delta", chunk, None)))
-            await asyncio.sleep(PAUSE)
-        await reply.write(_event(_choice("delta", {}, "stop")) + b"data: [DONE]\n\n")
+        with suppress(ConnectionError):  # who asked was killed
+            await reply.prepare(request)
+            for chunk in chunks:
+                await reply.write(_event(_choice("delta", chunk, None)))
+                await asyncio.sleep(PAUSE)
+            await reply.write(_event(_choice("delta", {}, "stop")) + b"data: [DONE]\n\n")
         return reply
 
 

@@ -90,6 +90,7 @@ LACKS = {
     "responses:websocket": "it checks no frame, keeps no chain, has no lanes",
     "responses:input-items": "it reads no query, and lists input as it came",
     "responses:conversations": "it reads few queries and checks nothing",
+    "responses:idempotency": "it looks at no key",
     "responses:input-tokens": "it counts 42 for everything",
     "chat:parameters": "it says what it is told, whatever the parameters",
     "responses:logprobs": "it has none",

@@ -18,7 +18,9 @@ WORDS = re.compile(
 )
 """Messages that say so: vLLM, llama.cpp, Ollama, FastAPI and Go servers each in their way."""
 
-NAMED = re.compile(r"\b(response|conversation|item|model)s?\b.*(not found|does not exist|not exist)", re.IGNORECASE)
+NAMED = re.compile(
+    r"\b(response|conversation|item|model|endpoint)s?\b.*(not found|does not exist|not exist)", re.IGNORECASE
+)
 """A 404 that names a thing: the path is served, the thing is not there."""
 
 

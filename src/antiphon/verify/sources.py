@@ -13,6 +13,7 @@ SECTIONS = {
     9: "background, resume, cancel",
     10: "state and storage",
     11: "compaction",
+    12: "webhooks",
     13: "errors",
     14: "headers",
     15: "prompt caching",

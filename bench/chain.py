@@ -1,0 +1,154 @@
+"""What a turn costs that has many before it: the engine and its store, in this process, with a model that needs no time.
+
+A chat backend keeps nothing, so it is sent the whole text of a chain each time: reading that and making a request of it
+grows with the chain. Everything else is to cost the same in every turn.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+import asyncpg
+import uvloop
+
+from antiphon import ids
+from antiphon.backends.base import Listing, Reply
+from antiphon.engine.models import Models
+from antiphon.engine.run import Engine
+from antiphon.protocol.validate import decode_request
+from antiphon.store.base import Store, StoredResponse
+from antiphon.wiring import open_store
+from bench.backend import ANSWER
+
+LENGTHS = (1, 10, 100, 1000)
+"""Which turns of a chain are measured."""
+
+LONGEST = LENGTHS[-1]
+
+SAMPLES = 48
+"""Turns of each length, all upon the same chain; as many, so that pages of the disk hardly count."""
+
+READS = 9
+
+_TEXT = "Please tell me a little more about that, and why you think so. " * 4
+
+
+@dataclass(slots=True)
+class Costs:
+    """By the number of the turn: seconds until the model is asked, seconds from its answer on, and bytes on disk.
+
+    `history` is the seconds in which the store reads the longest chain.
+    """
+
+    text: dict[int, float] = field(default_factory=dict)
+    rest: dict[int, float] = field(default_factory=dict)
+    size: dict[int, float] = field(default_factory=dict)
+    history: float = 0.0
+
+
+class Instant:
+    """A model that has its answer ready. `asked` is when it was asked last."""
+
+    name, url, asked = "instant", "", 0.0
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        """See `Backend.post`."""
+        self.asked = time.perf_counter()
+        return Reply(200, {"content-type": "application/json"}, _answer())
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`."""
+        return Listing([{"id": "instant"}])
+
+    async def close(self) -> None:
+        """See `Backend.close`."""
+
+
+async def _answer() -> AsyncIterator[bytes]:
+    yield ANSWER
+
+
+def costs(url: str) -> Costs:
+    """Return what turns cost in a new store at this URL."""
+    return uvloop.run(_costs(url))
+
+
+async def _costs(url: str) -> Costs:
+    store = await open_store(url)
+    try:
+        backend = Instant()
+        engine = Engine(Models([backend], ids.now), store, ids.new_id, ids.now)
+        chain = await _grow(engine)
+        costs = Costs()
+        for length in LENGTHS:
+            before = await _size(url)
+            turns = [await _turn(engine, backend, chain[length - 1]) for _ in range(SAMPLES)]
+            costs.text[length], costs.rest[length] = (median(part) for part in zip(*turns, strict=True))
+            costs.size[length] = (await _size(url) - before) / SAMPLES
+        costs.history = median([await _read(store, str(chain[-1])) for _ in range(READS)])
+        return costs
+    finally:
+        await store.close()
+
+
+async def _grow(engine: Engine) -> list[str | None]:
+    """Make a chain one turn shorter than the longest; return what each turn would follow, None for the first."""
+    run = await engine.create(decode_request(_body(None)))
+    made = await engine.store.load("", (await run.result()).id)
+    assert made is not None
+    responses = [_again(made) for _ in range(LONGEST - 1)]
+    chain = [None, *(response.id for response in responses)]
+    follow = [replace(each, previous_response_id=parent) for each, parent in zip(responses, chain, strict=False)]
+    await asyncio.gather(*map(engine.store.save, follow))
+    return chain
+
+
+def _again(response: StoredResponse) -> StoredResponse:
+    """Return the same as another response, with items of its own."""
+    return replace(
+        response,
+        id=ids.new_id("resp"),
+        input=[replace(item, id=ids.new_id("msg")) for item in response.input],
+        output=[replace(item, id=ids.new_id("msg")) for item in response.output],
+    )
+
+
+def _body(previous: str | None) -> bytes:
+    follows = f'"previous_response_id": "{previous}", ' if previous else ""
+    return f'{{{follows}"model": "instant", "input": "{_TEXT}"}}'.encode()
+
+
+async def _turn(engine: Engine, backend: Instant, previous: str | None) -> tuple[float, float]:
+    """Make a turn; return the seconds until the model was asked, and those from there until the turn is durable."""
+    request = decode_request(_body(previous))
+    began = time.perf_counter()
+    run = await engine.create(request)
+    await run.result()
+    return backend.asked - began, time.perf_counter() - backend.asked
+
+
+async def _read(store: Store, response_id: str) -> float:
+    began = time.perf_counter()
+    items = await store.history("", response_id)
+    seconds = time.perf_counter() - began
+    assert items is not None and len(items) == 2 * (LONGEST - 1)
+    return seconds
+
+
+async def _size(url: str) -> int:
+    """Return the bytes that a store's responses take on disk, their indexes included."""
+    if url.startswith("sqlite://"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite://"))) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            return int(pages * page)
+    connection = await asyncpg.connect(url)
+    try:
+        size = "SELECT pg_total_relation_size('responses') + pg_total_relation_size('items')"
+        return int(await connection.fetchval(size))
+    finally:
+        await connection.close()
