@@ -1,4 +1,4 @@
-"""What a turn costs that has many before it: the engine and its store, in this process, with a model that needs no time.
+"""What a turn costs that has many before it: engine and store, in this process, with a model that takes no time.
 
 A chat backend keeps nothing, so it is sent the whole text of a chain each time: reading that and making a request of it
 grows with the chain. Everything else is to cost the same in every turn.
@@ -29,8 +29,14 @@ LENGTHS = (1, 10, 100, 1000)
 
 LONGEST = LENGTHS[-1]
 
-SAMPLES = 48
-"""Turns of each length, all upon the same chain; as many, so that pages of the disk hardly count."""
+SIZED = LENGTHS[1::2]
+"""Whose bytes on disk are counted."""
+
+SAMPLES = 32
+"""Turns of each length, all upon the same chain, in turn: so that a busy moment is none of one length."""
+
+SIZED_SAMPLES = 48
+"""Turns whose bytes are counted together: disks are filled by the page."""
 
 READS = 9
 
@@ -84,11 +90,14 @@ async def _costs(url: str) -> Costs:
         engine = Engine(Models([backend], ids.now), store, ids.new_id, ids.now)
         chain = await _grow(engine)
         costs = Costs()
-        for length in LENGTHS:
-            before = await _size(url)
-            turns = [await _turn(engine, backend, chain[length - 1]) for _ in range(SAMPLES)]
+        rounds = [[await _turn(engine, backend, chain[length - 1]) for length in LENGTHS] for _ in range(SAMPLES)]
+        for length, turns in zip(LENGTHS, zip(*rounds, strict=True), strict=True):
             costs.text[length], costs.rest[length] = (median(part) for part in zip(*turns, strict=True))
-            costs.size[length] = (await _size(url) - before) / SAMPLES
+        for length in SIZED:
+            before = await _size(url)
+            for _ in range(SIZED_SAMPLES):
+                await _turn(engine, backend, chain[length - 1])
+            costs.size[length] = (await _size(url) - before) / SIZED_SAMPLES
         costs.history = median([await _read(store, str(chain[-1])) for _ in range(READS)])
         return costs
     finally:

@@ -1,14 +1,16 @@
 """What is measured: each function measures once, and gives its readings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import translator
+import uvloop
+
+from bench import chain, jobs, readers, translator
 from bench.backend import EVENTS
 from bench.load import Load
 from bench.measure import Measured, chat, measure, responses, under
-from bench.process import line, memory
+from bench.process import cpu, line, memory
 from bench.report import NGINX, OURS, TARGET, Reading
 from bench.server import Served, antiphon
 
@@ -16,19 +18,41 @@ PLAIN_CONNECTIONS = 64
 BURST_CONNECTIONS = 32
 DRIP_STREAMS = 200
 OPEN_STREAMS = 500
+JOBS = 500
+READERS = 1000
 
 NGINX_TIMES = 2.5
 """A delta that comes alone may take so many times what it takes nginx, and the event loop's part besides."""
 
 
+TURN_TIMES = 2.5
+"""So many times what it takes in the first turn may a turn's time take, but for its text: that emptied the caches."""
+
+SIZE_TIMES = 1.25
+"""So many times what the tenth turn takes on disk may the longest chain's take: disks are filled by the page."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """A store: its name, what makes a new one and returns its URL, and a server that has one."""
+
+    name: str
+    new: Callable[[], str]
+    served: Served
+
+
 @dataclass(slots=True)
 class Servers:
-    """Who is measured; all before the same backend. `nginx` is None where it is not installed."""
+    """Who is measured; all before the same backend. `nginx` is None where it is not installed.
+
+    `stores` has SQLite first, whose server is `antiphon` too.
+    """
 
     backend: Served
     antiphon: Served
     relay: Served
     nginx: Served | None
+    stores: Sequence[Kept]
 
 
 def translation() -> Iterator[Reading]:
@@ -44,9 +68,11 @@ def rates(servers: Servers, seconds: float) -> Iterator[Reading]:
         ("streams of 256 deltas in one burst", "burst", BURST_CONNECTIONS, True),
         ("streams of 256 deltas in one burst of chunks", "chunks", BURST_CONNECTIONS, True),
     ):
-        for store in (False, True):
-            load = responses(servers.antiphon.port, model, connections, seconds, stream=stream, store=store)
-            yield from _rate(name + (", stored" if store else ""), OURS, measure(load, servers.antiphon))
+        load = responses(servers.antiphon.port, model, connections, seconds, stream=stream)
+        yield from _rate(name, OURS, measure(load, servers.antiphon))
+        for kept in servers.stores[:1] if stream else servers.stores:
+            load = responses(kept.served.port, model, connections, seconds, stream=stream, store=True)
+            yield from _rate(f"{name}, stored in {kept.name}", OURS, measure(load, kept.served))
         if servers.nginx:
             load = chat(servers.nginx.port, model, connections, seconds, stream=stream)
             yield from _rate(name, NGINX, measure(load, servers.nginx))
@@ -87,9 +113,46 @@ def _first(load: Load, served: Served) -> float:
     return measure(load, served).count.first * 1e3
 
 
-def start(backend: Served, folder: Path) -> Iterator[Reading]:
+def turns(kept: Kept) -> Iterator[Reading]:
+    """One more turn of chains of some lengths; what is not their text is to cost the same in each."""
+    costs = chain.costs(kept.new())
+    first, *_, last = chain.LENGTHS
+    for length in chain.LENGTHS:
+        name = f"turn {length:,} of a chain, {kept.name}"
+        yield f"{name}: its text, ms", OURS, costs.text[length] * 1e3
+        yield f"{name}: all else, ms", OURS, costs.rest[length] * 1e3
+        if length != first:
+            yield f"{name}: all else, ms", TARGET, TURN_TIMES * costs.rest[first] * 1e3
+    short, long = chain.SIZED
+    for length in chain.SIZED:
+        yield f"turn {length:,} of a chain, {kept.name}: bytes on disk", OURS, costs.size[length]
+    yield f"turn {long:,} of a chain, {kept.name}: bytes on disk", TARGET, SIZE_TIMES * costs.size[short]
+    yield f"history of {last:,} turns, {kept.name}, ms", OURS, costs.history * 1e3
+
+
+def background(kept: Kept) -> Iterator[Reading]:
+    """Background responses of a backend that needs no time, from the first request until all are completed."""
+    before = cpu(kept.served.pid)
+    seconds = uvloop.run(jobs.run(kept.served.port, JOBS))
+    yield f"background jobs, {kept.name}, 1/s", OURS, JOBS / seconds
+    yield f"background jobs, {kept.name}, CPU µs", OURS, (cpu(kept.served.pid) - before) / JOBS * 1e6
+
+
+def resumed(kept: Kept) -> Iterator[Reading]:
+    """Readers of background streams that all come back at once."""
+    name = f"{READERS:,} readers at once, {kept.name}"
+    port = kept.served.port
+    finished = uvloop.run(readers.finished(port, READERS))
+    running = uvloop.run(readers.running(port, READERS))
+    yield f"{name}: finished streams resumed, 1/s", OURS, READERS / finished.seconds
+    yield f"{name}: running streams resumed, 1/s", OURS, READERS / running.seconds
+    yield f"{name}: an end told to all, s", OURS, running.told
+    yield f"{name}: served without a cut", OURS, READERS - max(finished.lost, running.lost)
+
+
+def start(backend: Served, folder: Path, store: str) -> Iterator[Reading]:
     """A new server: how soon it answers, and what it holds in memory, idle and for each stream that stays open."""
-    with antiphon(backend.port, folder) as served:
+    with antiphon(backend.port, folder, store) as served:
         idle = memory(served.pid)
         # Each stream gets its first delta, and then its backend says nothing more.
         with under(responses(served.port, "silent", OPEN_STREAMS, 0.0, stream=True)) as program:

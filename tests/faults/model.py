@@ -28,9 +28,10 @@ def expected_text(question: str) -> str:
 
 @dataclass
 class Model:
-    """`asked` holds for each question who asked it and when, in the loop's time."""
+    """`asked` holds for each question who asked it and when, in the loop's time; `answering` those under way."""
 
     asked: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    answering: set[str] = field(default_factory=set)
     url: str = ""
 
     def url_for(self, node: str) -> str:
@@ -56,12 +57,16 @@ class Model:
             await asyncio.sleep(PAUSE)
             return web.json_response({"object": "chat.completion", "choices": [_choice("message", message, "stop")]})
         reply = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        with suppress(ConnectionError):  # who asked was killed
-            await reply.prepare(request)
-            for chunk in chunks:
-                await reply.write(_event(_choice("delta", chunk, None)))
-                await asyncio.sleep(PAUSE)
-            await reply.write(_event(_choice("delta", {}, "stop")) + b"data: [DONE]\n\n")
+        self.answering.add(question)
+        try:
+            with suppress(ConnectionError):  # who asked was killed
+                await reply.prepare(request)
+                for chunk in chunks:
+                    await reply.write(_event(_choice("delta", chunk, None)))
+                    await asyncio.sleep(PAUSE)
+                await reply.write(_event(_choice("delta", {}, "stop")) + b"data: [DONE]\n\n")
+        finally:
+            self.answering.discard(question)
         return reply
 
 

@@ -56,7 +56,9 @@ async def torment(
     record, times = clients.record, take_overs(clients.record, model, nodes)
     broken = [*lost(record, after), *two_ends(record, after), *torn_streams(record, after)]
     broken += [f"{after.jobs} jobs are left"] if after.jobs else []
-    broken += [f"{settled:.0f} s after the end something was in progress"] if settled > HEAL else []
+    broken += (
+        [f"{settled:.0f} s after the end something was in progress, at last: {clients.last}"] if settled > HEAL else []
+    )
     # A database that was restarted meanwhile answered nobody for a moment.
     late = [one for one in times if one > TAKE_OVER]
     broken += [f"a take-over took {one:.1f} s" for one in late]

@@ -8,12 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import httpx2
+import openai
 import pytest
+from openai import AsyncOpenAI
 
+from antiphon.backends.demo import DemoBackend
 from antiphon.testing import assert_event_stream
 from tests.faults.cluster import Node, cluster, free_port
 from tests.faults.model import Model, expected_text, thinking
-from tests.support.server import Served
+from tests.support.postgres import Postgres
+from tests.support.server import Served, serve
 
 LIMIT = 15.0
 """Seconds that a take-over may take."""
@@ -126,3 +131,70 @@ async def test_the_stream_of_a_lost_job_is_sound_for_a_new_reader(stateful: Serv
         whole = read(await response.read())
     assert_event_stream(whole)
     assert await store.find_job("", whole[0]["response"]["id"]) is None
+
+
+async def test_cancelling_at_another_server_ends_the_backends_call_within_a_second(
+    tmp_path: Path, store_url: str
+) -> None:
+    async with thinking() as model:
+        one, other = nodes(model, tmp_path, store_url)
+        async with cluster([one, other]) as http:
+            for question in ("q0", "q1", "q2", "q3"):
+                response_id, _ = await begin(http, one, question)
+                runner = model.asked[question][0][0]
+                elsewhere = other if runner == one.name else one
+                begun = time.monotonic()
+                async with http.post(f"{elsewhere.url}/responses/{response_id}/cancel") as response:
+                    assert (await response.json())["status"] == "cancelled"
+                while question in model.answering:
+                    await asyncio.sleep(0.01)
+                assert time.monotonic() - begun < 1
+                for node in (one, other):
+                    async with http.get(f"{node.url}/responses/{response_id}") as response:
+                        assert (await response.json())["status"] == "cancelled"
+
+
+async def test_the_official_sdk_follows_a_response_through_a_take_over(tmp_path: Path, store_url: str) -> None:
+    async with thinking() as model:
+        one, other = nodes(model, tmp_path, store_url)
+        async with cluster([one, other]) as http, AsyncOpenAI(base_url=other.url, api_key="x", max_retries=0) as sdk:
+            response_id, seen = await begin(http, one, "q")
+            if model.asked["q"][0][0] == other.name:
+                one, other = other, one
+                sdk = sdk.with_options(base_url=other.url)
+            await one.kill()
+            numbers = [event["sequence_number"] for event in seen]
+            final = None
+            while final is None:
+                try:
+                    async with sdk.responses.stream(response_id=response_id, starting_after=numbers[-1]) as stream:
+                        async for event in stream:
+                            numbers.append(event.sequence_number)  # noqa: PERF401 - kept also where it is cut off
+                        final = await stream.get_final_response()
+                except (openai.APIConnectionError, httpx2.HTTPError):
+                    continue
+
+    assert numbers == sorted(set(numbers))
+    assert final.output_text == expected_text("q")
+
+
+async def test_replicas_that_do_not_hear_each_other_still_work(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a pooler in transaction mode, which passes no notifications on: slower, that is all."""
+    monkeypatch.setattr("antiphon.store.postgres.listen", hear_nothing)
+    url = await postgres.database()
+    async with serve(DemoBackend(), store=url) as one, serve(DemoBackend(), store=url) as other:
+        await one.host._behind.wind_down()  # type: ignore[attr-defined]
+        one.engine.takes_work = True
+        body = {"model": "demo", "input": "q", "background": True, "stream": True}
+        begun = time.monotonic()
+        async with one.http.post(f"{one.url}/responses", json=body) as response:
+            told = read(await response.read())
+        assert told[-1]["type"] == "response.completed"
+        assert (await other.get(f"/responses/{told[0]['response']['id']}"))[0] == 200
+    assert time.monotonic() - begun < 10
+
+
+async def hear_nothing(url: str, hear: Any) -> None:
+    await asyncio.Event().wait()

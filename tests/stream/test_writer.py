@@ -5,10 +5,15 @@ import msgspec
 import pytest
 
 from antiphon.errors import BackendError, StoreError
+from antiphon.protocol.chat import ChatChunk
+from antiphon.protocol.items import FunctionCall, Reasoning, ReasoningText
 from antiphon.protocol.response import Usage
+from antiphon.stream.chat import ChatStream
+from antiphon.stream.decode import decode_chunk
 from antiphon.stream.items import StreamingMessage, StreamingReasoning
 from antiphon.stream.reasoning import ReasoningState
 from antiphon.stream.writer import ResponseWriter
+from tests.support.replay import delta
 from tests.support.translate import COMPLETED_AT, begin
 
 
@@ -112,3 +117,68 @@ def test_a_cancelled_response_keeps_what_was_closed(writer: ResponseWriter) -> N
     writer.cancel()
     assert writer.response.status == "cancelled"
     assert [item.id for item in writer.response.output] == [message.id]
+
+
+def test_a_writer_that_resumes_does_not_tell_again_what_stands() -> None:
+    """The model is asked again and makes the same: its reasoning stands already, its message does not."""
+    kept = Reasoning(id="rs_kept", summary=[], content=[ReasoningText(text="Hm.")])
+    writer = new_writer()
+    writer.resume([kept], 9)
+    tell(writer, reasoning=True, text="Well")
+
+    events = writer.take()
+    assert [event.sequence_number for event in events] == list(range(9, 9 + len(events)))
+    assert {event.output_index for event in events if hasattr(event, "output_index")} == {1}
+    assert [item.id for item in writer.output] == ["rs_kept", writer.output[1].id]
+
+
+def test_a_writer_that_resumes_lets_the_model_take_another_way() -> None:
+    kept = Reasoning(id="rs_kept", summary=[], content=[ReasoningText(text="Hm.")])
+    writer = new_writer()
+    writer.resume([kept], 9)
+    tell(writer, reasoning=False, text="Well")
+
+    assert [type(item).__name__ for item in writer.output] == ["Reasoning", "Message"]
+
+
+def test_a_call_of_another_name_is_no_repetition() -> None:
+    kept = FunctionCall(id="fc_kept", call_id="call_1", name="look", arguments="{}")
+    writer = new_writer()
+    writer.resume([kept], 9)
+    for name in ("listen", "look"):
+        index = writer.open_item(FunctionCall(id="fc_new", call_id="call_2", name=name, arguments=""))
+        writer.close_item(index, FunctionCall(id=f"fc_{name}", call_id="call_2", name=name, arguments="{}"))
+
+    assert [item.id for item in writer.output] == ["fc_kept", "fc_listen", "fc_look"]
+
+
+def test_numbers_are_given_again_where_nobody_heard_them() -> None:
+    writer = new_writer()
+    number = writer.next_number
+    writer.complete(None)
+    writer.end()
+    writer.take()
+    writer.rewind(number)
+    writer.fail(StoreError("The store is full."))
+    writer.end()
+
+    assert [event.sequence_number for event in writer.take()] == [2, 3]
+
+
+def new_writer() -> ResponseWriter:
+    writer = begin().writer
+    writer.take()
+    return writer
+
+
+def tell(writer: ResponseWriter, *, reasoning: bool, text: str) -> None:
+    chat = ChatStream(writer)
+    if reasoning:
+        chat.feed(chunk(reasoning_content="Hm."))
+    chat.feed(chunk(content=text))
+    chat.feed(chunk("stop"))
+    chat.finish(True)
+
+
+def chunk(finish_reason: str | None = None, **fields: Any) -> ChatChunk:
+    return decode_chunk(json.dumps(delta(finish_reason, **fields)).encode())

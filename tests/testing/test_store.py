@@ -186,6 +186,12 @@ class RepliesForAnybody(SqliteStore):
         return await super().save(response, append=append, reply=reply)
 
 
+class FreesEverything(SqliteStore):
+    async def release(self, worker: str, response_id: str) -> None:
+        for one in await self.held(worker):
+            await super().release(worker, one)
+
+
 class DeliversAgain(SqliteStore):
     async def due(self, limit: int, hold: int) -> Any:
         return await super().due(limit, -10)
@@ -219,6 +225,7 @@ BROKEN = [
     (LetsAnybodyWrite, "One response holds a conversation;"),
     (ReservesAgain, "Of many who reserve a key at once one gets it,"),
     (RepliesForAnybody, "The reply is kept in one step with the response,"),
+    (FreesEverything, "A worker can be told what it holds,"),
     (DeliversAgain, "An announcement waits once for each endpoint"),
 ]
 

@@ -46,6 +46,8 @@ class Worker:
     _beating: list[asyncio.Task[None]] = field(default_factory=list)
     _watched: dict[str, Watch] = field(default_factory=dict)
     _looked: float = 0.0
+    _asked: "asyncio.Future[Job | None] | None" = None
+    """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
     _looks: "set[asyncio.Future[None]]" = field(default_factory=set)
     _strays: set[str] = field(default_factory=set)
@@ -66,10 +68,11 @@ class Worker:
             self._soon.cancel()
         claiming, self._claiming = self._claiming, []
         await _cancel([*claiming, *self._looks])
-        jobs = dict(self._running)
-        await _cancel(list(jobs.values()))
+        await _cancel(list(self._running.values()))
         with suppress(StoreError):
-            for response_id in await self.engine.store.owned(self.engine.worker) if jobs else ():
+            if self._asked is not None:  # a claim that was under way may have been granted
+                await self._asked
+            for response_id in await self.engine.store.owned(self.engine.worker):
                 await self.engine.store.give_back(self.engine.worker, response_id)
 
     async def close(self) -> None:
@@ -86,11 +89,14 @@ class Worker:
                     await act()
                 except StoreError as error:
                     log.debug("Background work waits for the store: %s", error)
+                except Exception as error:
+                    reportable(error)  # into the log; the others' work must go on
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
         while len(self._running) < self.concurrency:
-            job = await self.engine.store.claim(self.engine.worker, self.per_tenant)
+            self._asked = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant))
+            job = await asyncio.shield(self._asked)
             if job is None:
                 return
             task = asyncio.create_task(self._work(job))
@@ -156,16 +162,19 @@ class Worker:
                 del self._watched[worker]
 
     async def _look_at_own(self) -> None:
-        """Stop what does not belong to this worker any more; give back what it has and does not know of."""
+        """Stop what does not belong to this worker any more; give back what it owns or holds and does not know of."""
         running = set(self._running)
         owned = await self.engine.store.owned(self.engine.worker)
         for response_id in running - owned.keys():
             if task := self._running.get(response_id):
                 task.cancel()
-        strays = owned.keys() - self._running.keys()
+        held = await self.engine.store.held(self.engine.worker)
+        strays = (owned.keys() - self._running.keys()) | (set(held) - self.engine.holding)
+        # Seen twice: one look may come between a step in the store and the same step here.
         for response_id in strays & self._strays:
             await self.engine.store.give_back(self.engine.worker, response_id)
-        self._strays = set(strays)
+            await self.engine.store.release(self.engine.worker, response_id)
+        self._strays = strays
 
 
 async def _cancel(tasks: "Sequence[asyncio.Future[None]]") -> None:

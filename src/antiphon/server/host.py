@@ -80,6 +80,10 @@ class Host(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so by `listening`."""
+        for listener in sockets or ():
+            # Taken connections inherit it. asyncio sets it only where the socket names its protocol, and
+            # `socket.create_server` does not: every reply would wait 40 ms for the client's delayed ACK.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await super().startup(sockets)
         self.listening.set()
 

@@ -43,12 +43,13 @@ class Admission:
         ticket = self._ticket
         if ticket is None:
             return
-        self._engine.holding.discard(ticket.response_id)
         if error is not None:
             try:
                 await self._engine.store.free_key(ticket.tenant, ticket.key, ticket.response_id)
             except StoreError as trouble:
                 log.warning("An Idempotency-Key is still reserved: %s", trouble)
+        # What it may hold still, the worker frees.
+        self._engine.holding.discard(ticket.response_id)
 
     async def _answer(self, known: Reply) -> None:
         if not known.is_stream:

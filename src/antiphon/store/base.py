@@ -138,6 +138,14 @@ class Jobs(Protocol):
         """Return the worker's jobs: the version of each by its response's id."""
         ...
 
+    async def held(self, worker: str) -> Sequence[str]:
+        """Return the responses for which the worker holds a conversation or has reserved a key."""
+        ...
+
+    async def release(self, worker: str, response_id: str) -> None:
+        """Free what the worker holds for a response."""
+        ...
+
     async def beat(self, worker: str) -> None:
         """Show that the worker lives."""
         ...

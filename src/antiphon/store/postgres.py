@@ -31,6 +31,9 @@ TRIES = 4
 BATCH = 256
 """Responses in one statement."""
 
+MOST_WAITING = 10_000
+"""Saves that wait for a slow database; more are refused at once."""
+
 PATIENCE = 5.0
 """Seconds that an act waits for a connection."""
 
@@ -91,6 +94,8 @@ class PostgresStore(SqlStore):
 
     async def _save_plainly(self, response: StoredResponse) -> None:
         self._refuse_closed()
+        if len(self._saves) >= MOST_WAITING:
+            raise StoreError("The store is overloaded: too much waits to be written.")
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._saves.append((response, future))
         if not self._is_saving:

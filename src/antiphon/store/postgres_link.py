@@ -73,11 +73,17 @@ async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]
             max_size=connections,
             timeout=CONNECT_TIMEOUT,
             command_timeout=STATEMENT_TIMEOUT,
+            init=_settle,
             reset=_as_it_is,
         )
     except (*TROUBLE, ValueError) as error:
         raise ConfigError(f"store: {shown} cannot be used: {_reason(error)}") from error
     return shown, pool
+
+
+async def _settle(connection: Any) -> None:
+    """A process that is stopped in the middle of a transaction must not keep the others from what it has locked."""
+    await connection.execute(f"SET idle_in_transaction_session_timeout = {int(STATEMENT_TIMEOUT * 1000)}")
 
 
 async def _as_it_is(connection: Any) -> None:

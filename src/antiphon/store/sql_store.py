@@ -149,6 +149,15 @@ class SqlStore(ABC):
         """See `Store.owned`."""
         return await self._read(lambda: jobs.owned(worker))
 
+    async def held(self, worker: str) -> Sequence[str]:
+        """See `Store.held`."""
+        return await self._read(lambda: jobs.held(worker))
+
+    async def release(self, worker: str, response_id: str) -> None:
+        """See `Store.release`."""
+        await self._write(lambda: jobs.release(worker, response_id))
+        self._tell(response_id)
+
     async def beat(self, worker: str) -> None:
         """See `Store.beat`."""
         await self._write(lambda: jobs.beat(worker))

@@ -22,6 +22,9 @@ from antiphon.store.sqlite_rows import A, Doing
 _BATCH = 256  # jobs in a transaction: a bound on how long the first waits for the last
 _PAUSE = 0.001  # seconds for a crowd to gather: fewer, larger batches take less from a busy event loop
 
+MOST_WAITING = 10_000
+"""Jobs that wait for a slow disk; more are refused at once, so that memory and patience stay bounded."""
+
 _TROUBLE = {
     sqlite3.SQLITE_BUSY: "The store is busy: another program is writing to it.",
     sqlite3.SQLITE_LOCKED: "The store is busy: another program is writing to it.",
@@ -73,8 +76,13 @@ class Writer:
         self._thread.start()
 
     def submit(self, act: Doing[A, R], argument: A) -> asyncio.Future[R]:
-        """Return a future of the act's result, resolved after its commit. A cancelled future does not undo the act."""
+        """Return a future of the act's result, resolved after its commit. A cancelled future does not undo the act.
+
+        Raises `StoreError` where too much waits already.
+        """
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        if self._jobs.qsize() >= MOST_WAITING:
+            raise StoreError("The store is overloaded: too much waits to be written.")
         self._jobs.put(_Job(act, argument, future))
         return future
 

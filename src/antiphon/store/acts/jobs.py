@@ -113,6 +113,17 @@ def owned(worker: str) -> Act[Mapping[str, int]]:
     return {row[0]: row[1] for row in rows}
 
 
+def held(worker: str) -> Act[list[str]]:
+    """Get the responses for which a worker holds something."""
+    return [row[0] for row in (yield from ask("held", worker))]
+
+
+def release(worker: str, response_id: str) -> Act[None]:
+    """Free what a worker holds for a response."""
+    yield from ask("release_conversation", worker, response_id)
+    yield from ask("release_key", worker, response_id)
+
+
 def beat(worker: str) -> Act[None]:
     """Count a worker's beat."""
     yield from ask("beat", worker)

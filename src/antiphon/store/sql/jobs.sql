@@ -115,3 +115,13 @@ WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 
 -- events_after --
 SELECT number, last, body FROM events WHERE response = $1 AND last > $2 ORDER BY number LIMIT $3
+
+-- held --
+SELECT holder FROM conversations WHERE owner = $1
+UNION SELECT response_id FROM idempotency_keys WHERE owner = $1
+
+-- release_conversation --
+UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1 AND holder = $2
+
+-- release_key --
+DELETE FROM idempotency_keys WHERE owner = $1 AND response_id = $2 AND reply IS NULL

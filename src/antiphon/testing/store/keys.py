@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.store.base import Reply, Store
+from antiphon.store.base import Outcome, Reply, Store, StoredConversation
 from antiphon.testing.store.making import Promise, T, hold, new_response
 
 
@@ -45,6 +45,25 @@ async def _dead_workers_free_their_keys(store: Store) -> None:
     hold(await store.find_key(T, key) is None, "its key is still reserved")
 
 
+async def _what_is_held_can_be_freed(store: Store) -> None:
+    """A worker can be told what it holds, and free what it holds for one response."""
+    key, worker = new_id("key"), new_id("worker")
+    conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
+    await store.create_conversation(conversation, [])
+    await store.reserve(T, key, b"print", "resp_1", worker)
+    await store.hold(T, conversation.id, "resp_2", worker)
+    found = sorted(await store.held(worker))
+    hold(found == ["resp_1", "resp_2"], f"it holds {found}")
+    await store.release(worker, "resp_1")
+    hold(await store.find_key(T, key) is None, "a key that was freed is reserved")
+    hold(list(await store.held(worker)) == ["resp_2"], "more was freed than was to be")
+    await store.release(worker, "resp_2")
+    outcome = await store.hold(T, conversation.id, "resp_3", worker)
+    hold(outcome is Outcome.DONE, "a conversation that was freed is held")
+    await store.release(worker, "resp_3")
+    await store.delete_conversation(T, conversation.id)
+
+
 async def _unstored_replies(store: Store) -> None:
     """A response that is not to be stored leaves its reply and nothing else."""
     key, one = new_id("key"), replace(new_response(), is_stored=False)
@@ -58,4 +77,5 @@ PROMISES: tuple[Promise, ...] = (
     _reply_comes_with_the_response,
     _dead_workers_free_their_keys,
     _unstored_replies,
+    _what_is_held_can_be_freed,
 )
