@@ -25,11 +25,11 @@ NGINX_TIMES = 2.5
 """A delta that comes alone may take so many times what it takes nginx, and the event loop's part besides."""
 
 
-TURN_TIMES = 2.5
-"""So many times what it takes in the first turn may a turn's time take, but for its text: that emptied the caches."""
+TURN_TIMES = 2
+"""A turn may take so many times what the first takes, its text apart; letting go of the text is still in it."""
 
 SIZE_TIMES = 1.25
-"""So many times what the tenth turn takes on disk may the longest chain's take: disks are filled by the page."""
+"""A late turn may take so many times the bytes on disk of an early one: disks are filled by the page."""
 
 
 @dataclass(slots=True)
