@@ -291,3 +291,19 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
         await made.store.close()
 
     asyncio.run(make())
+
+
+async def test_nothing_is_told_between_the_end_and_its_being_stored() -> None:
+    store = watched(waits=True)
+    made, _ = engine(said("Hi"), store=store)
+    run = await begin(made, stream=True)
+    ending = asyncio.create_task(collect(run))
+    await asyncio.wait_for(store.saving.wait(), 5)
+    assert run.pulse() == []
+    store.go.set()
+
+    assert_event_stream(await ending)
+
+
+async def collect(run: Run) -> list[Any]:
+    return [plainly(event) async for batch in run.events() for event in batch]

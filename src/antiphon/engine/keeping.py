@@ -107,14 +107,11 @@ class Foreground:
         """See `Keeper.keep`. Raises `StoreError`, also where this server lost hold of the conversation or the key."""
         is_good = response.status in CHAINABLE
         reply = self._reply(response, end) if self.ticket.key and is_good else None
-        if not (self.terms.is_stored or self.conversation_id or reply):
+        try:
+            if self.terms.is_stored or self.conversation_id or reply:
+                await self._save(response, sealed, append=is_good, reply=reply)
+        finally:
             self.holding.discard(response.id)
-            return
-        stored = self.terms.of(response, self.context, stored_output(response, sealed))
-        is_kept = await self.store.save(stored, append=is_good, reply=reply)
-        if not is_kept:
-            raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
-        self.holding.discard(response.id)
         if self.ticket.key and not is_good:
             await self._free_key()
 
@@ -136,6 +133,11 @@ class Foreground:
         except StoreError as error:
             # The worker frees it when the store can be reached again.
             log.warning("A response that came to nothing still holds its conversation or its key: %s", error)
+
+    async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
+        stored = self.terms.of(response, self.context, stored_output(response, sealed))
+        if not await self.store.save(stored, append=append, reply=reply):
+            raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
 
     async def _free_key(self) -> None:
         await self.store.free_key(self.ticket.tenant, self.ticket.key, self.ticket.response_id)

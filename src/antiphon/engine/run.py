@@ -69,7 +69,7 @@ class Engine:
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""
     runs: set["Run"] = field(default_factory=set)
-    """Responses that clients wait for."""
+    """Responses that are being made here."""
     takes_work: bool = True
     """False once this process is about to end."""
     is_over: bool = False
@@ -92,7 +92,7 @@ class Engine:
             raise
 
     def cut_off(self) -> None:
-        """End what clients wait for: this process is about to."""
+        """End what is being made here: this process is about to end itself."""
         self.takes_work, self.is_over = False, True
         for run in list(self.runs):
             run.stop(going_away())
@@ -294,20 +294,20 @@ class Run:
 
     async def _end(self) -> list[Event]:
         """Make the response durable, then tell its end."""
+        self._is_over = True  # from now on nothing comes between
         before, number = self._writer.take(), self._writer.next_number
         self._writer.end()
         batch = before + self._writer.take()
         try:
             await self._keeper.keep(self._writer.response, self._writer.sealed, batch)
         except AntiphonError as error:
+            await self._keeper.drop()
             if not self._is_started:
                 raise
             self._writer.rewind(number)
             self._writer.fail(error, self._writer.response.usage)
             self._writer.end()
             batch = before + self._writer.take()
-            await self._keeper.drop()
-        self._is_over = True
         return batch
 
     async def _give_up(self) -> None:
