@@ -18,7 +18,7 @@ from antiphon.store.sqlite_rows import statement
 from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}
-SORT = {"waiting_tenants", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts"}
+SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts"}
 """Queries whose rows are few whatever is stored: of what is being worked on, and of webhooks."""
 
 

@@ -1,6 +1,7 @@
 """A background response's stream, read from its log: what was, from any event on, then what comes (section 9)."""
 
 from collections.abc import AsyncGenerator
+from functools import partial
 
 import msgspec
 
@@ -36,7 +37,7 @@ async def replay(
     generation: int | None = None
     with engine.wakes.expect(response_id) as change:
         while True:
-            tail = await engine.store.tail(tenant, response_id, after)
+            tail = await change.look((tenant, after), partial(engine.store.tail, tenant, response_id, after))
             if tail is None or engine.is_over or generation not in (None, tail.generation):
                 raise CutOff
             generation = tail.generation

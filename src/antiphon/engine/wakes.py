@@ -1,16 +1,31 @@
-"""Who waits for news of a response, and is woken by the store's."""
+"""Who waits for news of a response, and is woken by the store's. Those who wait for the same look it up together."""
 
 import asyncio
-from collections import defaultdict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from antiphon.store.base import Store
+
+STALE = 0.5
+"""Seconds after which what was looked up is looked up again though nothing was told: news may not reach us."""
+
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class Watched:
+    """One thing that tasks wait for: their events, and what they have looked up since it changed."""
+
+    events: set[asyncio.Event] = field(default_factory=set)
+    looks: dict[Hashable, tuple[float, "asyncio.Future[Any]"]] = field(default_factory=dict)
 
 
 class Wakes:
     """Tasks that wait for a change of a response, of the queue (`JOBS`), or of anything."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._watched: dict[str, Watched] = {}
 
     def listen(self, store: Store) -> None:
         """Hear what this store tells."""
@@ -18,32 +33,34 @@ class Wakes:
 
     def wake(self, what: str) -> None:
         """Wake who waits for it; all of them where it is not known what changed."""
-        woken = [self._waiting[what]] if what in self._waiting else [] if what else list(self._waiting.values())
-        for events in woken:
-            for event in events:
+        found = [self._watched[what]] if what in self._watched else [] if what else list(self._watched.values())
+        for watched in found:
+            watched.looks.clear()
+            for event in watched.events:
                 event.set()
 
     def expect(self, what: str) -> "Change":
         """Begin to wait: what is told from now on counts. To be used in `with`, around the look at what there is."""
-        return Change(self._waiting, what)
+        return Change(self._watched, what)
 
 
 class Change:
     """One task's wait; it may be waited for again and again."""
 
-    def __init__(self, waiting: dict[str, set[asyncio.Event]], what: str) -> None:
-        self._waiting, self._what = waiting, what
+    def __init__(self, all_watched: dict[str, Watched], what: str) -> None:
+        self._all, self._what = all_watched, what
         self._event = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     def __enter__(self) -> "Change":
-        self._waiting[self._what].add(self._event)
+        self._watched = self._all.setdefault(self._what, Watched())
+        self._watched.events.add(self._event)
         return self
 
     def __exit__(self, *error: object) -> None:
-        waiting = self._waiting[self._what]
-        waiting.discard(self._event)
-        if not waiting:
-            del self._waiting[self._what]
+        self._watched.events.discard(self._event)
+        if not self._watched.events:
+            del self._all[self._what]
 
     async def wait(self, seconds: float) -> None:
         """Return when it changed since the last wait, at the latest after so many seconds."""
@@ -53,3 +70,12 @@ class Change:
         except TimeoutError:
             pass
         self._event.clear()
+
+    async def look(self, key: Hashable, look: Callable[[], Awaitable[R]]) -> R:
+        """Return what `look` finds; tasks that look for the same key share it, until it changes or is stale."""
+        found = self._watched.looks.get(key)
+        if found is None or self._loop.time() - found[0] > STALE:
+            found = self._loop.time(), asyncio.ensure_future(look())
+            self._watched.looks[key] = found
+        result: R = await asyncio.shield(found[1])
+        return result

@@ -97,8 +97,6 @@ class Tail:
     is_streamed: bool
     generation: int
     """How often half-made events were dropped. Who has seen another number has seen events that never were."""
-    last: int
-    """The number of the newest event, -1 where there is none."""
     frames: Sequence[Frames]
 
 

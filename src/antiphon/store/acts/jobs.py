@@ -51,12 +51,12 @@ def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None
 def claim(worker: str, per_tenant: int) -> Act[Job | None]:
     """Take the next job; see `Store.claim`."""
     yield from ask("lock_worker", QUEUE)
-    row = yield from first("waiting_tenants", per_tenant)
+    row = yield from first("next_waiting", per_tenant)
     if row is None:
         return None
-    yield from ask("claim", row[1], worker)
-    yield from ask("start", row[1])
-    job = yield from first("job_by_seq", row[1])
+    yield from ask("claim", row[0], worker)
+    yield from ask("start", row[0])
+    job = yield from first("job_by_seq", row[0])
     return (yield from _job(job)) if job else None
 
 
@@ -166,9 +166,9 @@ def tail(tenant: str, response_id: str, after: int, now: int) -> Act[Tail | None
     row = yield from first("tail", response_id, tenant, now)
     if row is None:
         return None
-    seq, status, is_streamed, generation, last = row
+    seq, status, is_streamed, generation = row
     frames = yield from ask("events_after", seq, after, FRAMES_AT_ONCE)
-    return Tail(status, bool(is_streamed), generation, last, [Frames(*frame) for frame in frames])
+    return Tail(status, bool(is_streamed), generation, [Frames(*frame) for frame in frames])
 
 
 def _job(row: Row) -> Act[Job | None]:

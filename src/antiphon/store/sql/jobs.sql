@@ -5,14 +5,24 @@ VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4)
 -- put_events --
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
 
--- waiting_tenants --
--- Tenants whose jobs wait, each with its oldest and with how many of it are in progress, the fewest first.
-SELECT waiting.tenant, waiting.oldest, count(running.response) AS busy
-FROM (SELECT tenant, min(response) AS oldest FROM jobs WHERE owner IS NULL GROUP BY tenant) AS waiting
-LEFT JOIN jobs AS running ON running.tenant = waiting.tenant AND running.owner IS NOT NULL
-GROUP BY waiting.tenant, waiting.oldest
-HAVING count(running.response) < $1
-ORDER BY busy, waiting.oldest
+-- next_waiting --
+-- Of the tenants whose jobs wait the one with the fewest in progress, with its oldest; the queue itself is not read
+-- through, only skipped from tenant to tenant.
+WITH RECURSIVE waiting (tenant) AS (
+    SELECT min(tenant) FROM jobs WHERE owner IS NULL
+    UNION ALL
+    SELECT (SELECT min(jobs.tenant) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant > waiting.tenant)
+    FROM waiting WHERE waiting.tenant IS NOT NULL
+),
+running (tenant, busy) AS (
+    SELECT tenant, count(*) FROM jobs WHERE owner IS NOT NULL GROUP BY tenant
+)
+SELECT
+    (SELECT min(jobs.response) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant = waiting.tenant) AS oldest
+FROM waiting LEFT JOIN running ON running.tenant = waiting.tenant
+WHERE waiting.tenant IS NOT NULL AND coalesce(running.busy, 0) < $1
+ORDER BY coalesce(running.busy, 0), oldest
+LIMIT 1
 
 -- claim --
 UPDATE jobs SET owner = $2, version = version + 1, attempt = attempt + 1
@@ -107,14 +117,16 @@ UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1
 DELETE FROM idempotency_keys WHERE owner = $1 AND reply IS NULL
 
 -- tail --
-SELECT
-    responses.seq, responses.status, responses.is_streamed, responses.generation,
-    coalesce((SELECT max(last) FROM events WHERE events.response = responses.seq), -1)
-FROM responses
+SELECT seq, status, is_streamed, generation FROM responses
 WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 
 -- events_after --
-SELECT number, last, body FROM events WHERE response = $1 AND last > $2 ORDER BY number LIMIT $3
+-- From the frame in which the next number stands, or would stand.
+SELECT number, last, body FROM events
+WHERE
+    response = $1 AND last > $2
+    AND number >= coalesce((SELECT max(number) FROM events WHERE response = $1 AND number <= $2 + 1), 0)
+ORDER BY number LIMIT $3
 
 -- held --
 SELECT holder FROM conversations WHERE owner = $1
