@@ -19,15 +19,14 @@ LOOK_AGAIN = 0.5
 """Seconds after which the key is looked at without having been told."""
 
 
-def check_key(key: str) -> str:
-    """Return the key. Raises `ClientError` (400) where it is empty, too long, or not of visible ASCII characters."""
+def check_key(key: str) -> None:
+    """Raise `ClientError` (400) where a key is empty, too long, or not of visible ASCII characters."""
     if not 0 < len(key) <= LONGEST or not (key.isascii() and key.isprintable()):
         raise ClientError(
             f"Invalid 'Idempotency-Key': expected 1 to {LONGEST} visible ASCII characters.",
             code="invalid_idempotency_key",
             param="Idempotency-Key",
         )
-    return key
 
 
 async def admit(engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str) -> Ticket | Reply:

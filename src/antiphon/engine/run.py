@@ -201,32 +201,27 @@ class Run:
         self._task = asyncio.current_task()
         self._engine.runs.add(self)
         try:
-            async with aclosing(self._make()) as batches:
-                async for batch in batches:
-                    yield batch
+            try:
+                if self._writer.has_pending:
+                    yield self._told()
+                while isinstance(step := self._turn.next(), CallModel):
+                    async with aclosing(self._call(step.body)) as batches:
+                        async for batch in batches:
+                            yield batch
+            except asyncio.CancelledError:
+                if self._stopped is None or self._task is None:
+                    raise
+                self._task.uncancel()
+                self._fail(self._stopped)
+            except Exception as error:
+                self._fail(error)
+            else:
+                self._conclude(step)
+            yield await self._end()
         finally:
             self._engine.runs.discard(self)
             if not self._is_over:
                 await self._give_up()
-
-    async def _make(self) -> AsyncGenerator[list[Event], None]:
-        try:
-            if self._writer.has_pending:
-                yield self._told()
-            while isinstance(step := self._turn.next(), CallModel):
-                async with aclosing(self._call(step.body)) as batches:
-                    async for batch in batches:
-                        yield batch
-        except asyncio.CancelledError:
-            if self._stopped is None or self._task is None:
-                raise
-            self._task.uncancel()
-            self._fail(self._stopped)
-        except Exception as error:
-            self._fail(error)
-        else:
-            self._conclude(step)
-        yield await self._end()
 
     def _told(self) -> list[Event]:
         """Return the events that go out now."""

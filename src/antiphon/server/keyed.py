@@ -15,6 +15,14 @@ from antiphon.server.sse import send_frames, send_whole
 from antiphon.store.base import Reply
 
 
+def key_of(scope: Scope) -> str | None:
+    """Return a request's `Idempotency-Key`, None where it has none."""
+    for name, value in scope["headers"]:
+        if name == b"idempotency-key":
+            return str(value.decode("latin-1"))
+    return None
+
+
 class Admission:
     """`async with` around the work on a request: gives its ticket, or None where it was answered already.
 
@@ -27,10 +35,10 @@ class Admission:
         self._ticket: Ticket | None = None
 
     async def __aenter__(self) -> Ticket | None:
-        tenant, headers = tenant_of(self._scope), dict(self._scope["headers"])
-        if b"idempotency-key" not in headers:
+        tenant, key = tenant_of(self._scope), key_of(self._scope)
+        if key is None:
             return Ticket(tenant, self._engine.new_id(self._prefix))
-        key = check_key(headers[b"idempotency-key"].decode("latin-1"))
+        check_key(key)
         async with Attendance(self._receive):
             admitted = await admit(self._engine, tenant, key, self._scope["path"], self._body, self._prefix)
         if isinstance(admitted, Reply):
