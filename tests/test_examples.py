@@ -45,6 +45,8 @@ WITH_A_SERVER = {
     ),
     "translator": ("0 response.created\n", " response.completed\n", f"completed {HELLO}Hello!\n"),
     "check_stream": (" events, sound\n",),
+    "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
+    "webhook": (f"response.completed {HELLO}Hello!\n",),
     "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
 }
 
