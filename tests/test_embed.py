@@ -84,3 +84,24 @@ async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBack
         await events.aclose()  # type: ignore[attr-defined]
 
         await asyncio.wait_for(backend.left.wait(), 1)
+
+
+async def test_a_background_response_is_made_while_the_object_is_open(tmp_path: Path) -> None:
+    store = f"sqlite://{tmp_path}/a.db"
+    async with Responses(ScriptedBackend([[delta(content="Once"), delta("stop")]], models=["m"]), store=store) as api:
+        made = await api.create(model="m", input="Hi", background=True)
+        assert made.status == "queued"
+        while (response := await api.retrieve(made.id))["status"] in ("queued", "in_progress"):
+            await asyncio.sleep(0.01)
+        assert (response["status"], response["output_text"]) == ("completed", "Once")
+        assert await api.cancel(made.id) == {**response, "output_text": "Once"}
+        with pytest.raises(ClientError) as caught:
+            await anext(api.stream(model="m", input="Hi", background=True))
+        assert caught.value.param == "background"
+
+
+async def test_an_unknown_conversation_is_refused() -> None:
+    async with Responses(ScriptedBackend([[delta(content="Once"), delta("stop")]] * 2, models=["m"])) as api:
+        with pytest.raises(ClientError) as caught:
+            await api.create(model="m", input="Hi", conversation="conv_none")
+        assert (caught.value.status, caught.value.param) == (404, "conversation")
