@@ -173,6 +173,12 @@ class LetsAnybodyWrite(SqliteStore):
         return Outcome.DONE if outcome is Outcome.BUSY else outcome
 
 
+class TakesTheCallersWord(SqliteStore):
+    async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
+        found = await super().load(tenant, response_id)
+        return replace(found, conversation_end=0) if found and found.status == "queued" else found
+
+
 class ReservesAgain(SqliteStore):
     async def reserve(self, tenant: str, key: str, print: bytes, response_id: str, worker: str) -> Reservation:
         await super().reserve(tenant, key, print, response_id, worker)
@@ -223,6 +229,7 @@ BROKEN = [
     (AnnouncesWhatWasRefused, "A job that cannot be finished announces nothing."),
     (AddsInPart, "No item is in a conversation twice;"),
     (LetsAnybodyWrite, "One response holds a conversation;"),
+    (TakesTheCallersWord, "A queued response's place in its conversation"),
     (ReservesAgain, "Of many who reserve a key at once one gets it,"),
     (RepliesForAnybody, "The reply is kept in one step with the response,"),
     (FreesEverything, "A worker can be told what it holds,"),

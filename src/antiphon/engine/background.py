@@ -107,7 +107,6 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
     stored = job.response
     request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
     context = await gather(request, engine.store, engine.new_id, stored.tenant)
-    context.conversation_end = stored.conversation_end
     target = await engine.models.find(request.model)
     taken_up = TakenUp(
         created_at=stored.created_at,

@@ -6,7 +6,7 @@ from starlette.types import Receive, Scope, Send
 
 from antiphon.backends.base import Reply
 from antiphon.engine.failures import read_failure
-from antiphon.engine.run import MAX_ERROR_BODY, Engine
+from antiphon.engine.run import MAX_ERROR_BODY, Engine, going_away
 from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import Resources, read_body
@@ -31,6 +31,8 @@ def resources(engine: Engine) -> Resources:
 async def _pass_on(
     engine: Engine, path: str, request: dict[str, Any], body: bytes, receive: Receive, send: Send
 ) -> None:
+    if not engine.takes_work:
+        raise going_away()
     target = await engine.models.find(request["model"])
     async with Attendance(receive):
         reply = await target.backend.post(path, body)

@@ -108,11 +108,13 @@ class Host(uvicorn.Server):
             self._stopping = asyncio.get_running_loop().create_task(self._stop(grace))
 
     async def _stop(self, grace: float) -> None:
-        await self._behind.wind_down()
-        await self._wait_for_replies(grace)
-        self._behind.cut_off()
-        await self._wait_for_replies(LAST_WORDS)
-        self.should_exit = True
+        try:
+            await self._behind.wind_down()
+            await self._wait_for_replies(grace)
+            self._behind.cut_off()
+            await self._wait_for_replies(LAST_WORDS)
+        finally:
+            self.should_exit = True
 
     async def _wait_for_replies(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()

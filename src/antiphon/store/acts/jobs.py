@@ -28,6 +28,8 @@ def enqueue(response: StoredResponse, request: bytes, frames: Sequence[Frames], 
         outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
         if outcome is not Outcome.DONE:
             return outcome
+        # Where it ends is sure only from now on.
+        response = replace(response, conversation_end=(yield from held_position(response)))
     if not (yield from answer(reply, response.id)):
         yield from ask("let_go", response.conversation_id, response.id)
         return Outcome.BUSY

@@ -104,6 +104,21 @@ async def _has_one_writer(store: Store) -> None:
     await store.delete_conversation(T, conversation.id)
 
 
+async def _a_job_knows_where_it_begins(store: Store) -> None:
+    """A queued response's place in its conversation is the end of it at the moment at which it holds it."""
+    conversation = await _new(store)
+    queued = replace(new_response(new_items("q"), status="queued"), conversation_id=conversation.id, conversation_end=0)
+    await store.add_items(T, conversation.id, new_items("meanwhile"))
+    await store.enqueue(queued, b"", [])
+    found = await store.load(T, queued.id)
+    hold(found is not None and found.conversation_end == 1, f"it begins at {found and found.conversation_end}")
+    job = await store.find_job(T, queued.id)
+    if job is not None:
+        await store.finish(job, replace(job.response, status="failed"))
+    await store.delete(T, queued.id)
+    await store.delete_conversation(T, conversation.id)
+
+
 async def _is_part_of_history(store: Store) -> None:
     """The history of a chain whose first response was made in a conversation begins with what stood there then."""
     first = new_items("a")
@@ -130,4 +145,5 @@ PROMISES: tuple[Promise, ...] = (
     _items_are_single,
     _has_one_writer,
     _is_part_of_history,
+    _a_job_knows_where_it_begins,
 )
