@@ -21,9 +21,9 @@ serve: $(VENV)/.installed ## start the server on http://127.0.0.1:8321
 test: $(VENV)/.installed-test ## run every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-# The nemesis runs three times, for 150 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_NEMESIS_SEED choose otherwise.
+# The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_NEMESIS_SEED choose otherwise.
 test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
-	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-150} $(BIN)/python -m pytest tests/faults $(ARGS)
+	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest tests/faults $(ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types
 	$(BIN)/ruff check .
