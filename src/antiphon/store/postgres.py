@@ -216,8 +216,9 @@ class _Attempt:
 async def _use(connection: Any, act: Callable[[Any, _Attempt], Awaitable[Any]], attempt: _Attempt) -> Any:
     try:
         return await act(connection, attempt)
-    except (asyncpg.InternalClientError, OSError):
-        connection.terminate()  # it was killed in the middle of something: nobody is to get it again
+    except (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, OSError):
+        # Killed in the middle of something, or led to a standby: nobody is to get it again.
+        connection.terminate()
         raise
 
 

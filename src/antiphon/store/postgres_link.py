@@ -27,6 +27,8 @@ _PASSING = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.ReadOnlySQLTransactionError,  # a standby: the primary is elsewhere now
+    asyncpg.InvalidCachedStatementError,  # another process has migrated the schema
+    asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # a connection that was killed while it was used
     ConnectionError,

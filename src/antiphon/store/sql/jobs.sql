@@ -54,9 +54,6 @@ UPDATE jobs SET
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
 RETURNING response
 
--- item_count --
-SELECT count(*) FROM items WHERE response = $1 AND is_output = 0
-
 -- finish --
 DELETE FROM jobs
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
