@@ -44,27 +44,9 @@ def resources(engine: Engine) -> Resources:
             if ticket is None:
                 return
             if request.background:
-                await _create_in_background(request, body, ticket, receive, send)
+                await _create_in_background(engine, request, body, ticket, receive, send)
             else:
-                await _create(request, ticket, receive, send)
-
-    async def _create(request: CreateResponse, ticket: Ticket, receive: Receive, send: Send) -> None:
-        run = await engine.create(request, ticket)
-        if run.is_stream:
-            await send_events(run, receive, send)
-            return
-        async with Attendance(receive):
-            response = await run.result()
-        await reply_json(send, replace(response, output_text=output_text(response)))
-
-    async def _create_in_background(
-        request: CreateResponse, body: bytes, ticket: Ticket, receive: Receive, send: Send
-    ) -> None:
-        response = await enqueue(engine, request, body, ticket)
-        if request.stream:
-            await send_frames(replay(engine, ticket.tenant, response.id), receive, send)
-        else:
-            await reply_json(send, response)
+                await _create(engine, request, ticket, receive, send)
 
     async def get_response(scope: Scope, receive: Receive, send: Send) -> None:
         params, tenant, response_id = read_query(scope), tenant_of(scope), _id(scope)
@@ -94,6 +76,26 @@ def resources(engine: Engine) -> Resources:
         f"{one}/cancel": {"POST": cancel_response},
         f"{one}/input_items": {"GET": get_input_items},
     }
+
+
+async def _create(engine: Engine, request: CreateResponse, ticket: Ticket, receive: Receive, send: Send) -> None:
+    run = await engine.create(request, ticket)
+    if run.is_stream:
+        await send_events(run, receive, send)
+        return
+    async with Attendance(receive):
+        response = await run.result()
+    await reply_json(send, replace(response, output_text=output_text(response)))
+
+
+async def _create_in_background(
+    engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket, receive: Receive, send: Send
+) -> None:
+    response = await enqueue(engine, request, body, ticket)
+    if request.stream:
+        await send_frames(replay(engine, ticket.tenant, response.id), receive, send)
+    else:
+        await reply_json(send, response)
 
 
 async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:
