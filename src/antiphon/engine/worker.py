@@ -50,7 +50,8 @@ class Worker:
     """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
     _looks: "set[asyncio.Future[None]]" = field(default_factory=set)
-    _strays: set[str] = field(default_factory=set)
+    _strays: dict[str, float] = field(default_factory=dict)
+    """What this worker owns or holds and does not know of, since when."""
 
     def start(self) -> None:
         """Begin to work."""
@@ -169,12 +170,13 @@ class Worker:
             if task := self._running.get(response_id):
                 task.cancel()
         held = await self.engine.store.held(self.engine.worker)
+        now = asyncio.get_running_loop().time()
         strays = (owned.keys() - self._running.keys()) | (set(held) - self.engine.holding)
-        # Seen twice: one look may come between a step in the store and the same step here.
-        for response_id in strays & self._strays:
+        self._strays = {one: self._strays.get(one, now) for one in strays}
+        # Only after a while: a look may come between a step in the store and the same step here.
+        for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
             await self.engine.store.give_back(self.engine.worker, response_id)
             await self.engine.store.release(self.engine.worker, response_id)
-        self._strays = strays
 
 
 async def _cancel(tasks: "Sequence[asyncio.Future[None]]") -> None:
