@@ -19,7 +19,16 @@ from antiphon.ids import Clock
 from antiphon.store.acts.responses import save as save_alone
 from antiphon.store.acts.step import Act, Ask, AskMany, R, Rows
 from antiphon.store.postgres_batch import save_together
-from antiphon.store.postgres_link import CHANNEL, TROUBLE, connect, is_about_data, is_worth_a_retry, listen, store_error
+from antiphon.store.postgres_link import (
+    CHANNEL,
+    TROUBLE,
+    connect,
+    is_about_data,
+    is_pooled,
+    is_worth_a_retry,
+    listen,
+    store_error,
+)
 from antiphon.store.postgres_schema import prepare
 from antiphon.store.records import StoredResponse
 from antiphon.store.sql import QUERIES
@@ -51,6 +60,7 @@ class PostgresStore(SqlStore):
         self._tasks: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[None] | None = None
         self._dsn = ""
+        self._is_pooled = False
         self._news: list[str] = []
 
     @classmethod
@@ -67,7 +77,7 @@ class PostgresStore(SqlStore):
             await pool.close()
             raise
         store = cls(shown, pool, now)
-        store._dsn = url
+        store._dsn, store._is_pooled = url, is_pooled(url)
         return store
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -130,9 +140,19 @@ class PostgresStore(SqlStore):
 
     async def _together(self, responses: Sequence[StoredResponse]) -> None:
         newest = {response.id: response for response in responses}
-        new: set[str] = await self._retrying(lambda connection, _: save_together(connection, list(newest.values())))
+        new = await self._save_new(list(newest.values()))
         for known in newest.keys() - new:
             await self._in_transaction(lambda known=known: save_alone(newest[known], False, None))  # type: ignore[misc]
+
+    async def _save_new(self, responses: Sequence[StoredResponse]) -> set[str]:
+        async def save(connection: Any, _: _Attempt) -> set[str]:
+            if not self._is_pooled:
+                return await save_together(connection, responses)
+            async with connection.transaction():
+                return await save_together(connection, responses)
+
+        saved: set[str] = await self._retrying(save)
+        return saved
 
     async def _write(self, make: MakeAct[R]) -> R:
         """A write whose caller is cancelled is done all the same, whole."""
@@ -141,6 +161,8 @@ class PostgresStore(SqlStore):
 
     async def _read(self, make: MakeAct[R]) -> R:
         self._refuse_closed()
+        if self._is_pooled:  # only within a transaction a statement is asked where it was prepared
+            return await self._in_transaction(make)
         result: R = await self._retrying(lambda connection, _: _perform(connection, make()))
         return result
 

@@ -65,12 +65,28 @@ def _words(cause: BaseException) -> str:
     return "The store could not do this."
 
 
+POOLER = "pooler=transaction"
+"""In a URL's query: between us and the database stands a pooler in transaction mode, without prepared statements."""
+
+
+def is_pooled(url: str) -> bool:
+    """Whether the URL says that there is such a pooler."""
+    return POOLER in urlsplit(url).query.split("&")
+
+
+def plain(url: str) -> str:
+    """Return the URL as the driver takes it, without what is meant for us."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(query="&".join(one for one in parts.query.split("&") if one != POOLER)))
+
+
 async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]:
     """Return the URL without its password, and connections to it. Raises `ConfigError`."""
     shown = without_password(url)
     try:
         pool = await asyncpg.create_pool(
-            url,
+            plain(url),
+            statement_cache_size=0 if is_pooled(url) else 100,
             min_size=1,
             max_size=connections,
             timeout=CONNECT_TIMEOUT,
@@ -115,7 +131,7 @@ async def listen(url: str, hear: Callable[[str], None]) -> None:
     """Call `hear` with what other replicas tell, for ever; with an empty text whenever something was perhaps missed."""
     while True:
         try:
-            connection = await asyncpg.connect(url, timeout=CONNECT_TIMEOUT)
+            connection = await asyncpg.connect(plain(url), timeout=CONNECT_TIMEOUT)
             try:
                 await _listen(connection, hear)
             finally:

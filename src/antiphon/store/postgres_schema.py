@@ -33,9 +33,10 @@ async def prepare(pool: "asyncpg.Pool[Any]", shown: str) -> None:
 
 async def version(connection: Any) -> int:
     """Return the number of the last migration done, 0 for a database without one."""
-    if await connection.fetchval("SELECT to_regclass('antiphon_schema')") is None:
-        return 0
-    return int(await connection.fetchval(_VERSION))
+    async with connection.transaction():
+        if await connection.fetchval("SELECT to_regclass('antiphon_schema')") is None:
+            return 0
+        return int(await connection.fetchval(_VERSION))
 
 
 async def migrate(connection: Any, scripts: Sequence[str]) -> None:
