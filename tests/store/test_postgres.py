@@ -48,10 +48,14 @@ async def test_two_stores_see_and_hear_each_other(postgres: Postgres) -> None:
 async def test_a_save_that_fails_fails_alone(postgres: Postgres) -> None:
     store = await PostgresStore.open(await postgres.database())
     good = [response(f"resp_{i}", output=(StoredItem(f"msg_{i}", b"{}"),)) for i in range(20)]
-    bad = [response("resp_bad_1", created_at=2**70), response("resp_bad_2", body=None)]
+    bad = [
+        response("resp_bad_1", created_at=2**70),
+        response("resp_bad_2", body=None),
+        response("resp_bad_3", output=(StoredItem("msg_bad", b"{}", "\ud800"),)),
+    ]
     results = await asyncio.gather(*map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True)
 
-    assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 2 + [bool] * 10
+    assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
     assert [await store.load("", one.id) for one in good] == good
     await store.close()
 

@@ -115,16 +115,18 @@ class PostgresStore(SqlStore):
 
     async def _save_all(self) -> None:
         """Saves that arrive while one batch is under way make the next."""
-        while self._saves:
-            batch, self._saves = self._saves[:BATCH], self._saves[BATCH:]
-            try:
-                await self._together([response for response, _ in batch])
-            except StoreError as error:
-                await self._one_by_one(batch, error)
-            for _, future in batch:
-                if not future.done():
-                    future.set_result(None)
-        self._is_saving = False
+        try:
+            while self._saves:
+                batch, self._saves = self._saves[:BATCH], self._saves[BATCH:]
+                try:
+                    await self._together([response for response, _ in batch])
+                except StoreError as error:
+                    await self._one_by_one(batch, error)
+                for _, future in batch:
+                    if not future.done():
+                        future.set_result(None)
+        finally:
+            self._is_saving = False
 
     async def _one_by_one(self, batch: Sequence[_Save], trouble: StoreError) -> None:
         """Where one of them is at fault, only that one is to fail; where the database is, all of them."""

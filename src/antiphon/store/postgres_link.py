@@ -18,7 +18,14 @@ STATEMENT_TIMEOUT = 5.0
 LISTEN_AGAIN = 1.0
 """Seconds after which a lost listener tries again."""
 
-TROUBLE = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+TROUBLE = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+    UnicodeError,
+)
 
 _PASSING = (
     asyncpg.PostgresConnectionError,
@@ -33,7 +40,7 @@ _PASSING = (
     asyncpg.InternalClientError,  # a connection that was killed while it was used
     ConnectionError,
 )
-_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
+_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, UnicodeError)
 
 
 def is_worth_a_retry(error: BaseException) -> bool:
