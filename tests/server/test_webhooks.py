@@ -76,13 +76,17 @@ async def test_every_end_has_its_event_and_nobody_gets_another(stateful: Served,
             if kind == "response.cancelled":
                 await stateful.sdk.responses.cancel(response.id)
             await everything.wait_for(number)
-        await stateful.sdk.responses.create(model="m", input="in the foreground", store=True) if False else None
+        backend.script = lambda request: Answer([text("Hi")])
+        await stateful.sdk.responses.create(model="m", input="in the foreground")
         await failures.wait_for(1)
+        await stateful.sdk.responses.create(**BODY)
+        await everything.wait_for(5)
 
     told = [
         stateful.sdk.webhooks.unwrap(body, headers, secret=made.signing_secret) for headers, body in everything.received
     ]
-    assert [one.type for one in told] == list(scripts)
+    assert [one.type for one in told] == [*scripts, "response.completed"]
+    assert len({one.data.id for one in told}) == 5
     assert len(failures.received) == 1
 
 
