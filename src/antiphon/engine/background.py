@@ -9,7 +9,7 @@ from msgspec.structs import replace as replace_struct
 
 from antiphon.engine.announcements import announcement
 from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
-from antiphon.engine.keeping import UNSTORED, Terms, Ticket, encode_json
+from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
 from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
 from antiphon.engine.response import open_response
 from antiphon.engine.run import Engine, Run, TakenUp
@@ -80,10 +80,9 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
     response = writer.response
     writer.response = replace_struct(response, output=[msgspec.json.decode(item.body) for item in stored.output])
     writer.end()
-    expires_at = stored.expires_at if stored.is_stored else int(engine.now()) + UNSTORED
     return await engine.store.finish(
         job,
-        replace(stored, status=response.status, body=encode_json(response), expires_at=expires_at),
+        ended(replace(stored, status=response.status, body=encode_json(response)), engine.now()),
         [frame(writer.take())] if stored.is_streamed else [],
         append=False,
         announcement=announcement(engine.new_id, engine.now, stored.id, response.status),

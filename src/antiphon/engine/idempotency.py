@@ -1,6 +1,7 @@
 """`Idempotency-Key`: the same request again is not done again, it gets the same answer."""
 
 import hashlib
+from dataclasses import dataclass
 
 import msgspec
 
@@ -19,6 +20,14 @@ LOOK_AGAIN = 0.5
 """Seconds after which the key is looked at without having been told."""
 
 
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The answer is the stream of this background response, from its beginning."""
+
+    tenant: str
+    response_id: str
+
+
 def check_key(key: str) -> None:
     """Raise `ClientError` (400) where a key is empty, too long, or not of visible ASCII characters."""
     if not 0 < len(key) <= LONGEST or not (key.isascii() and key.isprintable()):
@@ -29,7 +38,7 @@ def check_key(key: str) -> None:
         )
 
 
-async def admit(engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str) -> Ticket | Reply:
+async def admit(engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str) -> Ticket | Reply | Log:
     """Return the answer that this request was given, or the ticket with which it is to be worked on here.
 
     Waits for the same request where it is being worked on. Raises `ClientError`: 422 where the key came with another
@@ -47,7 +56,7 @@ async def admit(engine: Engine, tenant: str, key: str, path: str, body: bytes, p
                 raise _reused()
             if found.reply is not None:
                 engine.holding.discard(response_id)
-                return found.reply if found.reply.body else _log_of(found.response_id, found.reply)
+                return found.reply if found.reply.body else Log(tenant, found.response_id)
             if found.response_id == response_id:
                 return Ticket(tenant, response_id, key)
             if waited >= PATIENCE:
@@ -59,11 +68,6 @@ async def admit(engine: Engine, tenant: str, key: str, path: str, body: bytes, p
     except BaseException:
         engine.holding.discard(response_id)
         raise
-
-
-def _log_of(response_id: str, reply: Reply) -> Reply:
-    """Name the response whose log is the answer."""
-    return Reply(reply.tenant, response_id, reply.is_stream, b"")
 
 
 def _fingerprint(path: str, body: bytes) -> bytes:

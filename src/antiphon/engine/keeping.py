@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from typing import Protocol
 
 import msgspec
@@ -77,6 +78,11 @@ class Terms:
             is_stored=self.is_stored,
             is_streamed=self.is_streamed,
         )
+
+
+def ended(stored: StoredResponse, now: float) -> StoredResponse:
+    """Return a background response that ends now, as it is kept: one that is unstored goes soon."""
+    return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
 
 
 def stored_output(response: Response, sealed: Mapping[str, str]) -> list[StoredItem]:

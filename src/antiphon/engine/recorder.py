@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from antiphon.engine.announcements import announcement
 from antiphon.engine.history import CHAINABLE, Context, store_item
-from antiphon.engine.keeping import UNSTORED, Terms, stored_output
+from antiphon.engine.keeping import Terms, ended, stored_output
 from antiphon.engine.run import Engine, Run
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
@@ -92,9 +91,8 @@ class Recorder:
         async with self._writing:
             self._flushing.cancel()
             events, self._pending = [*self._pending, *end], []
-            stored = self._terms.of(response, self._context, stored_output(response, sealed))
-            if not stored.is_stored:
-                stored = replace(stored, expires_at=int(self._engine.now()) + UNSTORED)
+            kept = self._terms.of(response, self._context, stored_output(response, sealed))
+            stored = ended(kept, self._engine.now())
             is_kept = await self._persist(
                 lambda: self._engine.store.finish(
                     self._job,

@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from antiphon.engine.idempotency import admit, check_key
+from antiphon.engine.idempotency import Log, admit, check_key
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.replay import replay
 from antiphon.engine.run import Engine
@@ -41,11 +41,11 @@ class Admission:
         check_key(key)
         async with Attendance(self._receive):
             admitted = await admit(self._engine, tenant, key, self._scope["path"], self._body, self._prefix)
-        if isinstance(admitted, Reply):
-            await self._answer(admitted)
-            return None
-        self._ticket = admitted
-        return admitted
+        if isinstance(admitted, Ticket):
+            self._ticket = admitted
+            return admitted
+        await self._answer(admitted)
+        return None
 
     async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
         ticket = self._ticket
@@ -59,11 +59,10 @@ class Admission:
         # What it may hold still, the worker frees.
         self._engine.holding.discard(ticket.response_id)
 
-    async def _answer(self, known: Reply) -> None:
-        if not known.is_stream:
-            await reply(self._send, 200, {"content-type": "application/json"}, known.body)
-        elif known.body:
+    async def _answer(self, known: Reply | Log) -> None:
+        if isinstance(known, Log):
+            await send_frames(replay(self._engine, known.tenant, known.response_id), self._receive, self._send)
+        elif known.is_stream:
             await send_whole(known.body, self._send)
         else:
-            frames = replay(self._engine, known.tenant, known.key)
-            await send_frames(frames, self._receive, self._send)
+            await reply(self._send, 200, {"content-type": "application/json"}, known.body)
