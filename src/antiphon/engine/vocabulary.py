@@ -31,9 +31,10 @@ def vocabulary_of(model: str) -> str | None:
     except ImportError:
         return None
     try:
-        return models.encoding_name_for_model(model)
+        name: str = models.encoding_name_for_model(model)
     except KeyError:
         return None
+    return name
 
 
 def tokens_by(name: str) -> Callable[[str], int] | None:

@@ -1,6 +1,6 @@
 """Function calls and their outputs: each belongs to the other (specification section 13)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from antiphon.errors import ClientError
@@ -40,3 +40,14 @@ def _add_once(seen: dict[str, None], call_id: str, what: str) -> None:
 
 def _wrong(message: str, code: str | None = None) -> ClientError:
     return ClientError(message, code=code, param="input")
+
+
+def awaited(items: Sequence[Any]) -> list[bool]:
+    """Return for each place in `items` whether a call before it has its output there or later: no place to cut."""
+    answered_at = {item.call_id: place for place, item in enumerate(items) if isinstance(item, FunctionCallOutput)}
+    last, places = -1, []
+    for place, item in enumerate(items):
+        places.append(last >= place)
+        if isinstance(item, FunctionCall):
+            last = max(last, answered_at.get(item.call_id, -1))
+    return places
