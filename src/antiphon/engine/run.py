@@ -257,6 +257,7 @@ class Run:
             preopened=self._target.preopened,
             needs_reason=not self._target.dialect.ends_without_finish_reason,
         )
+        said = self._writer.newest
         answer = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
         try:
             async for part in reply.body:
@@ -271,7 +272,8 @@ class Run:
             # The client went away: what was said so far is closed as incomplete, to be kept.
             answer.finish()
             raise
-        self._turn.answered(answer.finish())
+        ending = answer.finish()
+        self._turn.answered(ending, is_silent=self._writer.newest == said)
         self._target.preopened = chat.preopened
 
     def _start(self) -> bool:

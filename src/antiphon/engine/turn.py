@@ -5,16 +5,15 @@ next() ──> CallModel(body) ── refused(error) ──> next()   without th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon.chat.learn import refused_parameter
 from antiphon.chat.request import to_chat
-from antiphon.engine.failures import is_overflow, read_failure
+from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest
-from antiphon.errors import AntiphonError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.stream.chat import Ending
 
@@ -56,9 +55,16 @@ class Turn:
         self._body = to_chat(self._request, self._items, self._target.dialect, refused, history=self._history)
         return CallModel(self._body)
 
-    def answered(self, ending: Ending) -> None:
-        """The backend's answer was read to its end."""
-        self._ending = ending
+    def answered(self, ending: Ending, *, is_silent: bool = False) -> None:
+        """The backend's answer was read to its end; `is_silent` where nothing came but how it ended.
+
+        Some backends say only in their stream that the input is too long. As long as nothing was said, that is like
+        a refusal.
+        """
+        if not (is_silent and ending.error and is_overflow(ending.error)):
+            self._ending = ending
+        elif not self._shorten():
+            self._ending = replace(ending, error=too_long())
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """The backend answered 400 or above. Returns if there is another way to ask; else raises what to report.
@@ -68,7 +74,8 @@ class Turn:
         """
         error = read_failure(status, headers, body, self._target.model)
         if is_overflow(error):
-            self._shorten(error)
+            if not self._shorten():
+                raise error
             return
         name = refused_parameter(status, body, self._body)
         self._refusals += 1
@@ -76,9 +83,11 @@ class Turn:
             raise error
         self._target.refused.add(name)
 
-    def _shorten(self, error: AntiphonError) -> None:
+    def _shorten(self) -> bool:
+        """Let the oldest part go, where that is allowed and there is one; return whether it went."""
         shorter = drop_oldest(self._items) if self._request.truncation == "auto" else None
         if shorter is None:
-            raise error
+            return False
         self._history = max(0, self._history - (len(self._items) - len(shorter)))
         self._items = shorter
+        return True

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from antiphon.errors import BackendError
+from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.chat import ChatChunk, Choice
 from antiphon.protocol.chat_errors import read_error
 from antiphon.protocol.items import Status
@@ -67,7 +67,7 @@ class Ending:
 
     outcome: Outcome
     usage: Usage | None
-    error: BackendError | None = None
+    error: AntiphonError | None = None
 
 
 class ChatStream:
