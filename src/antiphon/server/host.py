@@ -13,6 +13,9 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from antiphon.server.bounded import BoundedWebSocket
+from antiphon.server.http import MAX_BODY
+
 HEAD_TIMEOUT = 10.0
 """Seconds from a connection, or a request's first byte, to the end of its headers."""
 
@@ -27,6 +30,9 @@ LOOK_EVERY = 0.05
 
 BROKEN_OFF = "without completing response"
 """How uvicorn complains of it."""
+
+PING_EVERY = 20.0
+"""Seconds between pings on a WebSocket, and from a ping to its answer."""
 
 BACKLOG = 2048
 """Connections that wait to be taken."""
@@ -58,12 +64,15 @@ class Host(uvicorn.Server):
     Another signal ends everything at once.
     """
 
-    def __init__(self, app: ASGIApp, behind: Stoppable, grace: float) -> None:
+    def __init__(self, app: ASGIApp, behind: Stoppable, grace: float, *, has_websocket: bool = True) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 http=BoundedProtocol,
-                ws="none",
+                ws=BoundedWebSocket if has_websocket else "none",
+                ws_max_size=MAX_BODY,
+                ws_ping_interval=PING_EVERY,
+                ws_ping_timeout=PING_EVERY,
                 lifespan="off",
                 backlog=BACKLOG,
                 access_log=False,
