@@ -1,9 +1,11 @@
-"""WebSocket mode: what is said on a socket, and how it is refused (specification section 8; Open Responses, rule 13)."""
+"""WebSocket mode: what is said on a socket, and how it is refused (specification section 8)."""
 
 import asyncio
 import json
 
 import pytest
+from openai.lib.responses_websocket import AsyncResponsesWebSocketSession as AsyncSession
+from openai.lib.responses_websocket import ResponsesWebSocketLimits as Limits
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -13,6 +15,7 @@ from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 from tests.support.socket import ENDS, talk, text_of
 
+LIMITS = Limits(max_lanes=4, max_events_per_lane=100, max_events=100, max_bytes_per_lane=10**6, max_bytes=10**6)
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 
 
@@ -63,10 +66,10 @@ async def test_the_official_client_makes_responses_on_a_socket(served: Served):
 
 
 async def test_the_official_client_tells_lanes_apart(served: Served):
-    async with served.sdk.responses.connect() as connection, connection.session() as session:
+    async with served.sdk.responses.connect() as connection, AsyncSession(connection, limits=LIMITS) as session:
         lanes = [session.lane(name) for name in ("a", "b")]
-        for lane in lanes:
-            await lane.send({"type": "response.create", "model": "m", "input": f"In {lane._state.stream_id}"})
+        for lane, name in zip(lanes, ("a", "b"), strict=True):
+            await lane.send({"type": "response.create", "model": "m", "input": f"In {name}"})
         responses = await asyncio.gather(*(lane.get_final_response() for lane in lanes))
 
     assert [response.output_text for response in responses] == ["You said: In a ", "You said: In b "]

@@ -147,5 +147,3 @@ def test_a_request_that_can_begin_at_once_needs_no_room() -> None:
     with pytest.raises(Exception, match="Too many requests wait"):
         queue.enter(asked("a"))
     queue.enter(asked("b", lanes.WAITING_BYTES))
-
-
