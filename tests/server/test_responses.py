@@ -229,9 +229,11 @@ async def test_a_client_that_leaves_a_plain_request_ends_the_backends_call(serve
 
 async def test_where_websockets_are_off_an_upgrade_is_answered_with_426(backend: ReplayBackend):
     headers = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
-    async with serve(HttpBackend("replay", backend.url, "k"), has_websocket=False) as served:
-        async with served.http.get(f"{served.url}/responses", headers=headers) as response:
-            assert response.status == 426
+    async with (
+        serve(HttpBackend("replay", backend.url, "k"), has_websocket=False) as served,
+        served.http.get(f"{served.url}/responses", headers=headers) as response,
+    ):
+        assert response.status == 426
 
 
 async def test_a_get_that_is_no_upgrade_is_told_that_there_is_only_post(served: Served):

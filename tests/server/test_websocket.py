@@ -165,10 +165,11 @@ async def test_a_backend_that_breaks_off_fails_the_response_and_not_the_socket(s
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], cut=True)
     async with talk(served) as one:
         await one.ask()
-        events = await one.until("response.failed")
+        events = await one.until("error", "response.failed")
         backend.script = script
         made = await one.made()
     assert check_event_stream(events) == []
+    assert events[-1]["response"]["error"]["code"] == "server_error"
     assert made["status"] == "completed"
 
 

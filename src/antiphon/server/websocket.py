@@ -215,6 +215,7 @@ class Connection:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
         run = await self._engine.create(request, Ticket(self._tenant), recalled=recalled, generates=generates)
+        run.leave_out_error()  # on a socket an `error` answers a request that was refused: clients take it for the end
         response_id = run.response.id
         self._runs[response_id] = run, lane
         self._steering.begin(response_id, request)
