@@ -168,7 +168,7 @@ async def test_a_backend_that_breaks_off_fails_the_response_and_not_the_socket(s
         events = await one.until("error", "response.failed")
         backend.script = script
         made = await one.made()
-    assert check_event_stream(events) == []
+    assert [found.rule for found in check_event_stream(events)] == ["failed:error-before"]  # an `error` would be an end
     assert events[-1]["response"]["error"]["code"] == "server_error"
     assert made["status"] == "completed"
 
