@@ -28,8 +28,8 @@ LAST_WORDS = 1.0
 LOOK_EVERY = 0.05
 """Seconds between looks whether all replies are out."""
 
-BROKEN_OFF = "without completing response"
-"""How uvicorn complains of it."""
+NO_NEWS = ("without completing response", "Invalid UTF-8 sequence received")
+"""What uvicorn complains of: a reply that was broken off, a WebSocket's text that is none."""
 
 PING_EVERY = 20.0
 """Seconds between pings on a WebSocket, and from a ping to its answer."""
@@ -135,7 +135,7 @@ class Host(uvicorn.Server):
 def silence_uvicorn() -> None:
     """Keep from the log what is as it should be: a reply that was broken off on purpose, a request that is no HTTP."""
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
-    logging.getLogger("uvicorn.error").addFilter(lambda record: BROKEN_OFF not in record.getMessage())
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not any(one in record.getMessage() for one in NO_NEWS))
 
 
 class BoundedProtocol(HttpToolsProtocol):
