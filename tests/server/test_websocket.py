@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from agents import Agent, OpenAIResponsesWSModel, Runner, function_tool, set_tracing_disabled
 from openai.lib.responses_websocket import AsyncResponsesWebSocketSession as AsyncSession
 from openai.lib.responses_websocket import ResponsesWebSocketLimits as Limits
 from websockets.asyncio.client import connect
@@ -73,6 +74,27 @@ async def test_the_official_client_tells_lanes_apart(served: Served):
         responses = await asyncio.gather(*(lane.get_final_response() for lane in lanes))
 
     assert [response.output_text for response in responses] == ["You said: In a ", "You said: In b "]
+
+
+async def test_the_agents_sdk_runs_an_agent_on_a_socket(served: Served, backend: ReplayBackend):
+    call = {"index": 0, "id": "call_1", "function": {"name": "look", "arguments": "{}"}}
+    backend.script = lambda request: Answer(
+        [sse(delta(tool_calls=[call]), delta("tool_calls"))]
+        if request["messages"][-1]["role"] == "user"
+        else [sse(delta(content="A wall."), delta("stop"))]
+    )
+
+    @function_tool
+    def look() -> str:
+        """Look."""
+        return "bricks"
+
+    set_tracing_disabled(True)
+    model = OpenAIResponsesWSModel(model="m", openai_client=served.sdk)
+    result = await Runner.run(Agent("Pilot", model=model, tools=[look]), "Look!")
+    await model.close()
+    assert result.final_output == "A wall."
+    assert backend.requests[-1]["messages"][-1]["content"] == "bricks"
 
 
 async def test_a_stored_response_is_found_over_http(served: Served):

@@ -224,6 +224,7 @@ class Connection:
             await _Telling(self._channel, lane, run, lambda: said.extend(self._settle(lane, run))).serve()
         finally:
             self._runs.pop(response_id, None)
+            self._steering.end(run.response)  # of what came to nothing nobody was told
         return run, said
 
     def _settle(self, lane: Lane, run: Run) -> list[Submission]:
