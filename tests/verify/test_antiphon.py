@@ -10,11 +10,11 @@ from antiphon.verify.report import Report
 from tests.support.server import serve
 
 LATER = {
-    *("responses:compact", "responses:hosted", "responses:websocket"),
+    "responses:hosted",
 }
 """Areas that later issues serve; today the server says that it lacks them."""
 
-REFUSED_WELL = {"responses:websocket:refused-well", "responses:hosted:code-container"}
+REFUSED_WELL = {"responses:hosted:code-container"}
 """What of them can be judged all the same: how they are refused."""
 
 LACKING = {
@@ -23,8 +23,8 @@ LACKING = {
 }
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
-UNSHOWN = {"responses:headers:challenge"}
-"""What nothing can show: no key is asked for."""
+UNSHOWN = {"responses:headers:challenge", "responses:websocket:refused-well"}
+"""What nothing can show: no key is asked for, and WebSockets are taken."""
 
 BY_CHANCE = {"responses:cancel:no-usage"}
 """What is shown only if `demo` is cancelled before it has answered."""
