@@ -9,17 +9,14 @@ from antiphon.verify.judging import Plan, judge
 from antiphon.verify.report import Report
 from tests.support.server import serve
 
-LATER = {
-    "responses:hosted",
-}
+LATER = {"responses:hosted"}
 """Areas that later issues serve; today the server says that it lacks them."""
 
-REFUSED_WELL = {"responses:hosted:code-container"}
-"""What of them can be judged all the same: how they are refused."""
+JUDGED = {f"responses:hosted:{name}" for name in ("code-container", "file-search-told", "mcp-scheme", "mcp-told")}
+"""What of them can be judged all the same: how they are refused, and told back where they are left out."""
 
 LACKING = {
     "chat:parameters:n",
-    *(f"responses:calls:{name}" for name in ("custom", "custom-deltas", "namespace")),
 }
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
@@ -54,7 +51,7 @@ async def test_what_later_issues_add_is_not_offered_and_nothing_else(report: Rep
     later = {one.id for one in report.results if one.area in LATER}
 
     assert lacking - later == LACKING
-    assert {one.id for one in report.results if one.area in LATER and one.outcome != "not offered"} == REFUSED_WELL
+    assert {one.id for one in report.results if one.area in LATER and one.outcome != "not offered"} == JUDGED
 
 
 async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_shows(report: Report) -> None:
