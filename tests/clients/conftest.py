@@ -15,7 +15,8 @@ from tests.support.command import serving
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def acting() -> AsyncIterator[Model]:
     """The model behind the server of one file."""
-    async with Model().serve() as model:
+    model = Model()
+    async with model.serve():
         yield model
 
 

@@ -81,7 +81,7 @@ def offered(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def find(functions: list[dict[str, Any]], call: Call) -> dict[str, Any] | None:
-    """The function that is this tool under whatever name the server gave it: the whole one, the bare one, a longer one."""
+    """The function that is this tool: by its whole name, however that was joined, by its own, or by a longer one."""
     whole = re.compile(f"{re.escape(call.namespace)}[^A-Za-z0-9]*{re.escape(call.name)}")
     for fits in (whole.fullmatch, call.name.__eq__, lambda name: name.endswith(call.name)):
         for function in functions:

@@ -48,7 +48,7 @@ def agent(sdk: AsyncOpenAI, **described: Any) -> Agent:
 async def drain(agent: Agent, said: str) -> tuple[Any, list[str]]:
     """The final output of a streamed run, and the names of what its items were."""
     run = Runner.run_streamed(agent, said, run_config=QUIET)
-    names = [event.name async for event in run.stream_events() if event.type == "run_item_stream_event"]
+    names: list[str] = [event.name async for event in run.stream_events() if event.type == "run_item_stream_event"]
     return run.final_output, names
 
 

@@ -170,9 +170,8 @@ async def test_what_was_compacted_is_remembered(sdk: AsyncOpenAI, model: Model) 
         model=NAME,
         input=[{"role": "user", "content": "I am Ada."}, {"role": "assistant", "content": "Good morning, Ada."}],
     )
-    response = await sdk.responses.create(
-        model=NAME, input=[*(item.to_dict() for item in folded.output), {"role": "user", "content": "Who am I?"}]
-    )
+    kept: list[Any] = [item.to_dict() for item in folded.output]
+    response = await sdk.responses.create(model=NAME, input=[*kept, {"role": "user", "content": "Who am I?"}])
     assert (folded.object, folded.output[-1].type) == ("response.compaction", "compaction")
     assert folded.usage.total_tokens > 0
     assert "The user's name is Ada." in model.said_to()
