@@ -57,6 +57,12 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether webhooks may be delivered by plain HTTP and to private addresses."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
     """Days after which a stored response is forgotten."""
+    strict_tools: bool = False
+    """Whether tools that this server cannot run are refused, instead of left out of what the model sees."""
+    strict_seals: bool = False
+    """Whether an `encrypted_content` that cannot be opened is refused, instead of left out."""
+    seal_keys: list[str] = field(default_factory=list)
+    """Keys that seal `encrypted_content`, 32 bytes in base64 each: the first seals, all open."""
     backends: list[BackendConfig] = field(default_factory=list)
     """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
     connect_timeout: Annotated[float, Meta(gt=0)] = 5.0
@@ -146,8 +152,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name in environment:
         if name.startswith(PREFIX) and name not in known.keys() | OTHER_VARIABLES:
             log.warning("The variable %s is no setting and changes nothing.", name)
-    if "backends" in values:
-        values["backends"] = values["backends"].replace(",", " ").split()
+    for name in ("backends", "seal_keys"):
+        if name in values:
+            values[name] = values[name].replace(",", " ").split()
     return values
 
 

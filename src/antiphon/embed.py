@@ -12,6 +12,7 @@ from antiphon.backends.base import Backend
 from antiphon.backends.demo import DemoBackend
 from antiphon.backends.http import HttpBackend
 from antiphon.engine.background import cancel, enqueue
+from antiphon.engine.compact import compact
 from antiphon.engine.models import Models
 from antiphon.engine.response import output_text
 from antiphon.engine.run import Engine, Run
@@ -20,8 +21,8 @@ from antiphon.engine.worker import Worker
 from antiphon.protocol.events import Event
 from antiphon.protocol.refusals import value_not_served
 from antiphon.protocol.response import Response
-from antiphon.protocol.validate import decode_include, decode_input_items_query, decode_request
-from antiphon.wiring import open_store
+from antiphon.protocol.validate import decode_compact_request, decode_include, decode_input_items_query, decode_request
+from antiphon.wiring import open_keyring, open_store
 
 
 class Responses:
@@ -55,7 +56,7 @@ class Responses:
         """
         if parameters.get("background"):
             body = msgspec.json.encode({**parameters, "stream": False})
-            return await enqueue(await self._engine(), decode_request(body), body)
+            return (await enqueue(await self._engine(), decode_request(body), body)).response
         response = await (await self._run(parameters, stream=False)).result()
         return msgspec.structs.replace(response, output_text=output_text(response))
 
@@ -81,6 +82,11 @@ class Responses:
         """End a background response; return it as it stands."""
         return await cancel(await self._engine(), "", response_id)
 
+    async def compact(self, **parameters: Any) -> dict[str, Any]:
+        """Make a context shorter; the `output` of what comes back is the next request's input."""
+        request = decode_compact_request(msgspec.json.encode(parameters))
+        return await compact(await self._engine(), request)
+
     async def delete(self, response_id: str) -> None:
         """Forget a stored response."""
         await delete((await self._engine()).store, "", response_id)
@@ -102,7 +108,9 @@ class Responses:
         async with self._opening:
             if self._worker is None:
                 store = await open_store(self._url)
-                self._worker = Worker(Engine(Models([self._backend], ids.now), store, ids.new_id, ids.now))
+                keyring = await open_keyring(store)
+                models = Models([self._backend], ids.now)
+                self._worker = Worker(Engine(models, store, ids.new_id, ids.now, keyring=keyring))
                 self._worker.start()
             return self._worker.engine
 

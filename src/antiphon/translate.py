@@ -1,6 +1,7 @@
 """One request and its answer, translated without I/O: you own the connection to the backend, this the protocol."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -8,10 +9,12 @@ import msgspec
 from antiphon import ids
 from antiphon.chat.dialects import tell_dialect
 from antiphon.chat.input import normalise_input
+from antiphon.chat.offering import toolbox_of
 from antiphon.chat.request import to_chat
-from antiphon.chat.sealed import seal
 from antiphon.engine.history import nothing_given, previous_not_found
+from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
+from antiphon.keyring import Keyring
 from antiphon.protocol.calls import call_ids, check_calls
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
@@ -26,7 +29,8 @@ class Translator:
 
     Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they come,
     then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
-    and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most.
+    and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring` seals
+    what a client keeps for us (`encrypted_content`); without one it can be opened by this process alone.
 
     Raises `ClientError` for a request that the API would refuse, and for one that goes on from a stored response,
     since nothing is stored here; nothing that a backend sends raises.
@@ -38,6 +42,7 @@ class Translator:
         *,
         dialect: str = "generic",
         is_json: bool = False,
+        keyring: Keyring | None = None,
         new_id: ids.NewId = ids.new_id,
         now: ids.Clock = ids.now,
     ) -> None:
@@ -49,18 +54,22 @@ class Translator:
         if not items:
             raise nothing_given()
         check_calls(items)
-        self.chat_request = to_chat(decoded, items, family)
+        keyring = keyring or _of_this_process()
+        toolbox = toolbox_of(decoded, items, family)
+        unseal = opener(keyring, "", refuses=False)
+        self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal)
         self._writer = ResponseWriter(
             response=open_response(decoded, new_id("resp"), int(now())),
             new_id=new_id,
             now=now,
-            seal=lambda state: seal({"family": family.name, **state}),
+            seal=lambda state: keyring.seal({"family": family.name, **state}, ""),
             view=view_of(decoded),
         )
         chat = ChatStream(
             self._writer,
-            names=frozenset(tool.name for tool in decoded.tools or ()),
+            offers=toolbox.offers,
             call_ids=call_ids(items),
+            only_one=decoded.parallel_tool_calls is False,
             needs_reason=not family.ends_without_finish_reason,
         )
         self._answer = AnswerReader(chat, is_json)
@@ -81,3 +90,8 @@ class Translator:
         conclude(self._writer, self._answer.finish())
         self._writer.end()
         return self._writer.take()
+
+
+@cache
+def _of_this_process() -> Keyring:
+    return Keyring()

@@ -17,6 +17,7 @@ from antiphon.engine.models import Models
 from antiphon.engine.run import Engine
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
+from antiphon.keyring import Keyring, new_key, read_key
 from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
 from antiphon.webhooks.courier import Courier
@@ -72,7 +73,16 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     models = Models(backends, ids.now, dialects)
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
-    engine = Engine(models, store, ids.new_id, ids.now, settings.retention_days * 86_400)
+    engine = Engine(
+        models,
+        store,
+        ids.new_id,
+        ids.now,
+        settings.retention_days * 86_400,
+        keyring=await open_keyring(store, settings.seal_keys),
+        strict_tools=settings.strict_tools,
+        strict_seals=settings.strict_seals,
+    )
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
     takes_private = settings.webhook_private_addresses
     courier = Courier(store, ids.now, takes_private=takes_private)
@@ -93,6 +103,13 @@ async def open_store(url: str, connections: int = 10) -> Store:
         f"The store '{scheme}:…' is not known. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
         "or sqlite:// for memory."
     )
+
+
+async def open_keyring(store: Store, keys: Sequence[str] = ()) -> Keyring:
+    """Return the keys that are configured, else one that the servers of this store share. Raises `ConfigError`."""
+    if keys:
+        return Keyring([read_key(key) for key in keys])
+    return Keyring([await store.secret("seal", new_key())])
 
 
 async def _backends(settings: Settings, environment: Mapping[str, str]) -> tuple[list[Backend], dict[str, str]]:

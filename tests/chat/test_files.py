@@ -5,7 +5,7 @@ import pytest
 from antiphon.chat.dialects import DIALECTS
 from antiphon.chat.files import file_part
 from antiphon.errors import ClientError
-from antiphon.protocol.items import InputFile
+from antiphon.protocol.content import InputFile
 
 PDF = base64.b64encode(b"%PDF-1.4 \xff").decode()
 

@@ -4,15 +4,8 @@ import msgspec
 from msgspec import UNSET
 
 from antiphon.chat.input import normalise_input
-from antiphon.protocol.items import (
-    FunctionCall,
-    FunctionCallOutput,
-    InputText,
-    ItemReference,
-    Message,
-    OutputText,
-    Reasoning,
-)
+from antiphon.protocol.content import InputText, OutputText
+from antiphon.protocol.items import FunctionCall, FunctionCallOutput, ItemReference, Message, Reasoning
 
 
 def ids():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from antiphon.chat.dialects import DIALECTS, Dialect
 from antiphon.chat.messages import to_messages
-from antiphon.chat.sealed import seal
 from antiphon.errors import ClientError
 from antiphon.protocol.items import InputItem
 
@@ -43,12 +42,12 @@ def output(call_id, result="done"):
 
 def thought(words, state=None):
     content = [{"type": "reasoning_text", "text": words}] if words else []
-    sealed = {"encrypted_content": seal(state)} if state else {}
+    sealed = {"encrypted_content": msgspec.json.encode(state).decode()} if state else {}
     return {"type": "reasoning", "summary": [], "content": content, **sealed}
 
 
 def chat(*raw, dialect=PLAIN, instructions=None, context=None):
-    return to_messages(items(*raw), instructions, dialect, context)
+    return to_messages(items(*raw), instructions, dialect, context, unseal=msgspec.json.decode)
 
 
 def chat_call(call_id, name="f", arguments="{}"):
@@ -309,11 +308,10 @@ def test_sealed_state_can_say_nothing_but_reasoning():
     assert chat(thought("", state), call("a"), dialect=THINKING) == [called("a")]
 
 
-def test_content_that_is_not_ours_is_refused():
-    with pytest.raises(ClientError) as caught:
-        chat({"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"}, answer("a"))
+def test_content_that_cannot_be_opened_is_left_out():
+    raw = items({"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"}, answer("a"))
 
-    assert caught.value.code == "invalid_encrypted_content"
+    assert to_messages(raw, None, THINKING, unseal=lambda blob: {}) == [{"role": "assistant", "content": "a"}]
 
 
 def test_some_backends_want_the_field_with_every_call_even_when_empty():

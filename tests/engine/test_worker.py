@@ -20,7 +20,7 @@ from tests.support.engine import NOW, engine, said
 
 async def queue(made: Engine, tenant: str = "", **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
-    return (await enqueue(made, decode_request(raw), raw, Ticket(tenant))).id
+    return (await enqueue(made, decode_request(raw), raw, Ticket(tenant))).response.id
 
 
 async def status(made: Engine, response_id: str, tenant: str = "") -> str:

@@ -10,16 +10,9 @@ import pytest
 from msgspec import Struct
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items import NotServed
-from antiphon.protocol.requests import (
-    CreateResponse,
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    ReasoningConfig,
-    StreamOptions,
-    TextConfig,
-    TextFormat,
-)
+from antiphon.protocol.content import NotServed
+from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat, TextFormat
+from antiphon.protocol.requests import CreateResponse, ReasoningConfig, StreamOptions, TextConfig
 from antiphon.protocol.tools import AllowedTools, FunctionChoice, FunctionTool
 from antiphon.protocol.validate import decode_request
 
@@ -96,6 +89,7 @@ def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
         "service_tier": "auto",
         "client_metadata": {},
         "antiphon": {},
+        "context_management": [{"type": "compaction"}],
         "max_output_tokens": 16,
         **dict.fromkeys(["temperature", "top_p", "presence_penalty", "frequency_penalty"], 1),
         **dict.fromkeys(["max_tool_calls", "top_logprobs"], 1),

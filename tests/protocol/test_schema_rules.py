@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.protocol.requests import JsonSchemaFormat
+from antiphon.protocol.formats import JsonSchemaFormat
 from antiphon.protocol.schema_rules import check_function_schema, check_text_schema
 from antiphon.protocol.tools import FunctionTool
 

@@ -1,14 +1,17 @@
 """What a request must be, row by row: the answer to each bad one, exactly."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items import FunctionCallOutput, ItemReference, Message
+from antiphon.protocol.grammars import unsound
+from antiphon.protocol.items import FunctionCallOutput, InputItem, ItemReference, Message
+from antiphon.protocol.refusals import listed
+from antiphon.protocol.tools import AnyTool, Grammar
 from antiphon.protocol.validate import (
     decode_chat_request,
     decode_embeddings_request,
@@ -91,7 +94,8 @@ def body_with(name: str, value: bytes) -> bytes:
     return b'{"model": "m", "input": "x", %s: %s}' % (json.dumps(name).encode(), value)
 
 
-SUPPORTED_ITEMS = "'message', 'function_call', 'function_call_output', 'reasoning', and 'item_reference'"
+SUPPORTED_ITEMS = listed(str(cls.__struct_config__.tag) for cls in get_args(InputItem))
+SUPPORTED_TOOLS = listed(str(cls.__struct_config__.tag) for cls in get_args(AnyTool))
 SUPPORTED_ROLES = "'assistant', 'system', 'developer', and 'user'"
 SUPPORTED_PARTS = "'input_text', 'input_image', 'input_file', 'output_text', and 'refusal'"
 SUPPORTED_INCLUDES = (
@@ -320,7 +324,28 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         ),
     ),
     # What the API has and this server has not
-    "64 context_management": (GOOD | {"context_management": []}, not_served("context_management")),
+    "64 context_management": (
+        GOOD | {"context_management": []},
+        (
+            "empty_array",
+            "context_management",
+            "Invalid 'context_management': empty array. Expected an array with minimum length 1, "
+            "but got an empty array instead.",
+        ),
+    ),
+    "64 compact_threshold": (
+        GOOD | {"context_management": [{"type": "compaction", "compact_threshold": 10}]},
+        (
+            "integer_below_min_value",
+            "context_management[0].compact_threshold",
+            "Invalid 'context_management[0].compact_threshold': integer below minimum value. "
+            "Expected a value >= 1000, but got 10 instead.",
+        ),
+    ),
+    "context_management without type": (
+        GOOD | {"context_management": [{"compact_threshold": 1000}]},
+        missing("context_management[0].type"),
+    ),
     "72": (
         GOOD | {"previous_response_id": "resp_1", "conversation": "conv_1"},
         (
@@ -343,27 +368,67 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         GOOD | {"reasoning": {"mode": "pro"}},
         value_not_served("reasoning.mode", "pro", "'standard'"),
     ),
-    "an item of the API": (item(type="computer_call"), value_not_served("input[0]", "computer_call", SUPPORTED_ITEMS)),
-    "a tool of the API": (
-        GOOD | {"tools": [FUNCTION, {"type": "web_search"}]},
-        value_not_served("tools[1].type", "web_search", "'function'"),
+    "an item of the API's beta": (
+        item(type="agent_message"),
+        value_not_served("input[0]", "agent_message", SUPPORTED_ITEMS),
     ),
-    "a tool choice of the API": (
-        GOOD | {"tool_choice": {"type": "custom", "name": "x"}},
-        value_not_served("tool_choice.type", "custom", "'function' and 'allowed_tools'"),
+    "a choice of a custom tool that is absent": (
+        GOOD | {"tools": [FUNCTION], "tool_choice": {"type": "custom", "name": "look_up"}},
+        (None, "tool_choice", "Tool choice 'look_up' not found in 'tools' parameter."),
     ),
-    "a call in a namespace": (
-        item(type="function_call", call_id="c", name="f", arguments="{}", namespace="n"),
-        not_served("input[0].namespace"),
-    ),
-    "an asynchronous tool": (
-        GOOD | {"tools": [FUNCTION | {"async": True}]},
-        value_not_served("tools[0].async", "true", "'false'"),
-    ),
-    "a deferred tool": (
+    "a deferred tool that nothing can find": (
         GOOD | {"tools": [FUNCTION | {"defer_loading": True}]},
-        value_not_served("tools[0].defer_loading", "true", "'false'"),
+        (
+            "invalid_value",
+            "tools[0].defer_loading",
+            "Invalid 'tools[0].defer_loading': deferred tools need a tool of type 'tool_search'.",
+        ),
     ),
+    "a grammar that is none": (
+        GOOD
+        | {
+            "tools": [
+                {"type": "custom", "name": "c", "format": {"type": "grammar", "syntax": "lark", "definition": "("}}
+            ]
+        },
+        (
+            "invalid_grammar",
+            "tools[0].format.definition",
+            "Invalid grammar for custom tool 'c': " + unsound(Grammar(syntax="lark", definition="(")),
+        ),
+    ),
+    "a trigger that is not last": (
+        GOOD | {"input": [{"type": "compaction_trigger"}, {"role": "user", "content": "x"}]},
+        ("invalid_value", "input[0]", "Invalid 'input[0]': 'compaction_trigger' must be the last item of the input."),
+    ),
+    "an output of nothing": (item(type="function_call_output", output=""), missing("input[0].call_id")),
+    "91 mcp without address": (
+        GOOD | {"tools": [{"type": "mcp", "server_label": "s"}]},
+        (
+            "invalid_value",
+            "tools[0].server_url",
+            "Invalid 'tools[0].server_url': one of 'server_url' or 'connector_id' must be given.",
+        ),
+    ),
+    "92 mcp label twice": (
+        GOOD | {"tools": [{"type": "mcp", "server_label": "s", "server_url": "https://a.example/"}] * 2},
+        (
+            "invalid_value",
+            "tools[1].server_label",
+            "Invalid 'tools[1].server_label': 's' is the name of another tool. Expected unique names.",
+        ),
+    ),
+    **{
+        f"91 mcp at {url}": (
+            GOOD | {"tools": [{"type": "mcp", "server_label": "s", "server_url": url}]},
+            (
+                "invalid_value",
+                "tools[0].server_url",
+                "Invalid 'tools[0].server_url': expected an HTTP address without a user's name in it.",
+            ),
+        )
+        for url in ("file:///etc/passwd", "https://a@b.example/", "https://a.example\\b/", "nowhere")
+    },
     # Items
     "78 call_id of 65": (
         item(type="function_call_output", call_id="c" * 65, output=""),
@@ -443,7 +508,7 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
     "tool without type": (GOOD | {"tools": [{"name": "f"}]}, missing("tools[0].type")),
     "tool of unknown type": (
         GOOD | {"tools": [{"type": "bogus"}]},
-        not_one_of("tools[0].type", "bogus", "'function'"),
+        not_one_of("tools[0].type", "bogus", SUPPORTED_TOOLS),
     ),
     "tool in chat's shape": (
         GOOD | {"tools": [{"type": "function", "function": {"name": "f"}}]},

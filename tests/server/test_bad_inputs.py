@@ -112,10 +112,6 @@ STATE = {
     "76": ([CALL], (400, None, "input")),
     "77": ([{"type": "item_reference", "id": "msg_gone"}], (404, None, "input")),
     "79": ([CALL, OUTPUT, OUTPUT], (400, "invalid_value", "input")),
-    "80": (
-        [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAAB"}, CALL, OUTPUT],
-        (400, "invalid_encrypted_content", None),
-    ),
 }
 
 

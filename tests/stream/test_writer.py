@@ -6,7 +6,8 @@ import pytest
 
 from antiphon.errors import BackendError, StoreError
 from antiphon.protocol.chat import ChatChunk
-from antiphon.protocol.items import FunctionCall, Reasoning, ReasoningText
+from antiphon.protocol.content import ReasoningText
+from antiphon.protocol.items import FunctionCall, Reasoning
 from antiphon.protocol.response import Usage
 from antiphon.stream.chat import ChatStream
 from antiphon.stream.decode import decode_chunk

@@ -3,12 +3,13 @@
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from antiphon.protocol.offers import Offer
 from antiphon.protocol.response import Response
 from antiphon.stream.answer import AnswerReader, conclude
 from antiphon.stream.chat import ChatStream, Ending
@@ -80,8 +81,13 @@ class Translation:
         return [part for item in self._items(kind) for part in item[key]]
 
 
-def begin(view: View | None = None, **options: Any) -> Translation:
-    """Start a response whose ids are `msg_1`, `fc_2` and so on; `options` are those of `ChatStream`."""
+def begin(view: View | None = None, *, names: Collection[str] = (), **options: Any) -> Translation:
+    """Start a response whose ids are `msg_1`, `fc_2` and so on; `options` are those of `ChatStream`.
+
+    `names` are functions that are offered, and nothing else.
+    """
+    if names:
+        options["offers"] = {name: Offer(name, name=name) for name in names}
     numbers = itertools.count(1)
     writer = ResponseWriter(
         Response(id="resp_0", created_at=CREATED_AT, model="test"),

@@ -73,6 +73,8 @@ class Dialect:
     """`full` takes `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`."""
     strict: bool = False
     """Whether `strict` of a function or a schema may be sent."""
+    patterns: bool = False
+    """Whether a schema's `pattern` holds the model to it; elsewhere it is looked at afterwards only."""
     json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})
     """Types of `response_format` taken; for others the model is told in words what to write.
 
@@ -193,6 +195,7 @@ _ROWS = (
         # `tool_choice` as a string. Recordings: `reasoning_content` replayed with absent content.
         "llamacpp",
         system_must_be_first=True,
+        patterns=True,
         effort="reasoning_effort",
         reasoning="reasoning_content",
         replay="tool_turns",
@@ -212,6 +215,7 @@ _ROWS = (
         # vllm#42407: templates want the system message first.
         "vllm",
         system_must_be_first=True,
+        patterns=True,
         effort="reasoning_effort",
         reasoning="reasoning",
         replay="always",
@@ -223,6 +227,7 @@ _ROWS = (
         # sglang#40082: system message first; sends and reads `reasoning_content`.
         "sglang",
         system_must_be_first=True,
+        patterns=True,
         effort="reasoning_effort",
         reasoning="reasoning_content",
         replay="tool_turns",

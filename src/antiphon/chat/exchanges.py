@@ -7,7 +7,9 @@ one tool message a call. So outputs move up behind the answer that called; all e
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from antiphon.protocol.items import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
+from antiphon.chat.visible import Placed
+from antiphon.protocol.calls import CALLS, OUTPUTS, Call, Output, tie
+from antiphon.protocol.items import InputItem, Message, Reasoning
 
 
 @dataclass(slots=True)
@@ -17,8 +19,8 @@ class Answer:
     turn: int
     reasoning: list[Reasoning] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
-    calls: list[FunctionCall] = field(default_factory=list)
-    outputs: list[tuple[int, FunctionCallOutput]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    outputs: list[tuple[int, Output]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -38,13 +40,17 @@ class Exchanges:
     turn: int = 0
 
 
-def group(items: Sequence[InputItem]) -> Exchanges:
-    """Group `items`. An output whose call is missing makes an answer of its own, without a call."""
+def group(items: Sequence[Placed]) -> Exchanges:
+    """Group what is shown. An output whose call is missing makes an answer of its own, without a call."""
     exchanges = Exchanges()
     outputs = _by_call(items)
     answer: Answer | None = None
-    for index, item in enumerate(items):
-        if isinstance(item, (Reasoning, FunctionCall)) or (isinstance(item, Message) and item.role == "assistant"):
+    for index, item in items:
+        if (
+            isinstance(item, Reasoning)
+            or type(item) in CALLS
+            or (isinstance(item, Message) and item.role == "assistant")
+        ):
             answer = _answer_for(item, answer, exchanges)
             _extend(answer, item, outputs)
         else:
@@ -54,11 +60,11 @@ def group(items: Sequence[InputItem]) -> Exchanges:
     return exchanges
 
 
-def _by_call(items: Sequence[InputItem]) -> dict[str, list[tuple[int, FunctionCallOutput]]]:
-    outputs: dict[str, list[tuple[int, FunctionCallOutput]]] = {}
-    for index, item in enumerate(items):
-        if isinstance(item, FunctionCallOutput):
-            outputs.setdefault(item.call_id, []).append((index, item))
+def _by_call(items: Sequence[Placed]) -> dict[str, list[tuple[int, Output]]]:
+    outputs: dict[str, list[tuple[int, Output]]] = {}
+    for index, item in items:
+        if isinstance(item, Output):
+            outputs.setdefault(tie(item), []).append((index, item))
     return outputs
 
 
@@ -68,29 +74,28 @@ def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) ->
     Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and
     their outputs.
     """
-    begins = answer is None or (answer.messages and not answer.calls and not isinstance(item, FunctionCall))
+    begins = answer is None or (answer.messages and not answer.calls and type(item) not in CALLS)
     if answer is None or begins:
         answer = Answer(exchanges.turn)
         exchanges.groups.append(answer)
     return answer
 
 
-def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, FunctionCallOutput]]]) -> None:
-    match item:
-        case Reasoning():
-            answer.reasoning.append(item)
-        case Message():
-            answer.messages.append(item)
-        case FunctionCall():
-            answer.calls.append(item)
-            answer.outputs += outputs.pop(item.call_id, [])
+def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, Output]]]) -> None:
+    if isinstance(item, Reasoning):
+        answer.reasoning.append(item)
+    elif isinstance(item, Message):
+        answer.messages.append(item)
+    elif isinstance(item, Call):
+        answer.calls.append(item)
+        answer.outputs += outputs.pop(tie(item), [])
 
 
 def _end_answer(
-    index: int, item: InputItem, exchanges: Exchanges, outputs: dict[str, list[tuple[int, FunctionCallOutput]]]
+    index: int, item: InputItem, exchanges: Exchanges, outputs: dict[str, list[tuple[int, Output]]]
 ) -> None:
     if isinstance(item, Message):
         exchanges.turn += item.role == "user"
         exchanges.groups.append(Said(index, item))
-    elif isinstance(item, FunctionCallOutput) and item.call_id in outputs:
-        exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(item.call_id)))
+    elif type(item) in OUTPUTS and tie(item) in outputs:
+        exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))

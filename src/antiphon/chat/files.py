@@ -7,7 +7,7 @@ from typing import Any
 
 from antiphon.chat.dialects import Dialect
 from antiphon.protocol import refusals
-from antiphon.protocol.items import InputFile
+from antiphon.protocol.content import InputFile
 from antiphon.protocol.media import split_data_url
 
 _TEXT_TYPES = frozenset({

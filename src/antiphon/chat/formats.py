@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from antiphon.chat.dialects import Dialect
-from antiphon.protocol.requests import JsonObjectFormat, JsonSchemaFormat, TextConfig
+from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
+from antiphon.protocol.requests import TextConfig
 
 ANY_OBJECT = {"type": "object"}
 

@@ -7,15 +7,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from antiphon.ids import NewId
-from antiphon.protocol.items import (
-    ID_PREFIXES,
-    FunctionCall,
-    FunctionCallOutput,
-    InputItem,
-    InputText,
-    Message,
-    OutputText,
-)
+from antiphon.protocol.content import InputText, OutputText
+from antiphon.protocol.items import ID_PREFIXES, FunctionCall, FunctionCallOutput, InputItem, Message
 
 _WITH_STATUS = (Message, FunctionCall, FunctionCallOutput)
 

@@ -5,21 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from antiphon.chat.called import chat_call, output_of
 from antiphon.chat.dialects import Dialect
 from antiphon.chat.exchanges import Answer, Exchanges, Said, group
+from antiphon.chat.offering import Toolbox
 from antiphon.chat.parts import ChatPart, chat_parts, content_of, text_of
 from antiphon.chat.reasoning import Recalled, recall
+from antiphon.chat.sealed import Unseal, nothing, recount
 from antiphon.chat.shape import shaped
+from antiphon.chat.visible import visible
 from antiphon.errors import ClientError
-from antiphon.protocol.items import (
-    FunctionCall,
-    FunctionCallOutput,
-    InputItem,
-    ItemReference,
-    Message,
-    OutputText,
-    Refusal,
-)
+from antiphon.protocol.calls import Call, Output, tie
+from antiphon.protocol.content import OutputText, Refusal
+from antiphon.protocol.items import InputItem, ItemReference, Message
 
 ChatMessage = dict[str, Any]
 
@@ -33,21 +31,25 @@ def to_messages(
     dialect: Dialect,
     reasoning_context: str | None = None,
     *,
+    toolbox: Toolbox | None = None,
+    unseal: Unseal = nothing,
     history: int = 0,
 ) -> list[ChatMessage]:
     """Return the Chat messages that say what `items` say, in their order, `instructions` first.
+
+    `toolbox` knows the names of the tools that are called; `unseal` opens what a client kept for us.
 
     `reasoning_context` is the request's `reasoning.context`: `current_turn` keeps earlier turns' reasoning back,
     `all_turns` sends it wherever the dialect has a place for it. `history` is how many of the items came before this
     request's own input: errors name `input[…]` as the client counts, and what an earlier turn held that this backend
     cannot take is only mentioned.
 
-    Raises `ClientError` for content that the dialect cannot carry, for state that is not ours, and for an
-    `item_reference`, which the engine resolves before.
+    Raises `ClientError` for content that the dialect cannot carry, and for an `item_reference`, which the engine
+    resolves before.
     """
     _refuse_references(items)
-    exchanges = group(items)
-    render = _Renderer(dialect, exchanges, reasoning_context, history)
+    exchanges = group(visible(items, lambda compaction: recount(compaction, unseal)))
+    render = _Renderer(dialect, exchanges, reasoning_context, toolbox or Toolbox(), unseal, history)
     messages = [{"role": dialect.system_role, "content": instructions}] if instructions else []
     for each in exchanges.groups:
         messages += render.answer(each) if isinstance(each, Answer) else render.said(each)
@@ -61,6 +63,8 @@ class _Renderer:
     dialect: Dialect
     exchanges: Exchanges
     reasoning_context: str | None
+    toolbox: Toolbox
+    unseal: Unseal
     history: int
 
     def said(self, said: Said) -> list[ChatMessage]:
@@ -75,10 +79,11 @@ class _Renderer:
 
     def answer(self, answer: Answer) -> list[ChatMessage]:
         """An assistant message, its calls' outputs, and what those outputs could not hold."""
-        recalled = recall(answer.reasoning, self.dialect)
+        recalled = recall(answer.reasoning, self.dialect, self.unseal)
         if not self._replays(answer):
             recalled = recalled.without_reasoning()
-        message = _assistant(answer, recalled, self.dialect)
+        calls = [self._tool_call(call, recalled) for call in answer.calls]
+        message = _assistant(answer, recalled, calls, self.dialect)
         outputs, moved = self._outputs(answer)
         return [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
 
@@ -90,15 +95,21 @@ class _Renderer:
         return everywhere or answer.turn in self.exchanges.tool_turns
 
     def _outputs(self, answer: Answer) -> tuple[list[ChatMessage], list[ChatPart]]:
-        names = {call.call_id: call.name for call in answer.calls}
+        names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
         messages, moved = [], []
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
-            parts = self._parts(output.output, index, "output")
+            parts = self._parts(output_of(output), index, "output")
             messages.append(_tool_message(output, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
-                moved += [_whose(output, names.get(output.call_id), self.dialect), *rest]
+                moved += [_whose(output, names.get(tie(output)), self.dialect), *rest]
         return messages, moved
+
+    def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
+        name, arguments = chat_call(call, self.toolbox)
+        function = {"name": name, "arguments": arguments}
+        call_id = _call_id(tie(call), self.dialect)
+        return {"id": call_id, "type": "function", "function": function} | recalled.calls.get(tie(call), {})
 
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
         if isinstance(content, str):
@@ -115,10 +126,10 @@ class _Renderer:
             return [{"type": "text", "text": "[Something stood here that this model cannot read.]"}]
 
 
-def _assistant(answer: Answer, recalled: Recalled, dialect: Dialect) -> list[ChatMessage]:
+def _assistant(answer: Answer, recalled: Recalled, calls: list[Any], dialect: Dialect) -> list[ChatMessage]:
     """Return the assistant message, or none where nothing but reasoning was said."""
     text, refusal = _spoken(answer.messages, dialect)
-    if not (text or refusal or answer.calls):
+    if not (text or refusal or calls):
         return []
     content = _with_thoughts(text, recalled, dialect)
     message: ChatMessage = {"role": "assistant"} | (
@@ -126,9 +137,9 @@ def _assistant(answer: Answer, recalled: Recalled, dialect: Dialect) -> list[Cha
     )
     if refusal:
         message["refusal"] = refusal
-    message |= _reasoning_fields(recalled, dialect, needed=bool(answer.calls)) | recalled.signatures
-    if answer.calls:
-        message["tool_calls"] = [_tool_call(call, recalled, dialect) for call in answer.calls]
+    message |= _reasoning_fields(recalled, dialect, needed=bool(calls)) | recalled.signatures
+    if calls:
+        message["tool_calls"] = calls
     return [message]
 
 
@@ -168,28 +179,21 @@ def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> 
     return {}
 
 
-def _tool_call(call: FunctionCall, recalled: Recalled, dialect: Dialect) -> dict[str, Any]:
-    """Return one call. Arguments that the model left empty are an empty object: chat templates parse them."""
-    function = {"name": call.name, "arguments": call.arguments or "{}"}
-    call_id = _call_id(call.call_id, dialect)
-    return {"id": call_id, "type": "function", "function": function} | recalled.calls.get(call.call_id, {})
-
-
-def _tool_message(output: FunctionCallOutput, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
+def _tool_message(output: Output, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
     content: str | list[ChatPart]
     if dialect.tool_parts and any(part["type"] != "text" for part in parts):
         content = parts
     else:
         content = "\n".join(part["text"] if part["type"] == "text" else _MOVED for part in parts)
-    return {"role": "tool", "tool_call_id": _call_id(output.call_id, dialect), "content": content}
+    return {"role": "tool", "tool_call_id": _call_id(tie(output), dialect), "content": content}
 
 
 _MOVED = "[see the next user message]"
 
 
-def _whose(output: FunctionCallOutput, name: str | None, dialect: Dialect) -> ChatPart:
+def _whose(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
     of = f" of {name}" if name else ""
-    return {"type": "text", "text": f"From the output of call {_call_id(output.call_id, dialect)}{of}:"}
+    return {"type": "text", "text": f"From the output of call {_call_id(tie(output), dialect)}{of}:"}
 
 
 def _call_id(call_id: str, dialect: Dialect) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from antiphon.chat.dialects import Dialect
 from antiphon.chat.files import file_part
 from antiphon.protocol import refusals
-from antiphon.protocol.items import InputFile, InputImage, InputText, OutputText, Part, Refusal
+from antiphon.protocol.content import InputFile, InputImage, InputText, OutputText, Part, Refusal
 
 ChatPart = dict[str, Any]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.chat.dialects import REASONING_FIELDS, Dialect
-from antiphon.chat.sealed import unseal
+from antiphon.chat.sealed import Unseal
 from antiphon.protocol.items import Reasoning
 
 _SIGNATURES = frozenset({"extra_content"})
@@ -38,18 +38,15 @@ class Recalled:
         return Recalled(signatures=self.signatures, calls=self.calls)
 
 
-def recall(items: Sequence[Reasoning], dialect: Dialect) -> Recalled:
-    """Return what the reasoning `items` before one answer carry back to `dialect`.
-
-    Raises `ClientError` (`invalid_encrypted_content`) where an item's state is not ours.
-    """
+def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Recalled:
+    """Return what the reasoning `items` before one answer carry back to `dialect`."""
     recalled = Recalled()
     for item in items:
-        _add(recalled, item, dialect)
+        _add(recalled, item, dialect, unseal)
     return recalled
 
 
-def _add(recalled: Recalled, item: Reasoning, dialect: Dialect) -> None:
+def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) -> None:
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     reasoning = _table(state.get("reasoning"))
     text = _shown_text(item) or _plain_text(reasoning)

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from antiphon.chat.configuration import configured
 from antiphon.chat.dialects import EFFORTS, Dialect
 from antiphon.chat.formats import instruction, response_format
 from antiphon.chat.messages import to_messages
+from antiphon.chat.offering import Toolbox, toolbox_of
+from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.toolbox import chat_tools, tool_choice
 from antiphon.errors import ClientError
 from antiphon.protocol.items import InputItem
@@ -41,23 +44,29 @@ def to_chat(
     dialect: Dialect,
     dropped: frozenset[str] = frozenset(),
     *,
+    toolbox: Toolbox | None = None,
+    unseal: Unseal = nothing,
     history: int = 0,
 ) -> Body:
     """Return the body of the Chat request that asks for what `request` asks, about the conversation `items`.
 
     `items` is the whole conversation, of which the first `history` came before this request's input. `dropped` holds
-    what this backend's errors taught before (`learn.refused_parameter`). The body streams where the request does.
+    what this backend's errors taught before (`learn.refused_parameter`). `toolbox` is what `toolbox_of` makes of the
+    same, where the caller has it; `unseal` opens the state that a client keeps for us. The body streams where the
+    request does.
 
     Raises `ClientError` naming the request's field where the backend cannot do what is asked.
     """
     dialect = dialect.taught(dropped)
+    request = configured(request, items)
+    toolbox = toolbox or toolbox_of(request, items, dialect)
     context = request.reasoning.context if request.reasoning else None
     instructions = "\n\n".join(filter(None, (request.instructions, instruction(request.text, dialect))))
     body: Body = {
         "model": request.model,
-        "messages": to_messages(items, instructions, dialect, context, history=history),
+        "messages": to_messages(items, instructions, dialect, context, toolbox=toolbox, unseal=unseal, history=history),
     }
-    body |= _tools(request, dialect)
+    body |= _tools(request, toolbox, dialect)
     body |= _optional(request, dialect)
     body |= _output_cap(request, dialect)
     body |= _effort(request, dialect)
@@ -78,15 +87,13 @@ def _optional(request: CreateResponse, dialect: Dialect) -> Body:
     return body | ({"response_format": formatted} if formatted else {})
 
 
-def _tools(request: CreateResponse, dialect: Dialect) -> Body:
-    if not request.tools:
-        return {}
-    if "tools" not in dialect.accepts:
+def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
+    if toolbox.offers and "tools" not in dialect.accepts:
         raise unsupported("tools")
-    tools, choice = tool_choice(request.tools, request.tool_choice, dialect)
-    if not tools:
+    offers, choice = tool_choice(toolbox, request.tool_choice, dialect)
+    if not offers:
         return {}
-    body: Body = {"tools": chat_tools(tools, dialect)}
+    body: Body = {"tools": chat_tools(offers)}
     if choice is not None:
         body["tool_choice"] = choice
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:

@@ -1,78 +1,135 @@
-"""Function tools and the choice among them, in the forms that a dialect takes."""
+"""The choice among the tools in force, in the forms that a dialect takes (specification section 6, `tool_choice`)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from antiphon.chat.dialects import Dialect
+from antiphon.chat.offering import Toolbox
 from antiphon.errors import ClientError
-from antiphon.protocol.tools import AllowedTools, FunctionChoice, FunctionTool, ToolChoice
+from antiphon.protocol.offers import Kind, Offer
+from antiphon.protocol.tools import (
+    AllowedTools,
+    ApplyPatchChoice,
+    Choice,
+    ComputerChoice,
+    ComputerUseChoice,
+    ComputerUsePreviewChoice,
+    CustomChoice,
+    FunctionChoice,
+    HostedChoice,
+    LocalShellChoice,
+    NamespaceChoice,
+    ShellChoice,
+    ToolChoice,
+    ToolSearchChoice,
+)
 
-NO_PARAMETERS = {"type": "object", "properties": {}}
+ChatChoice = str | dict[str, Any] | None
 
-Choice = str | dict[str, Any] | None
+_COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
 
 
-def chat_tools(tools: Sequence[FunctionTool], dialect: Dialect) -> list[dict[str, Any]]:
+def chat_tools(offers: Iterable[Offer]) -> list[dict[str, Any]]:
     """Return the `tools` of a Chat request."""
-    return [{"type": "function", "function": _function(tool, dialect)} for tool in tools]
+    return [{"type": "function", "function": _function(offer)} for offer in offers]
 
 
-def _function(tool: FunctionTool, dialect: Dialect) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": tool.name}
-    if tool.description is not None:
-        function["description"] = tool.description
-    function["parameters"] = NO_PARAMETERS if tool.parameters is None else tool.parameters
-    # Chat's default is not strict, and llama.cpp refuses loose schemas where strict is said (lesson L48).
-    if tool.strict and dialect.strict:
-        function["strict"] = True
-    return function
+def _function(offer: Offer) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": offer.chat_name}
+    if offer.description is not None:
+        function["description"] = offer.description
+    function["parameters"] = offer.parameters
+    return function | ({"strict": True} if offer.strict else {})
 
 
-def tool_choice(
-    tools: Sequence[FunctionTool], choice: ToolChoice | None, dialect: Dialect
-) -> tuple[list[FunctionTool], Choice]:
+def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
     """Return the tools to send and the `tool_choice` beside them, None where it says nothing.
 
     What the dialect cannot say is done by sending only the tools that may be called. Raises `ClientError` where the
-    choice names no tool of the request, or forces a call on a backend that cannot be forced.
+    choice names no tool in force, where it demands one that only a server can run, or forces a call on a backend that
+    cannot be forced.
     """
-    if isinstance(choice, FunctionChoice):
-        return _named(list(tools), choice, dialect)
+    offers = list(toolbox.offers.values())
     if isinstance(choice, AllowedTools):
-        return _allowed(list(tools), choice, dialect)
-    return _mode(list(tools), choice, dialect)
+        return _allowed(offers, choice, dialect)
+    if isinstance(choice, Choice):
+        return _named(offers, choice, dialect)
+    if choice == "required" and not offers and toolbox.left_out:
+        raise not_served(toolbox.left_out[0])
+    return _mode(offers, choice, dialect)
 
 
-def _mode(tools: list[FunctionTool], mode: str | None, dialect: Dialect) -> tuple[list[FunctionTool], Choice]:
+def not_served(type: str) -> ClientError:
+    """Return the refusal of a choice that demands a tool which the model is not offered."""
+    return ClientError(
+        f"Tool choice '{type}' is not supported by this server: it does not run this tool.",
+        code="unsupported_value",
+        param="tool_choice",
+    )
+
+
+def _mode(offers: list[Offer], mode: str | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
     if mode is None or "tool_choice" in dialect.accepts:
-        return tools, mode
+        return offers, mode
     if mode == "required":
         raise ClientError(
             "Unsupported value: 'required' is not supported with this model.",
             code="unsupported_value",
             param="tool_choice",
         )
-    return ([] if mode == "none" else tools), None
+    return ([] if mode == "none" else offers), None
 
 
-def _named(tools: list[FunctionTool], choice: FunctionChoice, dialect: Dialect) -> tuple[list[FunctionTool], Choice]:
-    only = _pick(tools, [choice.name])
+def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    only = chosen(offers, choice)[:1]
     if dialect.tool_choice == "strings" or "tool_choice" not in dialect.accepts:
         return _mode(only, "required", dialect)
-    return tools, {"type": "function", "function": {"name": choice.name}}
+    return offers, _reference(only[0])
 
 
-def _allowed(tools: list[FunctionTool], choice: AllowedTools, dialect: Dialect) -> tuple[list[FunctionTool], Choice]:
-    names = [each.name for each in choice.tools]
-    allowed = _pick(tools, names)
-    if dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
+def _allowed(offers: list[Offer], choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    names = {
+        offer.chat_name
+        for each in choice.tools
+        if choice.mode == "required" or not isinstance(each, HostedChoice)
+        for offer in chosen(offers, each)
+    }
+    allowed = [offer for offer in offers if offer.chat_name in names]
+    if not allowed or dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
         return _mode(allowed, choice.mode, dialect)
-    listed = [{"type": "function", "function": {"name": name}} for name in names]
-    return tools, {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": listed}}
+    listed = [_reference(offer) for offer in allowed]
+    return offers, {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": listed}}
 
 
-def _pick(tools: list[FunctionTool], names: list[str]) -> list[FunctionTool]:
-    missing = set(names) - {tool.name for tool in tools}
-    if missing:
-        raise ClientError(f"Tool choice '{min(missing)}' not found in 'tools' parameter.", param="tool_choice")
-    return [tool for tool in tools if tool.name in names]
+def _reference(offer: Offer) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": offer.chat_name}}
+
+
+def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
+    """Return the tools that a choice means, those without a namespace first. Raises `ClientError` where it is none."""
+    if isinstance(choice, HostedChoice):
+        raise not_served(str(choice.__struct_config__.tag))
+    means = _MEANT[type(choice)]
+    found = [offer for offer in offers if means(offer, choice)]
+    if not found:
+        name = getattr(choice, "name", choice.__struct_config__.tag)
+        raise ClientError(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
+    return sorted(found, key=lambda offer: bool(offer.namespace))
+
+
+def _of_kind(*kinds: Kind) -> Callable[[Offer, Any], bool]:
+    return lambda offer, choice: offer.kind in kinds
+
+
+_MEANT: dict[type, Callable[[Offer, Any], bool]] = {
+    FunctionChoice: lambda offer, choice: (offer.kind, offer.name) == ("function", choice.name),
+    CustomChoice: lambda offer, choice: (offer.kind, offer.name) == ("custom", choice.name),
+    NamespaceChoice: lambda offer, choice: offer.namespace == choice.name,
+    ToolSearchChoice: _of_kind("tool_search"),
+    LocalShellChoice: _of_kind("local_shell"),
+    ShellChoice: _of_kind("shell"),
+    ApplyPatchChoice: _of_kind("apply_patch"),
+    ComputerChoice: _of_kind(*_COMPUTERS),
+    ComputerUseChoice: _of_kind(*_COMPUTERS),
+    ComputerUsePreviewChoice: _of_kind(*_COMPUTERS),
+}

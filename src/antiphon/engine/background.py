@@ -1,7 +1,8 @@
 """Background responses: put into the queue, cancelled, and made by whichever worker claims them."""
 
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
 from antiphon.engine.response import open_response
 from antiphon.engine.run import Engine, Run, TakenUp
 from antiphon.engine.stored import not_found, shown_response
+from antiphon.engine.tools import look_at_tools
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
@@ -25,14 +27,23 @@ MOST_LOST = 3
 """Workers that may die of one job; then it fails."""
 
 
-async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Response:
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A background response as it stands, and the types of tools that its model will not be offered."""
+
+    response: Response
+    ignored_tools: Sequence[str]
+
+
+async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Queued:
     """Put a background response into the queue; return it as it stands, durable.
 
     Raises `ClientError` for what can be refused before the model is asked.
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    await engine.models.find(request.model)
+    target = await engine.models.find(request.model)
+    ignored = look_at_tools(request, context.items, target.dialect, refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)
@@ -45,7 +56,7 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
         raise conversation_not_found(str(request.conversation_id))
     if outcome is Outcome.BUSY:
         raise conversation_locked()
-    return response
+    return Queued(response, ignored)
 
 
 async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any]:

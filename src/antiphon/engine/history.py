@@ -8,7 +8,8 @@ from antiphon.chat.input import normalise_input
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.protocol.calls import check_calls
-from antiphon.protocol.items import InputItem, Item, ItemReference, Reasoning
+from antiphon.protocol.content import Item
+from antiphon.protocol.items import InputItem, ItemReference, Reasoning
 from antiphon.protocol.requests import CreateResponse
 from antiphon.store.base import Store, StoredItem
 
@@ -27,6 +28,7 @@ class Context:
     input: list[InputItem] = field(default_factory=list)
     conversation_end: int | None = None
     """The position in the conversation at which the new input will stand."""
+    tenant: str = ""
 
     @property
     def items(self) -> list[InputItem]:
@@ -40,7 +42,7 @@ async def gather(request: CreateResponse, store: Store, new_id: NewId, tenant: s
     Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
     (404), an empty input, and a call or an output without the other (specification section 13).
     """
-    context = Context()
+    context = Context(tenant=tenant)
     if request.previous_response_id is not None:
         context.history = await _chain(request.previous_response_id, store, tenant)
     elif request.conversation_id is not None:

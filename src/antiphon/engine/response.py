@@ -6,7 +6,7 @@ import msgspec
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import ConversationRef, Response
-from antiphon.protocol.tools import FunctionTool
+from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool
 from antiphon.stream.writer import View
 
 TEXT = {"format": {"type": "text"}, "verbosity": "medium"}
@@ -93,7 +93,17 @@ def _text(request: CreateResponse) -> dict[str, Any]:
     return {name: asked[name] or default for name, default in TEXT.items()}
 
 
-def _tool(tool: FunctionTool) -> dict[str, Any]:
-    """Echo a tool with its defaults filled in; `strict` is false where it was left open (specification section 6)."""
-    asked = msgspec.to_builtins(tool)
-    return {"output_schema": None, **asked, "strict": bool(tool.strict)}
+def _tool(tool: Tool) -> dict[str, Any]:
+    """Echo a tool with its defaults filled in (specification section 3); what opens another server is not told."""
+    asked: dict[str, Any] = msgspec.to_builtins(tool)
+    if isinstance(tool, FunctionTool):
+        # `strict` is false where it was left open (specification section 6).
+        return {"output_schema": None, **asked, "strict": bool(tool.strict)}
+    if isinstance(tool, CustomTool):
+        return {**asked, "format": asked["format"] or {"type": "text"}}
+    if isinstance(tool, NamespaceTool):
+        return {**asked, "tools": [_tool(inner) for inner in tool.tools]}
+    if isinstance(tool, McpTool):
+        asked.pop("authorization", None)
+        return {**asked, "headers": None}
+    return asked

@@ -12,20 +12,24 @@ from dataclasses import replace as replace_fields
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from antiphon.backends.base import Reply
-from antiphon.chat.sealed import seal
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Keeper, Terms, Ticket
 from antiphon.engine.models import Models, Target
+from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
-from antiphon.engine.turn import CallModel, Finish, Turn
+from antiphon.engine.tools import look_at_tools
+from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, Settle, Step, Tell, Turn
 from antiphon.engine.wakes import Wakes
 from antiphon.errors import AntiphonError, BackendError, reportable
 from antiphon.ids import Clock, NewId, new_id
+from antiphon.keyring import Keyring
 from antiphon.protocol.calls import call_ids
-from antiphon.protocol.events import Event
-from antiphon.protocol.items import Item
+from antiphon.protocol.content import Item
+from antiphon.protocol.events import Compacting, Event
+from antiphon.protocol.items import ID_PREFIXES, Compaction
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.store.base import Outcome, Store
@@ -63,6 +67,11 @@ class Engine:
     now: Clock
     retention: int = 30 * 86_400
     """Seconds for which a response is kept."""
+    keyring: Keyring = field(default_factory=Keyring)
+    strict_tools: bool = False
+    """Tools that this server cannot run are refused, not left out."""
+    strict_seals: bool = False
+    """An `encrypted_content` that cannot be opened is refused, not left out."""
     worker: str = field(default_factory=lambda: new_id("worker"))
     """The name under which this process holds things in the store."""
     wakes: Wakes = field(default_factory=Wakes)
@@ -86,7 +95,8 @@ class Engine:
             await self._hold(request, ticket)
             keeper.context = await gather(request, self.store, self.new_id, ticket.tenant)
             target = await self.models.find(request.model)
-            return Run(self, request, keeper.context, target, keeper, ticket.response_id)
+            ignored = look_at_tools(request, keeper.context.items, target.dialect, refuses=self.strict_tools)
+            return Run(self, request, keeper.context, target, keeper, ticket.response_id, ignored=ignored)
         except BaseException:
             await keeper.drop()
             raise
@@ -133,14 +143,17 @@ class Run:
         keeper: Keeper,
         response_id: str,
         taken_up: TakenUp | None = None,
+        ignored: Sequence[str] = (),
     ) -> None:
         self._engine = engine
         self._keeper = keeper
         self._target = target
-        self._names = frozenset(tool.name for tool in request.tools or ())
+        self.context = context
         self._call_ids = call_ids(context.items)
+        self._only_one = request.parallel_tool_calls is False
         self.is_stream = bool(request.stream)
-        self._turn = Turn(request, context, target)
+        self.ignored_tools = ignored
+        """Types of tools that the model is not offered, since only a server can run them."""
         self._is_started = False
         self._is_over = False
         self._task: asyncio.Task[Any] | None = None
@@ -151,9 +164,13 @@ class Run:
             response=open_response(request, response_id, created_at),
             new_id=engine.new_id,
             now=engine.now,
-            seal=lambda state: seal({"family": family, **state}),
+            seal=lambda state: engine.keyring.seal({"family": family, **state}, context.tenant),
             view=view_of(request),
         )
+        self._tenant = context.tenant
+        unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
+        self._turn = Turn(request, context, target, lambda: self._writer.made, unseal)
+        self._compaction: tuple[int, str] | None = None
         if taken_up is not None:
             self._is_started = True
             self._writer.resume(taken_up.kept, taken_up.next_number)
@@ -204,8 +221,8 @@ class Run:
             try:
                 if self._writer.has_pending:
                     yield self._told()
-                while isinstance(step := self._turn.next(), CallModel):
-                    async with aclosing(self._call(step.body)) as batches:
+                while not isinstance(step := self._turn.next(), Finish):
+                    async with aclosing(self._do(step)) as batches:
                         async for batch in batches:
                             yield batch
             except asyncio.CancelledError:
@@ -234,26 +251,71 @@ class Run:
             raise error
         self._writer.fail(reportable(error))
 
-    async def _call(self, body: dict[str, Any]) -> AsyncGenerator[list[Event], None]:
+    async def _do(self, step: Step) -> AsyncGenerator[list[Event], None]:
+        """Do what the turn decided; give the events that come of it."""
+        if isinstance(step, CallModel | AskAside):
+            async with aclosing(self._call(step)) as batches:
+                async for batch in batches:
+                    yield batch
+            return
+        self._perform(step)
+        if self._writer.has_pending:
+            yield self._told()
+
+    def _perform(self, step: Step) -> None:
+        match step:
+            case Tell(item):
+                item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
+                self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
+            case Settle(call, text):
+                call.settle(text)
+            case Compact(summary):
+                self._end_compaction(summary)
+
+    def _begin_compaction(self) -> int:
+        """Tell that what came before is being made shorter; return the compaction's output index."""
+        if self._compaction is None:
+            item_id = self._writer.new_id(ID_PREFIXES[Compaction])
+            index = self._writer.open_item(Compaction(id=item_id, encrypted_content=""))
+            self._writer.emit(Compacting(output_index=index, item_id=item_id))
+            self._compaction = (index, item_id)
+        return self._compaction[0]
+
+    def _end_compaction(self, summary: str) -> None:
+        index = self._begin_compaction()
+        blob = self._engine.keyring.seal({"summary": summary}, self._tenant)
+        item_id = self._compaction[1] if self._compaction else ""
+        self._writer.close_item(index, Compaction(id=item_id, encrypted_content=blob))
+
+    async def _call(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         """Ask the backend once, and translate its answer."""
-        reply = await self._target.backend.post("/chat/completions", _encode(body))
+        try:
+            reply = await self._target.backend.post("/chat/completions", _encode(step.body))
+        except AntiphonError as error:
+            self._turn.failed(error)
+            return
         try:
             if reply.status >= 400:
                 self._turn.refused(reply.status, reply.headers, await reply.read(MAX_ERROR_BODY))
                 return
             if self.is_stream and self._start():
                 yield self._told()
-            async with aclosing(self._read(reply)) as batches:
+            if isinstance(step, AskAside) and step.compacts:
+                self._begin_compaction()
+                yield self._told()
+            async with aclosing(self._read(reply, step)) as batches:
                 async for batch in batches:
                     yield batch
         finally:
             await reply.close()
 
-    async def _read(self, reply: Reply) -> AsyncGenerator[list[Event], None]:
+    async def _read(self, reply: Reply, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
+        writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
         chat = ChatStream(
-            self._writer,
-            names=self._names,
+            writer,
+            offers=step.toolbox.offers,
             call_ids=self._call_ids,
+            only_one=self._only_one,
             preopened=self._target.preopened,
             needs_reason=not self._target.dialect.ends_without_finish_reason,
         )
@@ -271,7 +333,7 @@ class Run:
             # The client went away: what was said so far is closed as incomplete, to be kept.
             answer.finish()
             raise
-        self._turn.answered(answer.finish())
+        self._turn.answered(answer.finish(), writer.output if writer is not self._writer else ())
         self._target.preopened = chat.preopened
 
     def _start(self) -> bool:

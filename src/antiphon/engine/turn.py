@@ -1,32 +1,85 @@
 """The turn machine: what to do next for one response. It decides, `run.py` does.
 
-next() ──> CallModel(body) ── refused(error) ──> next()   without the parameter, or with less history
-                 └────────── answered(ending) ──> Finish
+next() ──> CallModel ── refused(error) ──> next()   without the parameter, or with less history
+              └──────── answered(ending) ──> AskAside, to mend a call's input ──> Settle
+                                         ──> Tell what a search for tools found ──> CallModel
+                                         ──> AskAside for a summary ──> Compact
+                                         ──> Finish
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from antiphon.chat.learn import refused_parameter
+from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import to_chat
+from antiphon.chat.sealed import Unseal, nothing
+from antiphon.chat.search import search
+from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.failures import is_overflow, read_failure
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, BackendError, log
+from antiphon.protocol.calls import open_calls
+from antiphon.protocol.content import Item
+from antiphon.protocol.items import CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
+from antiphon.protocol.tool_items import CustomToolCall, ToolSearchCall, ToolSearchOutput
+from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.chat import Ending
 
 MAX_REFUSALS = 8
 """Refused parameters of one response; a backend that refuses more means something else."""
 
+MAX_SEARCHES = 8
+"""Times that the model may search for tools in one response, where `max_tool_calls` does not say."""
+
+
+THRESHOLD = 100_000
+"""Tokens from which a context is compacted where the client leaves that to the server."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Send this body to the backend's chat completions."""
+    """Send this body to the backend's chat completions; what comes is the client's."""
 
     body: dict[str, Any]
+    toolbox: Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class AskAside:
+    """Send this body to the backend's chat completions; what comes is the turn's, and the client sees none of it."""
+
+    body: dict[str, Any]
+    toolbox: Toolbox
+    compacts: bool = False
+    """The client is told, once the backend answers, that what came before is being made shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Give the client an item that no model made."""
+
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """End a call that was held, with this input."""
+
+    call: StreamingCustomCall
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Give the client the compaction that holds this summary."""
+
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +89,167 @@ class Finish:
     ending: Ending
 
 
-class Turn:
-    """One response's turn. Ask `next`, do it, tell the outcome, until it says `Finish`."""
+Step = CallModel | AskAside | Tell | Settle | Compact | Finish
+Steps = Generator[Step, None, None]
 
-    def __init__(self, request: CreateResponse, context: Context, target: Target) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How one call of the model ended, and the items that it made."""
+
+    ending: Ending
+    items: Sequence[Item] = ()
+
+
+class Turn:
+    """One response's turn. Ask `next`, do it, tell the outcome, until it says `Finish`.
+
+    `made` gives the items that this response has so far; `unseal` opens what the client kept for us.
+    """
+
+    def __init__(
+        self,
+        request: CreateResponse,
+        context: Context,
+        target: Target,
+        made: Callable[[], Sequence[Any]] = list,
+        unseal: Unseal = nothing,
+    ) -> None:
         self._request = request
         self._items = context.items
         self._history = len(context.history)
         self._target = target
+        self._made = made
+        self._unseal = unseal
         self._refusals = 0
-        self._ending: Ending | None = None
+        self._searches = 0
+        self._usage: Usage | None = None
         self._body: dict[str, Any] = {}
+        self._answer: Answer | None = None
+        self._is_optional = False
+        self._drops_oldest = request.truncation == "auto"
+        self._steps = self._decide()
 
-    def next(self) -> CallModel | Finish:
+    def next(self) -> Step:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
-        if self._ending is not None:
-            return Finish(self._ending)
-        refused = frozenset(self._target.refused)
-        self._body = to_chat(self._request, self._items, self._target.dialect, refused, history=self._history)
-        return CallModel(self._body)
+        return next(self._steps)
 
-    def answered(self, ending: Ending) -> None:
-        """The backend's answer was read to its end."""
-        self._ending = ending
+    def answered(self, ending: Ending, items: Sequence[Item] = ()) -> None:
+        """The backend's answer was read to its end; `items` is what it made, where it was asked aside."""
+        self._answer = Answer(ending, items)
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """The backend answered 400 or above. Returns if there is another way to ask; else raises what to report.
+        """The backend answered 400 or above. Returns if there is another way to go on; else raises what to report.
 
         A parameter that the backend names as unsupported is left out from now on (lessons L55). With
         `truncation: auto` an input that is too long loses its oldest part.
         """
+        try:
+            self._learn(status, headers, body)
+        except AntiphonError as error:
+            self.failed(error)
+
+    def failed(self, error: AntiphonError) -> None:
+        """The backend could not be asked. Raises the error, unless the response is whole without what was asked."""
+        if not self._is_optional:
+            raise error
+        self._answer = Answer(Ending("completed", None, BackendError(error.message)))
+
+    # What happens, in its order.
+
+    def _decide(self) -> Steps:
+        if self._items and isinstance(self._items[-1], CompactionTrigger):
+            yield from self._summarise()
+            return
+        ending = yield from self._respond()
+        if self._is_too_long(ending):
+            self._is_optional = True
+            yield from self._summarise(ending)
+        else:
+            yield self._finish(ending)
+
+    def _respond(self) -> Generator[Step, None, Ending]:
+        """Call the model until it wants nothing more of this server."""
+        while True:
+            answer = yield from self._ask(self._request, self._conversation)
+            for call in answer.ending.held:
+                yield from self._repair(call)
+            found = self._find() if answer.ending.error is None and answer.ending.outcome == "completed" else []
+            for item in found:
+                yield Tell(item)
+            if not found or open_calls(self._made()):
+                return answer.ending
+
+    def _summarise(self, ending: Ending | None = None) -> Steps:
+        """Have the conversation summarised; `ending` is that of the answer before, which stands in any case."""
+        self._drops_oldest = True
+        request, items = summary_of(self._request, self._conversation())
+        answer = yield from self._ask_aside(request, items, compacts=ending is None)
+        text, error = text_of(answer.items), answer.ending.error
+        if text and error is None:
+            yield Compact(text)
+        elif ending is not None:
+            log.warning("The context was not compacted: %s", error or "the model gave no summary")
+        else:
+            error = error or BackendError("The model gave no summary.")
+        yield self._finish(ending or Ending("completed", None, error))
+
+    def _repair(self, call: StreamingCustomCall) -> Steps:
+        """Have a custom tool's input written once more; what does not fit then is passed as it was."""
+        self._is_optional = True
+        item = CustomToolCall(call_id=call.call_id, name=call.offer.name, input=call.text)
+        if call.offer.namespace:
+            item.namespace = call.offer.namespace
+        request, items = repair_of(self._request, self._items, item, call.misfit)
+        answer = yield from self._ask_aside(request, items)
+        inputs = [each.input for each in answer.items if isinstance(each, CustomToolCall)]
+        self._is_optional = False
+        fits = bool(inputs) and call.offer.misfit is not None and not call.offer.misfit(inputs[0])
+        if not fits:
+            log.warning("The input of the custom tool '%s' does not fit its grammar. %s", item.name, call.misfit)
+        yield Settle(call, inputs[0] if fits else call.text)
+
+    def _finish(self, ending: Ending) -> Finish:
+        return Finish(Ending(ending.outcome, self._usage, ending.error))
+
+    # Asking the model.
+
+    def _ask(
+        self, request: CreateResponse, conversation: Callable[[], Sequence[InputItem]]
+    ) -> Generator[Step, None, Answer]:
+        while (answer := self._taken()) is None:
+            yield CallModel(*self._body_of(request, conversation()))
+        return answer
+
+    def _ask_aside(
+        self, request: CreateResponse, items: Sequence[InputItem], *, compacts: bool = False
+    ) -> Generator[Step, None, Answer]:
+        while (answer := self._taken()) is None:
+            yield AskAside(*self._body_of(request, items), compacts)
+        return answer
+
+    def _taken(self) -> Answer | None:
+        """Return the answer that was not looked at yet, its tokens counted."""
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            self._usage = added(self._usage, answer.ending.usage)
+        return answer
+
+    def _body_of(self, request: CreateResponse, items: Sequence[InputItem]) -> tuple[dict[str, Any], Toolbox]:
+        refused = frozenset(self._target.refused)
+        dialect = self._target.dialect
+        toolbox = toolbox_of(request, items, dialect.taught(refused))
+        if self._searches >= (request.max_tool_calls or MAX_SEARCHES):
+            toolbox.drop_search()
+        self._body = to_chat(
+            request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
+        )
+        return self._body, toolbox
+
+    def _conversation(self) -> list[InputItem]:
+        return [*self._items, *self._made()]
+
+    def _learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         error = read_failure(status, headers, body, self._target.model)
         if is_overflow(error):
             self._shorten(error)
@@ -77,8 +261,57 @@ class Turn:
         self._target.refused.add(name)
 
     def _shorten(self, error: AntiphonError) -> None:
-        shorter = drop_oldest(self._items) if self._request.truncation == "auto" else None
+        shorter = drop_oldest(self._items) if self._drops_oldest else None
         if shorter is None:
             raise error
         self._history = max(0, self._history - (len(self._items) - len(shorter)))
         self._items = shorter
+
+    # What this server does itself.
+
+    def _find(self) -> list[ToolSearchOutput]:
+        """Return what the searches for tools find that were not answered yet."""
+        made = self._made()
+        searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
+        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
+        new = searches[self._searches :]
+        self._searches = len(searches)
+        return [
+            ToolSearchOutput(
+                call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)
+            )
+            for item in new
+        ]
+
+    def _is_too_long(self, ending: Ending) -> bool:
+        """Whether the context is to be compacted now: calls that wait for the client are not folded away."""
+        limits = [entry.compact_threshold or THRESHOLD for entry in self._request.context_management or ()]
+        if ending.error is not None or ending.outcome != "completed" or open_calls(self._made()):
+            return False
+        tokens = ending.usage.total_tokens if ending.usage else 0
+        return any(tokens >= limit for limit in limits)
+
+
+def text_of(items: Sequence[Item]) -> str:
+    """Return what was said in messages."""
+    said = [item.content for item in items if isinstance(item, Message)]
+    return "".join(part.text for content in said for part in content if hasattr(part, "text")).strip()
+
+
+def added(before: Usage | None, more: Usage | None) -> Usage | None:
+    """Return the tokens of two calls of the model together."""
+    if before is None or more is None:
+        return before or more
+    return Usage(
+        input_tokens=before.input_tokens + more.input_tokens,
+        input_tokens_details=InputTokensDetails(
+            cached_tokens=before.input_tokens_details.cached_tokens + more.input_tokens_details.cached_tokens,
+            cache_write_tokens=before.input_tokens_details.cache_write_tokens
+            + more.input_tokens_details.cache_write_tokens,
+        ),
+        output_tokens=before.output_tokens + more.output_tokens,
+        output_tokens_details=OutputTokensDetails(
+            reasoning_tokens=before.output_tokens_details.reasoning_tokens + more.output_tokens_details.reasoning_tokens
+        ),
+        total_tokens=before.total_tokens + more.total_tokens,
+    )

@@ -204,4 +204,65 @@ class ArgumentsDone(ItemEvent, kw_only=True, tag="response.function_call_argumen
     arguments: str
 
 
+class CustomInputDelta(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.delta"):
+    """A piece of a custom tool's input came."""
+
+    item_id: str
+    delta: str
+    obfuscation: str | UnsetType = UNSET
+
+
+class CustomInputDone(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.done"):
+    """The custom tool's whole input."""
+
+    item_id: str
+    input: str
+
+
+class CommandEvent(ItemEvent, kw_only=True):
+    """An event in the life of one command of a shell call."""
+
+    command_index: int
+
+
+class ShellCommandAdded(CommandEvent, kw_only=True, tag="response.shell_call_command.added"):
+    """A command opened, empty."""
+
+    command: str
+
+
+class ShellCommandDelta(CommandEvent, kw_only=True, tag="response.shell_call_command.delta"):
+    """A piece of a command came."""
+
+    delta: str
+    obfuscation: str | UnsetType = UNSET
+
+
+class ShellCommandDone(CommandEvent, kw_only=True, tag="response.shell_call_command.done"):
+    """The whole command."""
+
+    command: str
+
+
+class DiffDelta(ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.delta"):
+    """A piece of a patch came."""
+
+    item_id: str
+    delta: str
+    obfuscation: str | UnsetType = UNSET
+
+
+class DiffDone(ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.done"):
+    """The whole patch."""
+
+    item_id: str
+    diff: str
+
+
+class Compacting(ItemEvent, kw_only=True, tag="response.compaction.compacting"):
+    """What came before is being made shorter."""
+
+    item_id: str
+
+
 TERMINAL = (Completed, Incomplete, Failed)

@@ -1,104 +1,53 @@
-"""Items and their content parts: what a response takes in and gives out (specification section 5).
+"""Items: what a response takes in and gives out (specification section 5)."""
 
-One type serves both directions, because what goes out as output must be accepted back as input. A field that is
-`UNSET` is absent on the wire. `null` is accepted wherever an SDK dumps an absent field as null.
-"""
+from typing import Annotated, Any
 
-from typing import Annotated, Any, Literal
+from msgspec import UNSET, Meta, UnsetType, field
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
-
-Status = Literal["in_progress", "completed", "incomplete"]
-Role = Literal["assistant", "system", "developer", "user"]
-Phase = Literal["commentary", "final_answer"]
-
-Text = Annotated[str, Meta(max_length=10_485_760)]
-"""A text of at most 10,485,760 characters (specification section 2)."""
-
-ItemId = Annotated[str, Meta(max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")]
-"""An item's id, the server's or one that a client made up with the right prefix."""
-
-CallId = Annotated[str, Meta(min_length=1, max_length=64)]
-"""Ties a call to its output."""
-
-NotServed = UnsetType | None
-"""A field of the API that this server does not serve: null is accepted, a value is refused by name."""
-
-
-class Part(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
-    """One part of a message's, a tool output's or a reasoning item's content."""
-
-
-class InputText(Part, kw_only=True, tag="input_text"):
-    """Text to the model."""
-
-    text: Text
-    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
-
-
-class InputImage(Part, kw_only=True, tag="input_image"):
-    """An image to the model: a URL or a `data:` URL."""
-
-    image_url: str | UnsetType | None = UNSET
-    file_id: str | UnsetType | None = UNSET
-    detail: Literal["low", "high", "auto", "original"] | UnsetType | None = UNSET
-    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
-
-
-class InputFile(Part, kw_only=True, tag="input_file"):
-    """A file to the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
-
-    file_data: str | UnsetType | None = UNSET
-    filename: Annotated[str, Meta(max_length=1024)] | UnsetType | None = UNSET
-    file_url: str | UnsetType | None = UNSET
-    file_id: str | UnsetType | None = UNSET
-    detail: Literal["low", "high", "auto"] | UnsetType | None = UNSET
-    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
-
-
-class OutputText(Part, kw_only=True, tag="output_text"):
-    """Text from the model, with its annotations and token log probabilities.
-
-    `parsed` is what the SDK's parse helpers add to a dump; it is read and dropped.
-    """
-
-    text: Text
-    annotations: list[dict[str, Any]] | None = field(default_factory=list)
-    logprobs: list[dict[str, Any]] | None = field(default_factory=list)
-    parsed: Any = UNSET
-
-
-class Refusal(Part, kw_only=True, tag="refusal"):
-    """The model's words where it declined to answer."""
-
-    refusal: Text
-
-
-class SummaryText(Part, kw_only=True, tag="summary_text"):
-    """A part of a reasoning item's summary."""
-
-    text: Text
-
-
-class ReasoningText(Part, kw_only=True, tag="reasoning_text"):
-    """Reasoning as the model wrote it."""
-
-    text: Text
-
-
-InputPart = InputText | InputImage | InputFile
-OutputPart = OutputText | Refusal
-ContentPart = InputText | InputImage | InputFile | OutputText | Refusal
-
-
-class Item(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
-    """What a response's input and output are lists of.
-
-    `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and dropped.
-    """
-
-    id: ItemId | UnsetType | None = UNSET
-    internal_chat_message_metadata_passthrough: Any = UNSET
+from antiphon.protocol.content import (
+    Caller,
+    CallId,
+    ContentPart,
+    CreatedBy,
+    InputPart,
+    Item,
+    ItemId,
+    Phase,
+    ReasoningText,
+    Role,
+    Status,
+    SummaryText,
+    Text,
+)
+from antiphon.protocol.formats import ReasoningUpdate, TextUpdate
+from antiphon.protocol.hosted_items import (
+    CodeInterpreterCall,
+    FileSearchCall,
+    HostedItem,
+    ImageGenerationCall,
+    McpApprovalRequest,
+    McpApprovalResponse,
+    McpCall,
+    McpListTools,
+    Program,
+    ProgramOutput,
+    WebSearchCall,
+)
+from antiphon.protocol.tool_items import (
+    AdditionalTools,
+    ApplyPatchCall,
+    ApplyPatchCallOutput,
+    ComputerCall,
+    ComputerCallOutput,
+    CustomToolCall,
+    CustomToolCallOutput,
+    LocalShellCall,
+    LocalShellCallOutput,
+    ShellCall,
+    ShellCallOutput,
+    ToolSearchCall,
+    ToolSearchOutput,
+)
 
 
 class Message(Item, kw_only=True, tag="message"):
@@ -117,22 +66,22 @@ class FunctionCall(Item, kw_only=True, tag="function_call"):
     call_id: CallId
     name: Annotated[str, Meta(min_length=1, max_length=128)]
     arguments: Text
-    namespace: NotServed = UNSET
-    caller: NotServed = UNSET
+    namespace: str | UnsetType | None = UNSET
+    caller: Caller = UNSET
     async_: bool | UnsetType | None = field(default=UNSET, name="async")
     parsed_arguments: Any = UNSET
 
 
 class FunctionCallOutput(Item, kw_only=True, tag="function_call_output"):
-    """The client's answer to a `FunctionCall`."""
+    """The client's answer to a `FunctionCall`. One that comes late may name the tool instead of the call."""
 
     status: Status | UnsetType | None = UNSET
-    call_id: CallId
+    call_id: CallId | UnsetType | None = UNSET
     output: Text | list[InputPart]
     name: str | UnsetType | None = UNSET
-    namespace: NotServed = UNSET
-    caller: NotServed = UNSET
-    created_by: str | UnsetType | None = UNSET
+    namespace: str | UnsetType | None = UNSET
+    caller: Caller = UNSET
+    created_by: CreatedBy = UNSET
 
 
 class Reasoning(Item, kw_only=True, tag="reasoning"):
@@ -150,49 +99,84 @@ class ItemReference(Item, kw_only=True, tag="item_reference"):
     id: ItemId
 
 
-InputItem = Message | FunctionCall | FunctionCallOutput | Reasoning | ItemReference
-OutputItem = Message | FunctionCall | Reasoning
+class Compaction(Item, kw_only=True, tag="compaction"):
+    """Stands for what came before it, users' messages excepted; `encrypted_content` is ours, or not to be opened."""
+
+    encrypted_content: str
+    created_by: CreatedBy = UNSET
+
+
+class CompactionTrigger(Item, kw_only=True, tag="compaction_trigger"):
+    """As the last item: make a `Compaction` of what came before, and nothing else."""
+
+
+class ConfigurationUpdate(Item, kw_only=True, tag="configuration_update"):
+    """Settings for what follows in the chain, until the next such item."""
+
+    reasoning: ReasoningUpdate | UnsetType | None = UNSET
+    text: TextUpdate | UnsetType | None = UNSET
+
+
+InputItem = (
+    Message
+    | FunctionCall
+    | FunctionCallOutput
+    | Reasoning
+    | ItemReference
+    | CustomToolCall
+    | CustomToolCallOutput
+    | ToolSearchCall
+    | ToolSearchOutput
+    | AdditionalTools
+    | LocalShellCall
+    | LocalShellCallOutput
+    | ShellCall
+    | ShellCallOutput
+    | ApplyPatchCall
+    | ApplyPatchCallOutput
+    | ComputerCall
+    | ComputerCallOutput
+    | Compaction
+    | CompactionTrigger
+    | ConfigurationUpdate
+    | HostedItem
+)
 
 ID_PREFIXES: dict[type[Item], str] = {
     Message: "msg",
     FunctionCall: "fc",
     FunctionCallOutput: "fco",
     Reasoning: "rs",
+    CustomToolCall: "ctc",
+    CustomToolCallOutput: "ctco",
+    ToolSearchCall: "tsc",
+    ToolSearchOutput: "tso",
+    AdditionalTools: "at",
+    LocalShellCall: "lsh",
+    LocalShellCallOutput: "lsho",
+    ShellCall: "sh",
+    ShellCallOutput: "sho",
+    ApplyPatchCall: "apc",
+    ApplyPatchCallOutput: "apco",
+    ComputerCall: "cu",
+    ComputerCallOutput: "cuo",
+    Compaction: "cmp",
+    CompactionTrigger: "cmpt",
+    ConfigurationUpdate: "cfg",
+    WebSearchCall: "ws",
+    FileSearchCall: "fs",
+    CodeInterpreterCall: "ci",
+    ImageGenerationCall: "ig",
+    McpListTools: "mcpl",
+    McpApprovalRequest: "mcpr",
+    McpApprovalResponse: "mcpa",
+    McpCall: "mcp",
+    Program: "cm",
+    ProgramOutput: "cmo",
 }
 """The prefix of a new item's id (specification section 3)."""
 
 KNOWN_ITEMS: dict[str, tuple[str, ...]] = dict.fromkeys(
-    (
-        "file_search_call",
-        "computer_call",
-        "computer_call_output",
-        "web_search_call",
-        "tool_search_call",
-        "tool_search_output",
-        "additional_tools",
-        "configuration_update",
-        "compaction",
-        "compaction_trigger",
-        "image_generation_call",
-        "code_interpreter_call",
-        "local_shell_call",
-        "local_shell_call_output",
-        "shell_call",
-        "shell_call_output",
-        "apply_patch_call",
-        "apply_patch_call_output",
-        "mcp_list_tools",
-        "mcp_approval_request",
-        "mcp_approval_response",
-        "mcp_call",
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "program",
-        "program_output",
-        "agent_message",
-        "multi_agent_call",
-        "multi_agent_call_output",
-    ),
-    (),
+    ("agent_message", "multi_agent_call", "multi_agent_call_output"), ()
 )
-"""The API's other input items (specification section 5.2), which this server does not serve: refused by name."""
+"""The API's other input items, of its multi-agent beta (specification section 19): refused by name."""

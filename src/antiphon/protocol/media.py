@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from antiphon.errors import ClientError
 from antiphon.protocol import refusals
-from antiphon.protocol.items import InputFile, InputImage
+from antiphon.protocol.content import InputFile, InputImage
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from antiphon.protocol.items import InputItem, NotServed, Text
-from antiphon.protocol.tools import FunctionTool, ToolChoice
+from antiphon.protocol.content import NotServed, Text
+from antiphon.protocol.formats import Effort, Format
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.tools import AnyTool, ToolChoice
 
-Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Include = Literal[
     "file_search_call.results",
     "web_search_call.results",
@@ -55,27 +56,10 @@ Metadata = Annotated[
 ]
 
 
-class TextFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="text"):
-    """Free text."""
-
-
-class JsonObjectFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_object"):
-    """Any JSON object."""
-
-
-class JsonSchemaFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_schema"):
-    """JSON that fits `schema`."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9_-]+$(?!\n)")]
-    schema: dict[str, Any]
-    strict: bool | None = None
-    description: str | None = None
-
-
 class TextConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """How the answer is to look."""
 
-    format: TextFormat | JsonObjectFormat | JsonSchemaFormat | None = None
+    format: Format | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
 
 
@@ -92,6 +76,12 @@ class StreamOptions(Struct, kw_only=True, forbid_unknown_fields=True):
     """`include_obfuscation` pads each delta event, so that its size tells nothing of its text."""
 
     include_obfuscation: bool | None = None
+
+
+class ContextManagement(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="compaction"):
+    """Compact the context once it has this many tokens (specification section 11)."""
+
+    compact_threshold: Annotated[int, Meta(ge=1000, le=2**31 - 1)] | None = None
 
 
 class ConversationParam(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -111,7 +101,7 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     input: Text | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")] | UnsetType = UNSET
     moderation: NotServed = UNSET
     include: Annotated[list[Include], Meta(max_length=64)] | None = None
-    tools: Annotated[list[FunctionTool], Meta(max_length=128)] | None = None
+    tools: Annotated[list[AnyTool], Meta(max_length=128)] | None = None
     tool_choice: ToolChoice | None = None
     metadata: Metadata | None = None
     text: TextConfig | None = None
@@ -136,7 +126,7 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     store: bool | None = None
     service_tier: ServiceTier | None = None
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
-    context_management: NotServed = UNSET
+    context_management: Annotated[list[ContextManagement], Meta(min_length=1)] | None = None
     previous_response_id: ResponseId | None = None
     conversation: ConversationId | ConversationParam | None = None
     prompt: NotServed = UNSET
@@ -149,3 +139,19 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     def conversation_id(self) -> str | None:
         """The id in `conversation`, however it is written."""
         return self.conversation.id if isinstance(self.conversation, ConversationParam) else self.conversation
+
+
+class CompactRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /responses/compact` (specification section 11)."""
+
+    model: ModelName
+    input: (
+        Text | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")] | UnsetType | None
+    ) = UNSET
+    instructions: Text | None = None
+    previous_response_id: ResponseId | None = None
+    prompt_cache_key: Annotated[str, Meta(max_length=64)] | None = None
+    prompt_cache_options: dict[str, Any] | None = None
+    prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None = None
+    service_tier: ServiceTier | None = None
+    image: NotServed = UNSET

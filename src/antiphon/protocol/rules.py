@@ -3,36 +3,63 @@
 They run on every request, in the order of the fields, and cost next to nothing where there is nothing to object to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import UNSET
 
 from antiphon.errors import ClientError
 from antiphon.protocol import refusals
+from antiphon.protocol.content import InputFile, InputImage, InputText, Item, OutputText, Refusal
+from antiphon.protocol.formats import JsonSchemaFormat
 from antiphon.protocol.items import (
+    CompactionTrigger,
     FunctionCall,
     FunctionCallOutput,
-    InputFile,
-    InputImage,
-    InputText,
-    Item,
     ItemReference,
     Message,
-    OutputText,
     Reasoning,
-    Refusal,
 )
 from antiphon.protocol.media import check_file, check_image
-from antiphon.protocol.requests import CreateResponse, JsonSchemaFormat
-from antiphon.protocol.schema_rules import check_function_schema, check_text_schema
-from antiphon.protocol.tools import AllowedTools, FunctionChoice, FunctionTool
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.schema_rules import check_text_schema
+from antiphon.protocol.tool_items import (
+    AdditionalTools,
+    ComputerCallOutput,
+    ComputerScreenshot,
+    CustomToolCall,
+    CustomToolCallOutput,
+    LocalShellCallOutput,
+    ToolSearchCall,
+    ToolSearchOutput,
+)
+from antiphon.protocol.tool_rules import check_tools
+from antiphon.protocol.tools import (
+    AllowedTools,
+    CustomChoice,
+    CustomTool,
+    FunctionChoice,
+    FunctionTool,
+    NamespaceTool,
+    Tool,
+    ToolSearchTool,
+)
 
 INPUT_PARTS: dict[type, str] = {InputText: "input_text", InputImage: "input_image", InputFile: "input_file"}
 OUTPUT_PARTS: dict[type, str] = {OutputText: "output_text", Refusal: "refusal"}
 _TAGS = INPUT_PARTS | OUTPUT_PARTS
 
-ID_BEGINNINGS: dict[type[Item], str] = {Message: "msg", FunctionCall: "fc", FunctionCallOutput: "fc", Reasoning: "rs"}
+ID_BEGINNINGS: dict[type[Item], str] = {
+    Message: "msg",
+    FunctionCall: "fc",
+    FunctionCallOutput: "fc",
+    Reasoning: "rs",
+    CustomToolCall: "ctc",
+    CustomToolCallOutput: "ctc",
+    ToolSearchCall: "ts",
+    ToolSearchOutput: "ts",
+}
 """How an id that a client sends must begin. It is shorter than what we write: Codex makes up ids of its own."""
 
 _PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, InputFile: check_file}
@@ -48,7 +75,8 @@ def check_request(request: CreateResponse) -> None:
             param="previous_response_id",
         )
     _check_input(request)
-    _check_tools(request.tools or [])
+    check_tools(request.tools or [], "tools")
+    _check_deferred(request)
     _check_tool_choice(request)
     if request.text is not None and isinstance(request.text.format, JsonSchemaFormat):
         check_text_schema(request.text.format)
@@ -75,6 +103,7 @@ def _check_input(request: CreateResponse) -> None:
         )
     if not isinstance(request.input, str):
         check_items(request.input)
+        _check_trigger(request.input)
 
 
 def check_items(items: list[Any], param: str = "input") -> None:
@@ -82,7 +111,7 @@ def check_items(items: list[Any], param: str = "input") -> None:
     seen: set[str] = set()
     for i, item in enumerate(items):
         path = f"{param}[{i}]"
-        if item.id:
+        if item.id and not isinstance(item, LocalShellCallOutput):  # its id is that of its call
             _check_id(item, path, seen, param)
         rule = _ITEM_RULES.get(type(item))
         if rule is not None:
@@ -114,9 +143,19 @@ def _check_message(item: Message, path: str) -> None:
         raise refusals.unknown(f"{path}.phase")
 
 
-def _check_output(item: FunctionCallOutput, path: str) -> None:
+def _check_output(item: FunctionCallOutput | CustomToolCallOutput, path: str) -> None:
+    if not item.call_id and not item.name:
+        raise refusals.missing(f"{path}.call_id")
     if type(item.output) is not str:
         _check_parts(item.output, INPUT_PARTS, f"{path}.output")
+
+
+def _check_screen(item: ComputerCallOutput, path: str) -> None:
+    _check_screenshot(item.output, f"{path}.output")
+
+
+def _check_screenshot(shown: ComputerScreenshot, path: str) -> None:
+    check_image(InputImage(image_url=shown.image_url, file_id=shown.file_id, detail=shown.detail), path)
 
 
 def _check_parts(parts: Any, allowed: dict[type, str], path: str) -> None:
@@ -129,11 +168,6 @@ def _check_parts(parts: Any, allowed: dict[type, str], path: str) -> None:
             rule(part, f"{path}[{i}]")
 
 
-def _check_call(item: FunctionCall, path: str) -> None:
-    if item.async_:
-        raise refusals.value_not_served(f"{path}.async", "true", ["false"])
-
-
 def _check_reference(item: ItemReference, path: str) -> None:
     if not item.id:
         raise refusals.empty(f"{path}.id", "string")
@@ -141,33 +175,56 @@ def _check_reference(item: ItemReference, path: str) -> None:
 
 _ITEM_RULES: dict[type, Callable[[Any, str], None]] = {
     Message: _check_message,
-    FunctionCall: _check_call,
     FunctionCallOutput: _check_output,
+    CustomToolCallOutput: _check_output,
+    ComputerCallOutput: _check_screen,
+    AdditionalTools: lambda item, path: check_tools(item.tools, f"{path}.tools"),
+    ToolSearchOutput: lambda item, path: check_tools(item.tools, f"{path}.tools"),
     ItemReference: _check_reference,
 }
 
 
-def _check_tools(tools: list[FunctionTool]) -> None:
-    names: set[str] = set()
+def _check_trigger(items: list[Any]) -> None:
+    for i, item in enumerate(items[:-1]):
+        if isinstance(item, CompactionTrigger):
+            text = f"Invalid 'input[{i}]': 'compaction_trigger' must be the last item of the input."
+            raise ClientError(text, code="invalid_value", param=f"input[{i}]")
+
+
+def _check_deferred(request: CreateResponse) -> None:
+    tools = request.tools or []
+    if any(isinstance(tool, ToolSearchTool) for tool in tools):
+        return
     for i, tool in enumerate(tools):
-        path = f"tools[{i}]"
-        if tool.name in names:
-            raise refusals.invalid(f"{path}.name", f"'{tool.name}' is the name of another tool. Expected unique names.")
-        names.add(tool.name)
-        check_function_schema(tool, path)
-        for name, value in (("async", tool.async_), ("defer_loading", tool.defer_loading)):
-            if value:
-                raise refusals.value_not_served(f"{path}.{name}", "true", ["false"])
+        inner = tool.tools if isinstance(tool, NamespaceTool) else [tool]
+        if any(getattr(each, "defer_loading", None) for each in inner):
+            raise refusals.invalid(f"tools[{i}].defer_loading", "deferred tools need a tool of type 'tool_search'.")
+
+
+_CHOICES = {FunctionTool: FunctionChoice, CustomTool: CustomChoice}
 
 
 def _check_tool_choice(request: CreateResponse) -> None:
-    choice, names = request.tool_choice, {tool.name for tool in request.tools or ()}
-    if choice == "required" and not names:
+    """Look at the choice where the request itself gives all tools; those that the history gives are not known yet."""
+    choice, tools = request.tool_choice, list(given_tools(request))
+    if request.previous_response_id is not None or request.conversation is not None:
+        return
+    if choice == "required" and not tools:
         raise _bad_choice("Tool choice 'required' must be specified with 'tools' parameter.")
+    names = {(_CHOICES[type(tool)], tool.name) for tool in tools if isinstance(tool, FunctionTool | CustomTool)}
     wanted = choice.tools if isinstance(choice, AllowedTools) else [choice]
     for tool in wanted:
-        if isinstance(tool, FunctionChoice) and tool.name not in names:
+        if isinstance(tool, FunctionChoice | CustomChoice) and (type(tool), tool.name) not in names:
             raise _bad_choice(f"Tool choice '{refusals.shown(tool.name)}' not found in 'tools' parameter.")
+
+
+def given_tools(request: CreateResponse) -> Iterator[Tool]:
+    """Return the tools that a request gives, in `tools` and inside its input, those of namespaces one by one."""
+    lists: list[Sequence[Tool]] = [request.tools or ()]
+    if isinstance(request.input, list):
+        lists += [item.tools for item in request.input if isinstance(item, AdditionalTools | ToolSearchOutput)]
+    for tool in chain.from_iterable(lists):
+        yield from tool.tools if isinstance(tool, NamespaceTool) else (tool,)
 
 
 def _bad_choice(message: str) -> ClientError:

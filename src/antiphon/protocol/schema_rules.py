@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from antiphon.errors import ClientError
+from antiphon.protocol.formats import JsonSchemaFormat
 from antiphon.protocol.refusals import shown
-from antiphon.protocol.requests import JsonSchemaFormat
 from antiphon.protocol.tools import FunctionTool
 
 Place = tuple["Place", str] | None

@@ -1,4 +1,4 @@
-"""Tools and tool choice (specification section 6): the types that this server serves."""
+"""Tools and the choice among them (specification section 6)."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,9 +6,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 ToolName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[a-zA-Z0-9_-]+$(?!\n)")]
 Mode = Literal["none", "auto", "required"]
+Caller = Literal["direct", "programmatic"]
+ContextSize = Literal["low", "medium", "high"]
 
 
-class FunctionTool(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="function"):
+class Tool(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """What a model may use. What becomes of it here is said by `chat.offering`."""
+
+
+class FunctionTool(Tool, kw_only=True, tag="function"):
     """A function of the client's. `parameters` is a JSON Schema of its arguments."""
 
     name: ToolName
@@ -16,47 +22,309 @@ class FunctionTool(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
     output_schema: dict[str, Any] | UnsetType | None = UNSET
-    allowed_callers: list[Literal["direct"]] | UnsetType | None = UNSET
+    allowed_callers: list[Caller] | UnsetType | None = UNSET
     async_: bool | UnsetType | None = field(default=UNSET, name="async")
     defer_loading: bool | UnsetType | None = UNSET
 
 
-class FunctionChoice(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="function"):
+class TextSyntax(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="text"):
+    """A custom tool's input is free text."""
+
+
+class Grammar(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="grammar"):
+    """A custom tool's input fits this grammar."""
+
+    syntax: Literal["lark", "regex"]
+    definition: Annotated[str, Meta(min_length=1, max_length=1_000_000)]
+
+
+class CustomTool(Tool, kw_only=True, tag="custom"):
+    """A tool of the client's whose input is text, of any form or of a grammar's."""
+
+    name: ToolName
+    description: str | None = None
+    format: TextSyntax | Grammar | None = None
+    allowed_callers: list[Caller] | UnsetType | None = UNSET
+    async_: bool | UnsetType | None = field(default=UNSET, name="async")
+    defer_loading: bool | UnsetType | None = UNSET
+
+
+class NamespaceTool(Tool, kw_only=True, tag="namespace"):
+    """Tools under a common name: a call's name is the tool's, its `namespace` this one's."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=128)]
+    description: str
+    tools: Annotated[list[FunctionTool | CustomTool], Meta(max_length=1024)]
+
+
+class ToolSearchTool(Tool, kw_only=True, tag="tool_search"):
+    """The model looks for tools that were deferred: here, or at the client's (`execution: "client"`)."""
+
+    description: str | UnsetType | None = UNSET
+    execution: Literal["server", "client"] | UnsetType | None = UNSET
+    parameters: dict[str, Any] | UnsetType | None = UNSET
+
+
+class LocalShellTool(Tool, kw_only=True, tag="local_shell"):
+    """The client runs a command."""
+
+
+class ShellTool(Tool, kw_only=True, tag="shell"):
+    """The client runs commands (`environment.type` is `local`), or a container of the server's does."""
+
+    allowed_callers: list[Caller] | UnsetType | None = UNSET
+    environment: dict[str, Any] | UnsetType | None = UNSET
+
+
+class ApplyPatchTool(Tool, kw_only=True, tag="apply_patch"):
+    """The client changes a file."""
+
+    allowed_callers: list[Caller] | UnsetType | None = UNSET
+
+
+class ComputerTool(Tool, kw_only=True, tag="computer"):
+    """The client acts on a screen, and shows what came of it."""
+
+
+class ComputerUsePreviewTool(Tool, kw_only=True, tag="computer_use_preview"):
+    """The client acts on a screen of this size, in pixels."""
+
+    display_height: int
+    display_width: int
+    environment: Literal["windows", "mac", "linux", "ubuntu", "browser"]
+
+
+class WebSearchTool(Tool, kw_only=True, tag="web_search"):
+    """The server searches the web."""
+
+    external_web_access: bool | UnsetType | None = UNSET
+    filters: dict[str, Any] | UnsetType | None = UNSET
+    search_context_size: ContextSize | UnsetType | None = UNSET
+    search_content_types: list[str] | UnsetType | None = UNSET
+    return_token_budget: Any = UNSET
+    max_results: int | UnsetType | None = UNSET
+    user_location: dict[str, Any] | UnsetType | None = UNSET
+
+
+class DatedWebSearchTool(WebSearchTool, kw_only=True, tag="web_search_2025_08_26"):
+    """`web_search` by an older name."""
+
+
+class WebSearchPreviewTool(WebSearchTool, kw_only=True, tag="web_search_preview"):
+    """`web_search` by an older name."""
+
+
+class DatedWebSearchPreviewTool(WebSearchTool, kw_only=True, tag="web_search_preview_2025_03_11"):
+    """`web_search` by an older name."""
+
+
+class FileSearchTool(Tool, kw_only=True, tag="file_search"):
+    """The server searches stored files."""
+
+    vector_store_ids: list[str]
+    filters: dict[str, Any] | UnsetType | None = UNSET
+    max_num_results: int | UnsetType | None = UNSET
+    ranking_options: dict[str, Any] | UnsetType | None = UNSET
+
+
+class McpTool(Tool, kw_only=True, tag="mcp"):
+    """The server uses another server's tools, by the Model Context Protocol."""
+
+    server_label: Annotated[str, Meta(min_length=1, max_length=256)]
+    server_url: str | UnsetType | None = UNSET
+    connector_id: str | UnsetType | None = UNSET
+    tunnel_id: str | UnsetType | None = UNSET
+    server_description: str | UnsetType | None = UNSET
+    authorization: str | UnsetType | None = UNSET
+    headers: dict[str, str] | UnsetType | None = UNSET
+    allowed_tools: list[str] | dict[str, Any] | UnsetType | None = UNSET
+    require_approval: Literal["always", "never"] | dict[str, Any] | UnsetType | None = UNSET
+    allowed_callers: list[Caller] | UnsetType | None = UNSET
+    defer_loading: bool | UnsetType | None = UNSET
+
+
+class CodeInterpreterTool(Tool, kw_only=True, tag="code_interpreter"):
+    """The server runs Python."""
+
+    container: str | dict[str, Any]
+    allowed_callers: list[Caller] | UnsetType | None = UNSET
+
+
+class ImageGenerationTool(Tool, kw_only=True, tag="image_generation"):
+    """The server makes images."""
+
+    action: str | UnsetType | None = UNSET
+    background: str | UnsetType | None = UNSET
+    complexity: str | UnsetType | None = UNSET
+    frame_count: int | UnsetType | None = UNSET
+    frame_duration_ms: int | UnsetType | None = UNSET
+    input_fidelity: str | UnsetType | None = UNSET
+    input_image_mask: dict[str, Any] | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
+    moderation: str | UnsetType | None = UNSET
+    output_compression: int | UnsetType | None = UNSET
+    output_format: str | UnsetType | None = UNSET
+    partial_images: int | UnsetType | None = UNSET
+    quality: str | UnsetType | None = UNSET
+    size: str | UnsetType | None = UNSET
+    svg: dict[str, Any] | UnsetType | None = UNSET
+
+
+class ProgrammaticToolCallingTool(Tool, kw_only=True, tag="programmatic_tool_calling"):
+    """The server runs programs that call tools."""
+
+
+HOSTED_TOOLS = (
+    WebSearchTool,
+    FileSearchTool,
+    McpTool,
+    CodeInterpreterTool,
+    ImageGenerationTool,
+    ProgrammaticToolCallingTool,
+)
+"""Tools that only a server can run, subclasses included."""
+
+AnyTool = (
+    FunctionTool
+    | CustomTool
+    | NamespaceTool
+    | ToolSearchTool
+    | LocalShellTool
+    | ShellTool
+    | ApplyPatchTool
+    | ComputerTool
+    | ComputerUsePreviewTool
+    | WebSearchTool
+    | DatedWebSearchTool
+    | WebSearchPreviewTool
+    | DatedWebSearchPreviewTool
+    | FileSearchTool
+    | McpTool
+    | CodeInterpreterTool
+    | ImageGenerationTool
+    | ProgrammaticToolCallingTool
+)
+"""Every tool of the API."""
+
+
+class Choice(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """The model must call this tool."""
+
+
+class FunctionChoice(Choice, kw_only=True, tag="function"):
     """The model must call this function."""
 
     name: str
 
 
-class AllowedTools(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="allowed_tools"):
+class CustomChoice(Choice, kw_only=True, tag="custom"):
+    """The model must call this custom tool."""
+
+    name: str
+
+
+class ShellChoice(Choice, kw_only=True, tag="shell"):
+    """The model must call the shell."""
+
+
+class LocalShellChoice(Choice, kw_only=True, tag="local_shell"):
+    """The model must call the local shell."""
+
+
+class ApplyPatchChoice(Choice, kw_only=True, tag="apply_patch"):
+    """The model must change a file."""
+
+
+class ComputerChoice(Choice, kw_only=True, tag="computer"):
+    """The model must act on the screen."""
+
+
+class ComputerUseChoice(Choice, kw_only=True, tag="computer_use"):
+    """The model must act on the screen."""
+
+
+class ComputerUsePreviewChoice(Choice, kw_only=True, tag="computer_use_preview"):
+    """The model must act on the screen."""
+
+
+class ToolSearchChoice(Choice, kw_only=True, tag="tool_search"):
+    """The model must look for tools."""
+
+
+class NamespaceChoice(Choice, kw_only=True, tag="namespace"):
+    """Any tool of this namespace."""
+
+    name: str
+
+
+class HostedChoice(Choice, kw_only=True, tag="web_search"):
+    """A tool that only a server can run."""
+
+    name: str | UnsetType | None = UNSET
+    server_label: str | UnsetType | None = UNSET
+
+
+class WebSearchPreviewChoice(HostedChoice, kw_only=True, tag="web_search_preview"):
+    """A tool that only a server can run."""
+
+
+class DatedWebSearchPreviewChoice(HostedChoice, kw_only=True, tag="web_search_preview_2025_03_11"):
+    """A tool that only a server can run."""
+
+
+class DatedWebSearchChoice(HostedChoice, kw_only=True, tag="web_search_2025_08_26"):
+    """A tool that only a server can run."""
+
+
+class FileSearchChoice(HostedChoice, kw_only=True, tag="file_search"):
+    """A tool that only a server can run."""
+
+
+class McpChoice(HostedChoice, kw_only=True, tag="mcp"):
+    """A tool that only a server can run."""
+
+
+class CodeInterpreterChoice(HostedChoice, kw_only=True, tag="code_interpreter"):
+    """A tool that only a server can run."""
+
+
+class ImageGenerationChoice(HostedChoice, kw_only=True, tag="image_generation"):
+    """A tool that only a server can run."""
+
+
+class ProgrammaticChoice(HostedChoice, kw_only=True, tag="programmatic_tool_calling"):
+    """A tool that only a server can run."""
+
+
+ClientChoice = (
+    FunctionChoice
+    | CustomChoice
+    | ShellChoice
+    | LocalShellChoice
+    | ApplyPatchChoice
+    | ComputerChoice
+    | ComputerUseChoice
+    | ComputerUsePreviewChoice
+)
+OtherChoice = (
+    HostedChoice
+    | WebSearchPreviewChoice
+    | DatedWebSearchPreviewChoice
+    | DatedWebSearchChoice
+    | FileSearchChoice
+    | McpChoice
+    | CodeInterpreterChoice
+    | ImageGenerationChoice
+    | ProgrammaticChoice
+)
+AllowedChoice = ClientChoice | ToolSearchChoice | NamespaceChoice | OtherChoice
+
+
+class AllowedTools(Choice, kw_only=True, tag="allowed_tools"):
     """The model may (`auto`) or must (`required`) call one of these, and no other of `tools`."""
 
     mode: Literal["auto", "required"]
-    tools: Annotated[list[FunctionChoice], Meta(min_length=1)]
+    tools: Annotated[list[AllowedChoice], Meta(min_length=1)]
 
 
-ToolChoice = Mode | FunctionChoice | AllowedTools
-
-KNOWN_TOOLS: dict[str, tuple[str, ...]] = {
-    "function": ("name",),
-    "file_search": ("vector_store_ids",),
-    "computer": (),
-    "computer_use_preview": ("display_height", "display_width", "environment"),
-    "web_search": (),
-    "web_search_2025_08_26": (),
-    "web_search_preview": (),
-    "web_search_preview_2025_03_11": (),
-    "mcp": ("server_label",),
-    "code_interpreter": ("container",),
-    "programmatic_tool_calling": (),
-    "image_generation": (),
-    "local_shell": (),
-    "shell": (),
-    "custom": ("name",),
-    "namespace": ("name", "description", "tools"),
-    "tool_search": (),
-    "apply_patch": (),
-}
-"""Every tool type of the API with the parameters that it requires."""
-
-KNOWN_CHOICES: dict[str, tuple[str, ...]] = dict.fromkeys((*KNOWN_TOOLS, "computer_use"), ())
-"""Every type of tool choice of the API, and of a tool named in `allowed_tools`."""
+ToolChoice = Mode | ClientChoice | OtherChoice | AllowedTools

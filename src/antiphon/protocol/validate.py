@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from antiphon.errors import ClientError
 from antiphon.protocol import refusals
 from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
-from antiphon.protocol.items import ItemReference
+from antiphon.protocol.items import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
 from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery
-from antiphon.protocol.requests import CreateResponse, Include
+from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.rules import check_items, check_request
 from antiphon.protocol.walk import check_fields
 
@@ -29,8 +29,8 @@ Items = TypeVar("Items", CreateConversation, AddItems)
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 
-PUT = ("message", "function_call", "function_call_output", "reasoning")
-"""Items that can be put into a conversation: references stand for them in a response's input only."""
+PUT = tuple(str(item.__struct_config__.tag) for item in ID_PREFIXES if item is not CompactionTrigger)
+"""Items that can be put into a conversation: references and triggers stand in a response's input only."""
 
 INPUT_SOURCES = ("previous_response_id", "prompt", "conversation")
 """Where the model's input may come from beside `input`."""
@@ -45,6 +45,16 @@ def decode_request(body: bytes) -> CreateResponse:
     normalize(data)
     request = fit(data, CreateResponse, _check_presence)
     check_request(request)
+    return request
+
+
+def decode_compact_request(body: bytes) -> CompactRequest:
+    """Return the body of `POST /responses/compact`, wholly checked. Raises `ClientError` (400)."""
+    data = decode_object(body)
+    normalize(data)
+    request = fit(data, CompactRequest, _check_presence)
+    if isinstance(request.input, list):
+        check_items(request.input)
     return request
 
 
@@ -74,8 +84,8 @@ def _with_items(body: bytes, cls: type[Items]) -> Items:
     request = fit(data, cls)
     check_items(request.items or [], "items")
     for i, item in enumerate(request.items or []):
-        if isinstance(item, ItemReference):
-            raise refusals.value_not_served(f"items[{i}].type", "item_reference", PUT)
+        if isinstance(item, ItemReference | CompactionTrigger):
+            raise refusals.value_not_served(f"items[{i}].type", str(item.__struct_config__.tag), PUT)
     return request
 
 
@@ -158,16 +168,14 @@ def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any
 def normalize(data: dict[str, Any]) -> None:
     """Write out in place what the API lets a client leave out, before the types see it.
 
-    An item with a role and no type is a message, one with an id alone is an item reference; a tool without type has
-    the type null, because msgspec would take a lone struct without its tag where the API does not.
+    An item with a role and no type is a message, one with an id alone is an item reference; what has only one type
+    and lacks it has the type null, because msgspec would take a lone struct without its tag where the API does not.
     """
     type_items(data.get("input"))
-    choice = data.get("tool_choice")
-    for tools in (data.get("tools"), choice.get("tools") if type(choice) is dict else None):
-        if type(tools) is list:
-            for tool in tools:
-                if type(tool) is dict:
-                    tool.setdefault("type", None)
+    management = data.get("context_management")
+    for entry in management if type(management) is list else ():
+        if type(entry) is dict:
+            entry.setdefault("type", None)
     for name in INTEGERS:
         number = data.get(name)
         if type(number) is float and number.is_integer():

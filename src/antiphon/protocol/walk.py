@@ -18,12 +18,9 @@ from msgspec import Meta, Struct, UnsetType
 from antiphon.protocol import refusals
 from antiphon.protocol.items import KNOWN_ITEMS, Message
 from antiphon.protocol.refusals import below, json_type
-from antiphon.protocol.tools import KNOWN_CHOICES, KNOWN_TOOLS, FunctionChoice, FunctionTool
 
 KNOWN_TYPES: dict[type, Mapping[str, tuple[str, ...]]] = {
     Message: KNOWN_ITEMS,
-    FunctionTool: KNOWN_TOOLS,
-    FunctionChoice: KNOWN_CHOICES,
 }
 """The `type`s that the API has beside the first one this server serves there, each with what it requires."""
 

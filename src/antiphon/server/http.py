@@ -64,9 +64,9 @@ def read_query(scope: Scope) -> Mapping[str, list[str]]:
     return parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
 
 
-async def reply_json(send: Send, value: Any, status: int = 200) -> None:
+async def reply_json(send: Send, value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
     """Send a JSON reply."""
-    await reply(send, status, {"content-type": "application/json"}, _encode(value))
+    await reply(send, status, {"content-type": "application/json", **(headers or {})}, _encode(value))
 
 
 async def reply(send: Send, status: int, headers: Mapping[str, str], body: bytes) -> None:

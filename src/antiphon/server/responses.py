@@ -1,9 +1,12 @@
 """`/v1/responses`: create, retrieve or replay, cancel, delete, list input items (specification section 1)."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.background import cancel, enqueue
+from antiphon.engine.compact import compact
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.replay import begin_replay, replay
 from antiphon.engine.response import output_text
@@ -12,6 +15,7 @@ from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validate import (
+    decode_compact_request,
     decode_include,
     decode_input_items_query,
     decode_request,
@@ -69,9 +73,18 @@ def resources(engine: Engine) -> Resources:
         query = decode_input_items_query(read_query(scope))
         await reply_json(send, await list_input_items(engine.store, tenant_of(scope), _id(scope), query))
 
+    async def compact_context(scope: Scope, receive: Receive, send: Send) -> None:
+        request = decode_compact_request(await read_body(scope, receive))
+        if not engine.takes_work:
+            raise going_away()
+        async with Attendance(receive):
+            compacted = await compact(engine, request, tenant_of(scope))
+        await reply_json(send, compacted)
+
     one = "/v1/responses/{response_id}"
     return {
         "/v1/responses": {"POST": create_response, "GET": refuse_websocket},
+        "/v1/responses/compact": {"POST": compact_context},
         one: {"GET": get_response, "DELETE": delete_response},
         f"{one}/cancel": {"POST": cancel_response},
         f"{one}/input_items": {"GET": get_input_items},
@@ -80,22 +93,31 @@ def resources(engine: Engine) -> Resources:
 
 async def _create(engine: Engine, request: CreateResponse, ticket: Ticket, receive: Receive, send: Send) -> None:
     run = await engine.create(request, ticket)
+    headers = ignored_header(run.ignored_tools)
     if run.is_stream:
-        await send_events(run, receive, send)
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send_events(run, receive, send, raw)
         return
     async with Attendance(receive):
         response = await run.result()
-    await reply_json(send, replace(response, output_text=output_text(response)))
+    await reply_json(send, replace(response, output_text=output_text(response)), headers=headers)
 
 
 async def _create_in_background(
     engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket, receive: Receive, send: Send
 ) -> None:
-    response = await enqueue(engine, request, body, ticket)
+    queued = await enqueue(engine, request, body, ticket)
+    headers = ignored_header(queued.ignored_tools)
     if request.stream:
-        await send_frames(replay(engine, ticket.tenant, response.id), receive, send)
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send_frames(replay(engine, ticket.tenant, queued.response.id), receive, send, raw)
     else:
-        await reply_json(send, response)
+        await reply_json(send, queued.response, headers=headers)
+
+
+def ignored_header(types: Sequence[str]) -> dict[str, str]:
+    """Return the header that names the types of tools which the model is not offered."""
+    return {"antiphon-ignored-tools": ", ".join(types)} if types else {}
 
 
 async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:

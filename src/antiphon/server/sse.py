@@ -27,14 +27,19 @@ HEADERS = [
 ]
 
 
-async def send_events(run: Run, receive: Receive, send: Send) -> None:
+RawHeaders = Sequence[tuple[bytes, bytes]]
+
+
+async def send_events(run: Run, receive: Receive, send: Send, headers: RawHeaders = ()) -> None:
     """Stream a run. Raises `AntiphonError` before anything was sent, `ClientGone` when the client leaves."""
-    await _EventStream(run, send).serve(receive)
+    await _EventStream(run, send, [*HEADERS, *headers]).serve(receive)
 
 
-async def send_frames(frames: AsyncGenerator[bytes, None], receive: Receive, send: Send) -> None:
+async def send_frames(
+    frames: AsyncGenerator[bytes, None], receive: Receive, send: Send, headers: RawHeaders = ()
+) -> None:
     """Stream what is server-sent events already. Raises `ClientGone` when the client leaves."""
-    await _FrameStream(frames, send).serve(receive)
+    await _FrameStream(frames, send, [*HEADERS, *headers]).serve(receive)
 
 
 async def send_whole(body: bytes, send: Send) -> None:
@@ -46,12 +51,13 @@ async def send_whole(body: bytes, send: Send) -> None:
 class _FrameStream:
     """Comments break its silence; events are what the log holds and nothing else."""
 
-    def __init__(self, frames: AsyncGenerator[bytes, None], send: Send) -> None:
+    def __init__(self, frames: AsyncGenerator[bytes, None], send: Send, headers: RawHeaders) -> None:
         self._frames = frames
         self._send = send
+        self._headers = headers
 
     async def serve(self, receive: Receive) -> None:
-        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
         async with Attendance(receive, self._tick, COMMENT_AFTER), aclosing(self._frames) as frames:
             async for body in frames:
                 await self._send_body(body)
@@ -66,9 +72,10 @@ class _FrameStream:
 
 
 class _EventStream:
-    def __init__(self, run: Run, send: Send) -> None:
+    def __init__(self, run: Run, send: Send, headers: RawHeaders) -> None:
         self._run = run
         self._send = send
+        self._headers = headers
         self._lock = asyncio.Lock()
         self._is_open = False
         self._loop = asyncio.get_running_loop()
@@ -99,6 +106,6 @@ class _EventStream:
         async with self._lock:
             if not self._is_open:
                 self._is_open = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
             self._last_sent = self._loop.time()
             await self._send({"type": "http.response.body", "body": body, "more_body": more_body})

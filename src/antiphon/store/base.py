@@ -290,7 +290,15 @@ class Webhooks(Protocol):
         ...
 
 
-class Store(Responses, Jobs, Conversations, Keys, Webhooks, Protocol):
+class Secrets(Protocol):
+    """What the servers of one store must share and nobody else may know."""
+
+    async def secret(self, name: str, fresh: bytes) -> bytes:
+        """Return the secret of that name; where there is none yet, `fresh` becomes it."""
+        ...
+
+
+class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Protocol):
     """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.
 
     Guarantees: what a method that writes returned from is durable, whole or not at all; reads see every finished

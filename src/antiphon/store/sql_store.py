@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.store.acts import conversations, jobs, keys, responses, webhooks
+from antiphon.store.acts import conversations, jobs, keys, responses, secrets, webhooks
 from antiphon.store.acts.step import Act, R
 from antiphon.store.base import JOBS
 from antiphon.store.records import (
@@ -287,6 +287,12 @@ class SqlStore(ABC):
     async def deliveries(self) -> list[Delivery]:
         """See `Store.deliveries`."""
         return await self._read(webhooks.deliveries)
+
+    # Secrets.
+
+    async def secret(self, name: str, fresh: bytes) -> bytes:
+        """See `Store.secret`."""
+        return await self._write(lambda: secrets.agree(name, fresh))
 
     def _now(self) -> int:
         return int(self._clock())

@@ -4,19 +4,30 @@ Backends disagree: parallel calls all at index 0 (Gemini), no index (Mistral), n
 name on every delta, arguments before the name, the name in pieces, whole calls at once, interleaved arguments.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from antiphon.protocol.items import Status
-from antiphon.stream.items import CallDelta, StreamingCall
+from antiphon.protocol.content import Status
+from antiphon.protocol.offers import Offer
+from antiphon.stream.call_items import STREAMING, StreamingCall, StreamingCustomCall
 from antiphon.stream.surrogates import SurrogateJoiner
 from antiphon.stream.writer import ResponseWriter
 
 MAX_CALL_ID = 64
 MAX_NAME = 128
 """Characters of what clients send back to us (specification section 5)."""
+
+
+@dataclass(slots=True)
+class CallDelta:
+    """What one chunk says of a call; each field is empty where the chunk is silent."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
 
 
 class _Call:
@@ -39,21 +50,29 @@ class _Call:
 class StreamingCalls:
     """The calls of one backend answer.
 
-    `make_room` is called before a call opens. `names` are the functions that the request offers: a name that only
-    begins one of them waits for its rest. `taken` are the call ids that the conversation has already.
+    `make_room` is called before a call opens. `offers` are the tools that the request offers: a name that only begins
+    one of theirs waits for its rest. `taken` are the call ids that the conversation has already. With `only_one`, what
+    comes after the first call is not heard: the client wants no calls side by side.
     """
 
     def __init__(
         self,
         writer: ResponseWriter,
         make_room: Callable[[], None],
-        names: Collection[str] = (),
+        offers: Mapping[str, Offer],
         taken: Collection[str] = (),
+        *,
+        only_one: bool = False,
     ) -> None:
         self._writer = writer
         self._make_room = make_room
-        self._names = frozenset(names)
+        self._offers = offers
         self._taken = set(taken)
+        self._only_one = only_one
+        self.is_cut = False
+        """A call came beside the only one."""
+        self.held: list[StreamingCustomCall] = []
+        """Calls that are over, but whose input does not fit its grammar."""
         self._last: _Call | None = None
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
@@ -70,8 +89,11 @@ class StreamingCalls:
         if known is not None and not self._is_another(known, delta):
             return known
         self._open_known()
+        self.is_cut = self._only_one and self._last is not None
         call = self._last = _Call()
-        self._live[call] = None
+        call.is_closed = self.is_cut
+        if not self.is_cut:
+            self._live[call] = None
         if isinstance(index, int):
             self._by_index[index] = call
         if delta.id:
@@ -134,7 +156,7 @@ class StreamingCalls:
             return delta.id != known.id and bool(delta.name or known.is_closed)
         if not delta.name or known.stream is None:
             return False
-        if delta.name != known.name and delta.name in self._names:
+        if delta.name != known.name and delta.name in self._offers:
             return True
         return bool(delta.arguments) and known.is_whole()
 
@@ -143,14 +165,14 @@ class StreamingCalls:
     def _is_named(self, call: _Call) -> bool:
         if not call.name:
             return False
-        if any(name != call.name and name.startswith(call.name) for name in self._names):
-            return call.name in self._names and bool(call.early)
+        if any(name != call.name and name.startswith(call.name) for name in self._offers):
+            return call.name in self._offers and bool(call.early)
         return True
 
     def _open_known(self) -> None:
         """Open the last call if it only waited because its name also begins another's."""
         call = self._last
-        if call is not None and call.stream is None and call.name in self._names:
+        if call is not None and call.stream is None and call.name in self._offers:
             self._open(call)
 
     def _settle_id(self, call: _Call) -> str:
@@ -165,7 +187,8 @@ class StreamingCalls:
     def _open(self, call: _Call) -> None:
         self._make_room()
         self.close_whole()
-        call.stream = StreamingCall(self._writer, self._settle_id(call), call.name[:MAX_NAME])
+        offer = self._offers.get(call.name) or Offer(call.name, name=call.name[:MAX_NAME])
+        call.stream = STREAMING[offer.kind](self._writer, self._settle_id(call), offer)
         self._grow(call, call.stream, "".join(call.early))
 
     def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:
@@ -177,8 +200,9 @@ class StreamingCalls:
         call.is_closed = True
         del self._live[call]
         self._grown.pop(call, None)
-        if call.stream is not None:
-            call.stream.close(status)
+        held = call.stream.close(status) if call.stream is not None else None
+        if held is not None:
+            self.held.append(held)
 
 
 def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:

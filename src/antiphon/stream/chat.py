@@ -8,18 +8,20 @@ by field, each of which may be absent, null, empty, repeated or of a sister type
 in `finish`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
 from antiphon.errors import BackendError
-from antiphon.protocol.chat import ChatChunk, Choice
+from antiphon.protocol.chat import ChatChunk, Choice, Delta
 from antiphon.protocol.chat_errors import read_error
-from antiphon.protocol.items import Status
+from antiphon.protocol.content import Status
+from antiphon.protocol.offers import Offer
 from antiphon.protocol.response import Usage
 from antiphon.stream.annotations import read_annotation, read_citations
+from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.calls import StreamingCalls, read_call
 from antiphon.stream.items import StreamingMessage, StreamingReasoning
 from antiphon.stream.logprobs import read_logprobs, spelling
@@ -68,6 +70,8 @@ class Ending:
     outcome: Outcome
     usage: Usage | None
     error: BackendError | None = None
+    held: Sequence[StreamingCustomCall] = ()
+    """Custom tools' calls that wait for an input that fits."""
 
 
 class ChatStream:
@@ -75,21 +79,23 @@ class ChatStream:
 
     Feed it every chunk, or the one object of a plain answer, then `finish` it.
 
-    `names` are the functions offered and `call_ids` those taken in the conversation; `preopened` says that the
-    model's template opens `<think>`; `needs_reason` is False for a backend that never says why it finished.
+    `offers` are the tools offered, by the names that the backend knows, and `call_ids` those taken in the conversation;
+    `only_one` cuts the answer after its first call; `preopened` says that the model's template opens `<think>`;
+    `needs_reason` is False for a backend that never says why it finished.
     """
 
     def __init__(
         self,
         writer: ResponseWriter,
         *,
-        names: Collection[str] = (),
+        offers: Mapping[str, Offer] | None = None,
         call_ids: Collection[str] = (),
+        only_one: bool = False,
         preopened: bool = False,
         needs_reason: bool = True,
     ) -> None:
         self._writer = writer
-        self._calls = StreamingCalls(writer, self._make_room, names, call_ids)
+        self._calls = StreamingCalls(writer, self._make_room, offers or {}, call_ids, only_one=only_one)
         self._think = ThinkSplitter(preopened)
         self._surrogates = SurrogateJoiner()
         self._message: StreamingMessage | None = None
@@ -140,7 +146,7 @@ class ChatStream:
         if self._reasoning_state and self._calls and status == "completed":
             self._open_reasoning()
             self._close_reasoning(status)
-        return Ending(outcome, read_usage(self._usage), error)
+        return Ending(outcome, read_usage(self._usage), error, self._calls.held)
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
         groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}
@@ -172,6 +178,9 @@ class ChatStream:
             if delta is None or has_begun:
                 return
             self._is_plain = True
+        if self._calls.is_cut:
+            self._feed_calls(delta)
+            return
         if choice.logprobs and self._writer.view.logprobs:
             self._logprobs += read_logprobs(choice.logprobs)
         if delta.reasoning_content or delta.reasoning or delta.reasoning_details or delta.thinking_blocks:
@@ -190,6 +199,9 @@ class ChatStream:
             self._add_refusal(delta.refusal)
         if delta.annotations and isinstance(delta.annotations, list):
             self._annotate([read_annotation(annotation) for annotation in delta.annotations])
+        self._feed_calls(delta)
+
+    def _feed_calls(self, delta: Delta) -> None:
         if delta.tool_calls:
             for call in delta.tool_calls:
                 self._feed_call(call)

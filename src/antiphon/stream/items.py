@@ -4,24 +4,11 @@ An item that is open is an object here; what goes into events and into the respo
 so nothing that was sent can change. Deltas are kept in lists and joined once.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from antiphon.protocol import events
-from antiphon.protocol.items import (
-    FunctionCall,
-    Item,
-    Message,
-    OutputText,
-    Part,
-    Reasoning,
-    ReasoningText,
-    Refusal,
-    Status,
-    SummaryText,
-)
+from antiphon.protocol.content import OutputText, Part, ReasoningText, Refusal, Status, SummaryText
+from antiphon.protocol.items import Message, Reasoning
 from antiphon.stream.reasoning import ReasoningState
 from antiphon.stream.writer import ResponseWriter
 
@@ -175,71 +162,3 @@ class StreamingReasoning:
     def _place(self) -> dict[str, Any]:
         index = "summary_index" if self._summary else "content_index"
         return {"output_index": self._output_index, "item_id": self.id, index: 0}
-
-
-@dataclass(slots=True)
-class CallDelta:
-    """What one chunk says of a call; each field is empty where the chunk is silent."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-class StreamingCall:
-    """A function call, whose name is known from the start."""
-
-    def __init__(self, writer: ResponseWriter, call_id: str, name: str) -> None:
-        self._writer = writer
-        self._obfuscate = writer.view.obfuscation
-        self.id = writer.new_id("fc")
-        self.call_id = call_id
-        self.name = name
-        self._arguments: list[str] = []
-        self._length = 0
-        self._output_index = writer.open_item(self._item("in_progress", ""))
-
-    @property
-    def arguments(self) -> str:
-        """The arguments so far."""
-        return "".join(self._arguments)
-
-    @property
-    def is_newest(self) -> bool:
-        """Whether no item opened after this one."""
-        return self._writer.newest == self._output_index
-
-    def is_whole(self) -> bool:
-        """Whether the arguments are a complete JSON object."""
-        last = self._arguments[-1].rstrip() if self._arguments else "{"
-        return (not last or last.endswith("}")) and _is_object(self.arguments)
-
-    def add(self, delta: str) -> None:
-        """Append to the arguments. A backend that says them all again at the end is not believed twice."""
-        if len(delta) == self._length and delta == self.arguments and self.is_whole():
-            return
-        self._arguments.append(delta)
-        self._length += len(delta)
-        event = events.ArgumentsDelta(output_index=self._output_index, item_id=self.id, delta=delta)
-        if self._obfuscate:
-            event.obfuscation = padding(delta)
-        self._writer.emit(event)
-
-    def close(self, status: Status) -> None:
-        """End the call. A completed call without arguments gets the empty object: clients parse them as JSON."""
-        if status == "completed" and not self.arguments.strip():
-            self.add("{}")
-        arguments = self.arguments
-        event = events.ArgumentsDone(output_index=self._output_index, item_id=self.id, arguments=arguments)
-        self._writer.emit(event)
-        self._writer.close_item(self._output_index, self._item(status, arguments))
-
-    def _item(self, status: Status, arguments: str) -> Item:
-        return FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.name, arguments=arguments)
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(msgspec.json.decode(text), dict)
-    except (ValueError, RecursionError):
-        return False

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol import events
-from antiphon.protocol.items import Item
+from antiphon.protocol.content import Item
 from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage
 
 Seal = Callable[[dict[str, Any]], str]
@@ -58,6 +58,10 @@ class ResponseWriter:
     _again: int = 0
     """How many of those this attempt has made again, unseen."""
     _pending: list[events.Event] = field(default_factory=list)
+
+    def aside(self) -> "ResponseWriter":
+        """Return a writer for what the client of this one does not see."""
+        return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", View(logprobs=False))
 
     def emit(self, event: events.Event) -> None:
         """Number an event and queue it."""
@@ -125,6 +129,11 @@ class ResponseWriter:
     def output(self) -> list[Item]:
         """The items closed so far, in the order of their opening."""
         return [item for item in self._output if item is not None]
+
+    @property
+    def made(self) -> list[Item]:
+        """The items closed so far that this attempt has made."""
+        return self.output[: self._again] if self._again < self._kept else self.output
 
     # The life of the response.
 

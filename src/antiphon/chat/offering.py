@@ -1,0 +1,319 @@
+"""What becomes of each tool: an offer to the model, deferred until it is searched for, or left out.
+
+| Tool | Offered as | A call becomes |
+|---|---|---|
+| `function`, in a `namespace` too | itself | `function_call` |
+| `custom`, in a `namespace` too | a function of one text, `input` | `custom_tool_call` |
+| `tool_search` | a function; by default of a `query` | `tool_search_call` |
+| `local_shell`, `shell`, `apply_patch`, `computer` and its preview | a function of their action | their own call |
+
+What only a server can run is left out; so is a tool that only programs may call.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from antiphon.chat.dialects import Dialect
+from antiphon.protocol.grammars import misfit
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.offers import Key, Kind, Offer
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_items import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.tools import (
+    HOSTED_TOOLS,
+    ApplyPatchTool,
+    ComputerTool,
+    ComputerUsePreviewTool,
+    CustomTool,
+    FunctionTool,
+    Grammar,
+    LocalShellTool,
+    NamespaceTool,
+    ShellTool,
+    Tool,
+    ToolSearchTool,
+)
+
+LONGEST_NAME = 64
+"""Characters of a function's name at most, for nearly every backend."""
+
+_FITTING = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_UNFITTING = re.compile(r"[^a-zA-Z0-9_-]")
+
+TEXT = {"type": "string"}
+INTEGER = {"type": "integer"}
+TEXTS = {"type": "array", "items": TEXT}
+
+
+def _object(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+QUERY = _object(
+    ("query",),
+    query={"type": "string", "description": "What the tool should do, in a few words."},
+    limit={"type": "integer", "description": "How many tools to find at most."},
+)
+COMMAND = _object(
+    ("command",),
+    command={**TEXTS, "description": "The program and its arguments, one string each."},
+    working_directory=TEXT,
+    timeout_ms=INTEGER,
+    env={"type": "object", "additionalProperties": TEXT},
+    user=TEXT,
+)
+COMMANDS = _object(
+    ("commands",),
+    commands={**TEXTS, "description": "Command lines, run one after the other."},
+    timeout_ms=INTEGER,
+    max_output_length=INTEGER,
+)
+OPERATION = _object(
+    ("type", "path"),
+    type={"type": "string", "enum": ["create_file", "update_file", "delete_file"]},
+    path={"type": "string", "description": "The file's path, relative to the workspace."},
+    diff={"type": "string", "description": "The changes in the V4A diff format; not for delete_file."},
+)
+POINT = _object(("x", "y"), x=INTEGER, y=INTEGER)
+ACTION = _object(
+    ("type",),
+    type={
+        "type": "string",
+        "enum": [
+            "click", "double_click", "drag", "keypress", "move", "screenshot", "scroll", "type", "wait",
+        ],
+    },
+    x=INTEGER,
+    y=INTEGER,
+    button={"type": "string", "enum": ["left", "right", "wheel", "back", "forward"]},
+    scroll_x=INTEGER,
+    scroll_y=INTEGER,
+    path={"type": "array", "items": POINT, "description": "The points that a drag goes through."},
+    keys=TEXTS,
+    text=TEXT,
+)  # fmt: skip
+ACTIONS = _object(("actions",), actions={"type": "array", "items": ACTION})
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A tool that waits to be found."""
+
+    tool: FunctionTool | CustomTool
+    namespace: NamespaceTool | None = None
+
+    @property
+    def key(self) -> Key:
+        """Return the tool as the client knows it."""
+        kind: Kind = "function" if isinstance(self.tool, FunctionTool) else "custom"
+        return (kind, self.namespace.name if self.namespace else "", self.tool.name)
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """The tools in force for one call of the model."""
+
+    offers: dict[str, Offer] = field(default_factory=dict)
+    """By the name that the backend knows, in the order in which the client gave them."""
+    names: dict[Key, str] = field(default_factory=dict)
+    deferred: list[Deferred] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """Types of tools that the model is not offered."""
+
+    def name_of(self, kind: Kind, namespace: str, name: str) -> str:
+        """Return a tool's name as the backend knows it; it may have been in force once."""
+        return self.names.get((kind, namespace, name)) or _fitted(kind, namespace, name)
+
+    def drop_search(self) -> None:
+        """Offer no search that this server would do: it was done often enough."""
+        self.offers = {name: offer for name, offer in self.offers.items() if not offer.is_hosted}
+
+
+def toolbox_of(request: CreateResponse, items: Iterable[InputItem], dialect: Dialect) -> Toolbox:
+    """Return the tools that a request gives, and those that came inside the conversation `items`.
+
+    Of two with one name the later stands. What was deferred is in force once it was found.
+    """
+    toolbox = Toolbox()
+    found: dict[Key, Offer] = {}
+    for tool, is_loaded in _given(request, items):
+        for offer in _offers(tool, is_loaded, toolbox, dialect):
+            found[offer.key] = offer
+    for key in sorted(found, key=lambda key: bool(key[1])):  # what has no namespace keeps its name
+        toolbox.names[key] = _free(key, set(toolbox.names.values()))
+    for key, offer in found.items():
+        toolbox.offers[toolbox.names[key]] = replace(offer, chat_name=toolbox.names[key])
+    _settle_search(toolbox)
+    return toolbox
+
+
+def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, bool]]:
+    for tool in request.tools or ():
+        yield tool, False
+    for item in items:
+        if isinstance(item, AdditionalTools | ToolSearchOutput):
+            for tool in item.tools:
+                yield tool, isinstance(item, ToolSearchOutput)
+
+
+def _offers(tool: Tool, is_loaded: bool, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
+    if isinstance(tool, NamespaceTool):
+        yield from _of_namespace(tool, is_loaded, toolbox, dialect)
+    elif is_hosted(tool) or not is_callable(tool):
+        toolbox.left_out.append(type_of(tool))
+    elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and not is_loaded:
+        toolbox.deferred.append(Deferred(tool))
+    else:
+        yield _OFFERED[type(tool)](tool, dialect)
+
+
+def _of_namespace(namespace: NamespaceTool, is_loaded: bool, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
+    about = f"[{namespace.name}: {namespace.description}]\n" if namespace.description else ""
+    for tool in namespace.tools:
+        if not is_callable(tool):
+            toolbox.left_out.append(type_of(tool))
+        elif tool.defer_loading and not is_loaded:
+            toolbox.deferred.append(Deferred(tool, namespace))
+        else:
+            offer = _OFFERED[type(tool)](tool, dialect)
+            # What is said of all of them is said once.
+            yield replace(offer, namespace=namespace.name, description=about + (offer.description or "") or None)
+            about = ""
+
+
+def _settle_search(toolbox: Toolbox) -> None:
+    """Tell the model what it can search for here; where nothing is left to be found, there is no search."""
+    toolbox.deferred = [each for each in toolbox.deferred if each.key not in toolbox.names]
+    for name, offer in list(toolbox.offers.items()):
+        if offer.kind == "tool_search" and offer.is_hosted:
+            if toolbox.deferred:
+                text = f"{offer.description}\n\n{_searchable(toolbox.deferred)}"
+                toolbox.offers[name] = replace(offer, description=text)
+            else:
+                del toolbox.offers[name]
+
+
+def _searchable(deferred: Iterable[Deferred]) -> str:
+    about: dict[str, str] = {}
+    for each in deferred:
+        if each.namespace is None:
+            about[each.tool.name] = each.tool.description or ""
+        else:
+            about[each.namespace.name] = each.namespace.description
+    return "What can be found:\n" + "\n".join(f"- {name}: {text[:200]}".rstrip(": ") for name, text in about.items())
+
+
+def type_of(tool: Tool) -> str:
+    """Return a tool's type as the API has it."""
+    return str(tool.__struct_config__.tag)
+
+
+def is_hosted(tool: Tool) -> bool:
+    """Whether only a server can run it: a shell, where it is in a container."""
+    if isinstance(tool, ShellTool):
+        return bool((tool.environment or {}).get("type", "local") != "local")
+    return isinstance(tool, HOSTED_TOOLS)
+
+
+def is_callable(tool: Tool) -> bool:
+    """Whether the model itself may call it, and not only a program."""
+    callers = getattr(tool, "allowed_callers", None)
+    return not callers or "direct" in callers
+
+
+# What each is to the model.
+
+
+def _function(tool: FunctionTool, dialect: Dialect) -> Offer:
+    offer = Offer("", "function", tool.name, description=tool.description, is_async=bool(tool.async_))
+    # Chat's default is not strict, and llama.cpp refuses loose schemas where strict is said (lesson L48).
+    offer = replace(offer, strict=bool(tool.strict and dialect.strict))
+    return offer if tool.parameters is None else replace(offer, parameters=tool.parameters)
+
+
+def _custom(tool: CustomTool, dialect: Dialect) -> Offer:
+    text: dict[str, Any] = {"type": "string", "description": "The tool's whole input, as plain text."}
+    described, check = tool.description or "", None
+    if isinstance(tool.format, Grammar):
+        described += f"\n\nThe input must fit this {_SYNTAXES[tool.format.syntax]}:\n{tool.format.definition}"
+        check = partial(misfit, tool.format)
+        if tool.format.syntax == "regex" and dialect.patterns:
+            text["pattern"] = f"^({tool.format.definition})$"
+    return Offer(
+        "",
+        "custom",
+        tool.name,
+        description=described.strip() or None,
+        parameters=_object(("input",), input=text),
+        is_async=bool(tool.async_),
+        misfit=check,
+    )
+
+
+_SYNTAXES = {"lark": "Lark grammar", "regex": "regular expression"}
+
+
+def _tool_search(tool: ToolSearchTool, dialect: Dialect) -> Offer:
+    return Offer(
+        "",
+        "tool_search",
+        "tool_search",
+        description=tool.description or "Finds further tools, which can then be called.",
+        parameters=tool.parameters or QUERY,
+        is_hosted=tool.execution != "client",
+    )
+
+
+def _shell(tool: ShellTool, dialect: Dialect) -> Offer:
+    offer = _built_in("shell", "Runs command lines in a shell and returns what they print.", COMMANDS)
+    return replace(offer, environment=tool.environment or None)
+
+
+def _preview(tool: ComputerUsePreviewTool, dialect: Dialect) -> Offer:
+    size = f"{tool.display_width} by {tool.display_height} pixels"
+    text = f"Does one action on a screen ({tool.environment}, {size}) and returns a screenshot."
+    return _built_in("computer_use_preview", text, ACTION)
+
+
+def _built_in(kind: Kind, description: str, parameters: dict[str, Any]) -> Offer:
+    return Offer("", kind, kind, description=description, parameters=parameters)
+
+
+def _fixed(kind: Kind, description: str, parameters: dict[str, Any]) -> Callable[[Any, Dialect], Offer]:
+    offer = _built_in(kind, description, parameters)
+    return lambda tool, dialect: offer
+
+
+_OFFERED: dict[type, Callable[[Any, Dialect], Offer]] = {
+    FunctionTool: _function,
+    CustomTool: _custom,
+    ToolSearchTool: _tool_search,
+    ShellTool: _shell,
+    LocalShellTool: _fixed("local_shell", "Runs a command on this machine and returns what it prints.", COMMAND),
+    ApplyPatchTool: _fixed("apply_patch", "Creates, changes or deletes a file.", OPERATION),
+    ComputerTool: _fixed("computer", "Does actions on a screen, in order, and returns a screenshot.", ACTIONS),
+    ComputerUsePreviewTool: _preview,
+}
+
+# Names.
+
+
+def _free(key: Key, taken: set[str]) -> str:
+    name = _fitted(*key)
+    return name if name not in taken else _marked(key, name)
+
+
+def _fitted(kind: Kind, namespace: str, name: str) -> str:
+    """Return the name that a tool has where no other has it: the same for the same tool, turn after turn."""
+    wanted = f"{namespace}__{name}" if namespace else name
+    return wanted if _FITTING.fullmatch(wanted) else _marked((kind, namespace, name), _UNFITTING.sub("_", wanted))
+
+
+def _marked(key: Key, name: str) -> str:
+    """Return a name that no other tool has, by a digest of what it is."""
+    digest = hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - 9]}_{digest}"

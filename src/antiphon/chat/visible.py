@@ -1,0 +1,72 @@
+"""What of a conversation a chat model is shown: messages, reasoning, and calls with their outputs, nothing else.
+
+A compaction stands for what came before it, users' and system messages excepted, which stay word for word
+(specification section 11). What another server's tools did is told as calls.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from antiphon.chat.called import output_of
+from antiphon.chat.hosted import retold
+from antiphon.protocol.calls import CALLS, OUTPUTS, tie
+from antiphon.protocol.content import InputText
+from antiphon.protocol.items import Compaction, FunctionCallOutput, InputItem, Message, Reasoning
+from antiphon.protocol.tool_items import ToolSearchCall, ToolSearchOutput
+
+Placed = tuple[int, InputItem]
+"""An item, and the index of the one in the conversation that it comes from."""
+
+Recount = Callable[[Compaction], str]
+"""Tells what a compaction stands for."""
+
+LATE = "[The output is not there yet. It will come later.]"
+
+
+def visible(items: Sequence[InputItem], recount: Recount) -> list[Placed]:
+    """Return what is shown, in its order."""
+    answered = {tie(item) for item in items if type(item) in OUTPUTS}
+    search = ""
+    shown: list[Placed] = []
+    for index, item in _remembered(items):
+        if isinstance(item, Message | Reasoning):
+            shown.append((index, item))
+        elif isinstance(item, Compaction):
+            shown.append((index, _summary(recount(item))))
+        elif isinstance(item, ToolSearchCall) and not item.call_id:
+            search = f"call_{item.id}"
+            shown.append((index, replace(item, call_id=search)))
+        elif isinstance(item, ToolSearchOutput) and not item.call_id:
+            shown += [(index, replace(item, call_id=search))] if search else []
+        elif type(item) in CALLS:
+            shown.append((index, item))
+            if getattr(item, "async_", None) and tie(item) not in answered:
+                shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
+        elif type(item) in OUTPUTS:
+            shown.append((index, item if tie(item) else _nameless(item)))
+        else:
+            shown += [(index, each) for each in retold(item) or ()]
+    return shown
+
+
+def _remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
+    newest = max((index for index, item in enumerate(items) if isinstance(item, Compaction)), default=0)
+    for index, item in enumerate(items):
+        if index >= newest or (isinstance(item, Message) and item.role != "assistant"):
+            yield index, item
+
+
+def _summary(text: str) -> Message:
+    said = f"[What happened so far, in short. The messages before this one are kept as they were.]\n{text}"
+    return Message(role="user", content=said)
+
+
+def _nameless(output: InputItem) -> Message:
+    """An output that names no call comes late: it is told like a message."""
+    name = getattr(output, "name", None) or "a tool"
+    said = output_of(output)  # type: ignore[arg-type]
+    words = f"[Output of {name}]"
+    if isinstance(said, str):
+        return Message(role="user", content=f"{words}\n{said}")
+    return Message(role="user", content=[InputText(text=words), *said])

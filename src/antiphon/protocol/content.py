@@ -1,0 +1,107 @@
+"""What items are made of: their common base, their content parts, and the words that several of them share.
+
+One type serves both directions, because what goes out as output must be accepted back as input. A field that is
+`UNSET` is absent on the wire. `null` is accepted wherever an SDK dumps an absent field as null.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+Status = Literal["in_progress", "completed", "incomplete"]
+Role = Literal["assistant", "system", "developer", "user"]
+Phase = Literal["commentary", "final_answer"]
+
+Text = Annotated[str, Meta(max_length=10_485_760)]
+"""A text of at most 10,485,760 characters (specification section 2)."""
+
+ItemId = Annotated[str, Meta(max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")]
+"""An item's id, the server's or one that a client made up with the right prefix."""
+
+CallId = Annotated[str, Meta(min_length=1, max_length=64)]
+"""Ties a call to its output."""
+
+Caller = dict[str, Any] | UnsetType | None
+"""Who called: `{type: "direct"}`, or `{type: "program", caller_id}`. Given back as it came."""
+
+CreatedBy = str | UnsetType | None
+"""Who made a stored item; read and given back."""
+
+NotServed = UnsetType | None
+"""A field of the API that this server does not serve: null is accepted, a value is refused by name."""
+
+
+class Part(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """One part of a message's, a tool output's or a reasoning item's content."""
+
+
+class InputText(Part, kw_only=True, tag="input_text"):
+    """Text to the model."""
+
+    text: Text
+    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
+
+
+class InputImage(Part, kw_only=True, tag="input_image"):
+    """An image to the model: a URL or a `data:` URL."""
+
+    image_url: str | UnsetType | None = UNSET
+    file_id: str | UnsetType | None = UNSET
+    detail: Literal["low", "high", "auto", "original"] | UnsetType | None = UNSET
+    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
+
+
+class InputFile(Part, kw_only=True, tag="input_file"):
+    """A file to the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
+
+    file_data: str | UnsetType | None = UNSET
+    filename: Annotated[str, Meta(max_length=1024)] | UnsetType | None = UNSET
+    file_url: str | UnsetType | None = UNSET
+    file_id: str | UnsetType | None = UNSET
+    detail: Literal["low", "high", "auto"] | UnsetType | None = UNSET
+    prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
+
+
+class OutputText(Part, kw_only=True, tag="output_text"):
+    """Text from the model, with its annotations and token log probabilities.
+
+    `parsed` is what the SDK's parse helpers add to a dump; it is read and dropped.
+    """
+
+    text: Text
+    annotations: list[dict[str, Any]] | None = field(default_factory=list)
+    logprobs: list[dict[str, Any]] | None = field(default_factory=list)
+    parsed: Any = UNSET
+
+
+class Refusal(Part, kw_only=True, tag="refusal"):
+    """The model's words where it declined to answer."""
+
+    refusal: Text
+
+
+class SummaryText(Part, kw_only=True, tag="summary_text"):
+    """A part of a reasoning item's summary."""
+
+    text: Text
+
+
+class ReasoningText(Part, kw_only=True, tag="reasoning_text"):
+    """Reasoning as the model wrote it."""
+
+    text: Text
+
+
+InputPart = InputText | InputImage | InputFile
+OutputPart = OutputText | Refusal
+ContentPart = InputText | InputImage | InputFile | OutputText | Refusal
+
+
+class Item(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """What a response's input and output are lists of.
+
+    `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and dropped.
+    """
+
+    id: ItemId | UnsetType | None = UNSET
+    internal_chat_message_metadata_passthrough: Any = UNSET

@@ -1,0 +1,37 @@
+"""What a chat model is offered: every tool as a function, which knows what its calls are to the client."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal[
+    "function", "custom", "tool_search", "local_shell", "shell", "apply_patch", "computer", "computer_use_preview"
+]
+Key = tuple[Kind, str, str]
+"""A tool as the client knows it: its kind, its namespace and its name, empty where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One tool that the model may call."""
+
+    chat_name: str
+    """Its name as the backend knows it."""
+    kind: Kind = "function"
+    name: str = ""
+    namespace: str = ""
+    description: str | None = None
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    strict: bool = False
+    is_async: bool = False
+    is_hosted: bool = False
+    """This server runs it."""
+    environment: dict[str, Any] | None = None
+    """Where a shell runs."""
+    misfit: Callable[[str], str] | None = None
+    """What is wrong with a custom tool's input, empty where it fits; None where any text will do."""
+
+    @property
+    def key(self) -> Key:
+        """Return the tool as the client knows it."""
+        return (self.kind, self.namespace, self.name)

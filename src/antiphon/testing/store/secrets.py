@@ -1,0 +1,19 @@
+"""Promises about secrets."""
+
+import asyncio
+
+from antiphon.ids import new_id
+from antiphon.store.base import Store
+from antiphon.testing.store.making import Promise, hold
+
+
+async def _is_agreed_on(store: Store) -> None:
+    """Of many who bring a secret of one name all get the same, which one of them brought, and it stays."""
+    name, brought = new_id("secret"), [bytes([i, 0, 255]) for i in range(16)]
+    agreed = await asyncio.gather(*(store.secret(name, fresh) for fresh in brought))
+    hold(len(set(agreed)) == 1 and agreed[0] in brought, f"they agreed on {set(agreed)}")
+    hold(await store.secret(name, b"late") == agreed[0], "a secret was replaced")
+    hold(await store.secret(new_id("secret"), b"other") == b"other", "two names have one secret")
+
+
+PROMISES: tuple[Promise, ...] = (_is_agreed_on,)
