@@ -170,7 +170,8 @@ async def test_what_was_compacted_is_remembered(sdk: AsyncOpenAI, model: Model) 
         model=NAME,
         input=[{"role": "user", "content": "I am Ada."}, {"role": "assistant", "content": "Good morning, Ada."}],
     )
-    kept: list[Any] = [item.to_dict() for item in folded.output]
+    # The SDK takes every message in an output for the assistant's, and warns of the user's.
+    kept: list[Any] = [item.to_dict(warnings=False) for item in folded.output]
     response = await sdk.responses.create(model=NAME, input=[*kept, {"role": "user", "content": "Who am I?"}])
     assert (folded.object, folded.output[-1].type) == ("response.compaction", "compaction")
     assert folded.usage.total_tokens > 0
