@@ -1,5 +1,6 @@
 """Codex, unmodified, against the server: it runs the tools that the model calls, whatever kind they are of."""
 
+import base64
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)
 
 TIDES = Path(__file__).parent / "tide_server.py"
 PATCH = "*** Begin Patch\n*** Add File: hello.txt\n+hello from a patch\n*** End Patch\n"
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 FULL = 250_000
 """Tokens with which the window of gpt-5.5 is so full that Codex compacts."""
 
@@ -101,6 +103,30 @@ async def test_another_agent_is_spawned(codex: Codex, model: Model) -> None:
     assert run.text in ("One.", "Two.")  # both agents ask at once
 
 
+async def test_a_tool_that_was_searched_for_is_run(codex: Codex, model: Model) -> None:
+    search = Call("tool_search", {"query": "spawn an agent", "limit": 4})
+    spawn = Call("spawn_agent", {"message": "Look at the tide."}, "multi_agent_v1")
+    model.play(Turn(calls=(search,)), Turn(calls=(spawn,)), Turn("One."), Turn("Two."))
+    run = await codex.run(model="gpt-5.5")
+    assert [call["status"] for call in run.done("collab_tool_call")] == ["completed"]
+    assert [len([name for name in model.offered_to(at) if "spawn_agent" in name]) for at in (0, 1)] == [0, 1]
+
+
+async def test_an_image_reaches_the_model(codex: Codex, model: Model) -> None:
+    (codex.work / "dot.png").write_bytes(base64.b64decode(DOT))
+    model.play(Turn(calls=(Call("view_image", {"path": str(codex.work / "dot.png")}),)), Turn("A dot."))
+    assert (await codex.run()).text == "A dot."
+    assert f"data:image/png;base64,{DOT}" in model.said_to()
+
+
+async def test_reasoning_comes_back_sealed(codex: Codex, wire: Relay, model: Model) -> None:
+    model.play(Turn(reasoning="I count.", calls=(shell("echo one"),)), Turn("Done."))
+    run = await codex.run()
+    assert b'"store":false' in wire.sent
+    assert [message.get("reasoning_content") for message in model.requests[-1]["messages"]].count("I count.") == 1
+    assert run.text == "Done."
+
+
 async def test_a_websocket_serves_the_whole_run(codex: Codex, wire: Relay, model: Model) -> None:
     model.play(Turn(calls=(shell("echo sum-$((40+2))"),)), Turn("Done."))
     run = await codex.run(model="gpt-5.5", websockets=True)
@@ -134,11 +160,14 @@ async def test_it_compacts_by_itself_when_the_window_is_full(codex: Codex, wire:
     assert run.text == "Done."
 
 
-async def test_the_server_compacts_when_it_is_told_to(codex: Codex, wire: Relay, model: Model) -> None:
+@pytest.mark.parametrize("websockets", [False, True])
+async def test_the_server_compacts_when_it_is_told_to(
+    codex: Codex, wire: Relay, model: Model, websockets: bool
+) -> None:
     """A provider that is called OpenAI is told to; Codex fails the turn unless exactly one compaction item comes."""
     model.play(Turn(calls=(shell("echo one"),), total_tokens=FULL), Turn("We said one."), Turn("Done."))
-    run = await codex.run(model="gpt-5.5", provider="OpenAI")
-    assert wire.sent.count(b'"compaction_trigger"') == 1
+    run = await codex.run(model="gpt-5.5", provider="OpenAI", websockets=websockets)
+    assert wire.sent.count(b'"compaction_trigger"') == (not websockets)  # frames on a WebSocket are masked
     assert len(model.requests) == 3
     assert "We said one." in model.said_to()
     assert run.text == "Done."
