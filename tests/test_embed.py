@@ -46,6 +46,15 @@ async def test_it_chains_retrieves_lists_and_deletes() -> None:
             await api.retrieve(first.id)
 
 
+async def test_it_counts_input_without_making_anything() -> None:
+    backend = ScriptedBackend([plain("Hello")], models=["m"])
+    async with Responses(backend) as api:
+        counted = await api.count_input_tokens(model="m", input="Hi")
+
+        assert (counted.input_tokens, counted.is_exact) == (8, False)
+        assert (await api.create(model="m", input="Hi")).output_text == "Hello"
+
+
 async def test_it_asks_a_server_with_a_key(backend: ReplayBackend) -> None:
     async with Responses(backend.url, key="sk-mine") as api:
         assert (await api.create(model="m", input="Hi")).output_text == "You said: Hi"

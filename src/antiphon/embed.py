@@ -13,6 +13,7 @@ from antiphon.backends.demo import DemoBackend
 from antiphon.backends.http import HttpBackend
 from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.compact import compact
+from antiphon.engine.counting import Count, count_input_tokens
 from antiphon.engine.models import Models
 from antiphon.engine.response import output_text
 from antiphon.engine.run import Engine, Run
@@ -21,7 +22,13 @@ from antiphon.engine.worker import Worker
 from antiphon.protocol.events import Event
 from antiphon.protocol.refusals import value_not_served
 from antiphon.protocol.response import Response
-from antiphon.protocol.validate import decode_compact_request, decode_include, decode_input_items_query, decode_request
+from antiphon.protocol.validate import (
+    decode_compact_request,
+    decode_count,
+    decode_include,
+    decode_input_items_query,
+    decode_request,
+)
 from antiphon.wiring import open_keyring, open_store
 
 
@@ -95,6 +102,10 @@ class Responses:
         """Return a page of the items that a response was made from: `after`, `before`, `limit`, `order`, `include`."""
         store = (await self._engine()).store
         return await list_input_items(store, "", response_id, decode_input_items_query(_as_query(query)))
+
+    async def count_input_tokens(self, **parameters: Any) -> Count:
+        """Return how many tokens the input of such a response has; nothing is made or stored."""
+        return await count_input_tokens(await self._engine(), decode_count(msgspec.json.encode(parameters)))
 
     async def close(self) -> None:
         """Release connections and the store; background work under way is left for who opens the store next."""

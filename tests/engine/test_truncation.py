@@ -1,8 +1,13 @@
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.engine.truncation import drop_oldest
+from antiphon.protocol.calls import awaited, check_calls
 from antiphon.protocol.items import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
 
 
@@ -16,6 +21,7 @@ def answer(text: str) -> Message:
 
 CALL = FunctionCall(call_id="c", name="f", arguments="{}")
 OUTPUT = FunctionCallOutput(call_id="c", output="4")
+SYSTEM = Message(role="system", content="Be brief.")
 THOUGHT = Reasoning(id="rs_1", summary=[])
 
 
@@ -42,18 +48,99 @@ def test_instructions_in_the_history_stay(role: str) -> None:
     assert drop_oldest([user("a"), rule, answer("b"), user("c")]) == [rule, user("c")]
 
 
-@pytest.mark.parametrize("items", [[], [user("a")], [CALL, OUTPUT], [answer("a"), user("b"), answer("c")]])
-def test_one_exchange_cannot_be_shortened(items: list[InputItem]) -> None:
+@pytest.mark.parametrize("items", [[], [user("a")], [CALL, OUTPUT], [SYSTEM, user("b"), answer("c")], [SYSTEM]])
+def test_one_turn_cannot_be_shortened(items: list[InputItem]) -> None:
     assert drop_oldest(items) is None
 
 
-@given(st.lists(st.sampled_from([user("q"), answer("a"), THOUGHT, Message(role="system", content="s")]), max_size=30))
-def test_it_shortens_until_one_exchange_is_left_and_keeps_the_newest(items: list[InputItem]) -> None:
-    last = items
-    while (shorter := drop_oldest(last)) is not None:
-        assert len(shorter) < len(last)
-        last = shorter
+def test_what_stands_before_the_first_user_goes_first() -> None:
+    assert drop_oldest([answer("a"), user("b"), answer("c")]) == [user("b"), answer("c")]
 
-    newest = max((place for place, item in enumerate(items) if item == user("q")), default=0)
-    assert last[-len(items[newest:]) or len(last) :] == items[newest:]
-    assert last.count(user("q")) == min(items.count(user("q")), 1)
+
+def test_a_turn_goes_on_while_an_output_is_to_come() -> None:
+    late = [user("a"), CALL, user("b"), OUTPUT, answer("c"), user("d")]
+
+    assert drop_oldest(late) == [user("d")]
+    assert drop_oldest(late[:-1]) is None
+
+
+ACTS = ["user", "answer", "thought and answer", "thought", "calls", "outputs", "system", "developer"]
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[InputItem]:
+    """Items as a client may send them: calls are parallel, and their outputs come in any order, at any later place."""
+    items: list[InputItem] = []
+    open_calls: list[str] = []
+    for number, act in enumerate(draw(st.lists(st.sampled_from(ACTS), max_size=30))):
+        match act:
+            case "thought" | "thought and answer":
+                items.append(Reasoning(id=f"rs_{number}", summary=[]))
+                items += [answer(str(number))] if "answer" in act else []
+            case "calls":
+                made = [f"c{number}_{place}" for place in range(draw(st.integers(1, 3)))]
+                items.append(Reasoning(id=f"rs_{number}", summary=[]))
+                items += [FunctionCall(call_id=call_id, name="f", arguments="{}") for call_id in made]
+                open_calls += made
+            case "outputs":
+                items += [FunctionCallOutput(call_id=call_id, output="") for call_id in reversed(open_calls)]
+                open_calls = []
+            case "answer":
+                items.append(answer(str(number)))
+            case _:
+                items.append(Message(role=act, content=str(number)))
+    return items + [FunctionCallOutput(call_id=call_id, output="") for call_id in open_calls]
+
+
+@given(conversations())
+def test_whatever_goes_calls_keep_their_outputs(items: list[InputItem]) -> None:
+    for shorter in ever_shorter(items):
+        check_calls(shorter)
+
+
+@given(conversations())
+def test_whatever_goes_what_the_model_said_keeps_the_reasoning_before_it(items: list[InputItem]) -> None:
+    follows = {id(follower): thought for thought, follower in pairwise(items) if isinstance(thought, Reasoning)}
+    for shorter in ever_shorter(items):
+        for before, item in pairwise([None, *shorter]):
+            if id(item) in follows and not (isinstance(item, Message) and item.role != "assistant"):
+                assert before is follows[id(item)]
+
+
+@given(conversations())
+def test_instructions_and_the_newest_turn_always_stay_and_the_order_too(items: list[InputItem]) -> None:
+    newest = max((place for place, item in enumerate(items) if is_by(item, "user")), default=0)
+    for shorter in ever_shorter(items):
+        kept = {id(item) for item in shorter}
+        assert shorter == [item for item in items if id(item) in kept]
+        assert kept >= {id(item) for item in items if is_by(item, "system", "developer")}
+        assert kept >= {id(item) for item in items[newest:]}
+
+
+@given(conversations())
+def test_it_ends_with_one_turn(items: list[InputItem]) -> None:
+    *_, last = [items, *ever_shorter(items)]
+    waits = awaited(last)
+
+    assert len([place for place, item in enumerate(last) if is_by(item, "user") and not waits[place]]) <= 1
+
+
+def test_a_hundred_thousand_items_are_shortened_in_no_time() -> None:
+    items = [CALL, *[user("a")] * 50_000, OUTPUT, *[user("b"), answer("c")] * 25_000]
+    began = time.process_time()
+
+    shorter = drop_oldest(items)
+
+    assert shorter is not None and len(shorter) == 25_000
+    assert time.process_time() - began < 2
+
+
+def ever_shorter(items: list[InputItem]) -> Iterator[list[InputItem]]:
+    while (shorter := drop_oldest(items)) is not None:
+        assert len(shorter) < len(items)
+        yield shorter
+        items = shorter
+
+
+def is_by(item: InputItem, *roles: str) -> bool:
+    return isinstance(item, Message) and item.role in roles

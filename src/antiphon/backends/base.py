@@ -65,6 +65,8 @@ class Backend(Protocol):
     async def post(self, path: str, body: bytes) -> Reply:
         """POST a JSON body to `path` (such as `/chat/completions`) and return once the status is known.
 
+        `/../tokenize` is the endpoint beside the `/v1` in which the base URL ends.
+
         Raises `BackendError` (status 503, code `server_error`) where no connection can be had.
         A 4xx or 5xx of the backend is a `Reply` like any other.
         """

@@ -25,6 +25,9 @@ streamed answer; `[DONE]` follows chunks, and nothing follows raw bytes. A pair:
 An error: no connection can be had.
 """
 
+SCRIPTED = ("/chat/completions", "/embeddings")
+"""What a script is asked for; any other path is a 404, as at most servers."""
+
 Script = Callable[[dict[str, Any]], Answer]
 """Takes the request, returns the answer. It may refuse the request by raising `ClientError`."""
 
@@ -66,6 +69,8 @@ class ScriptedBackend:
 
     def answer(self, path: str, request: dict[str, Any]) -> Answer:
         """Return the answer to one request; a backend that tells paths apart has its own."""
+        if path not in SCRIPTED:
+            raise ClientError(f"There is no '{path}'.", status=404, code="unknown_url")
         return self._script(request)
 
     async def list_models(self) -> Listing:

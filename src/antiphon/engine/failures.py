@@ -33,14 +33,14 @@ def read_failure(
     """
     value = _value(body)
     message, code = error_message(value), error_code(value)
-    if code == "context_length_exceeded" and status < 500:
-        return ClientError(TOO_LONG, code=code, param=rename("messages"))
     if status in {401, 403}:
         return BackendError("The model backend refused this server's credentials. Its operator must correct them.")
     if status == 402 or code == "insufficient_quota":
         return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
     if status == 429:
         return _rate_limit(headers, message)
+    if code == "context_length_exceeded":
+        return too_long(rename("messages"))
     if status == 404 and model in message:
         text = f"The requested model '{model}' does not exist."
         return ClientError(text, code="model_not_found", param="model")
@@ -52,6 +52,11 @@ def read_failure(
             text, status=503, type="service_unavailable_error", code="server_is_overloaded", headers=_wait(headers)
         )
     return BackendError(f"The model backend failed with status {status}.")
+
+
+def too_long(param: str | None = "input") -> ClientError:
+    """Return the error for input that does not fit the model's context (specification section 13)."""
+    return ClientError(TOO_LONG, code="context_length_exceeded", param=param)
 
 
 def is_overflow(error: AntiphonError) -> bool:

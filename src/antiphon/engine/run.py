@@ -311,6 +311,7 @@ class Run:
 
     async def _read(self, reply: Reply, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
+        said = writer.newest
         chat = ChatStream(
             writer,
             offers=step.toolbox.offers,
@@ -333,7 +334,9 @@ class Run:
             # The client went away: what was said so far is closed as incomplete, to be kept.
             answer.finish()
             raise
-        self._turn.answered(answer.finish(), writer.output if writer is not self._writer else ())
+        ending = answer.finish()
+        items = [] if isinstance(step, CallModel) else writer.output
+        self._turn.answered(ending, items, is_silent=writer.newest == said)
         self._target.preopened = chat.preopened
 
     def _start(self) -> bool:

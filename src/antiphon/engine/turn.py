@@ -8,7 +8,7 @@ next() ──> CallModel ── refused(error) ──> next()   without the para
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon.chat.learn import refused_parameter
@@ -17,10 +17,10 @@ from antiphon.chat.request import to_chat
 from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.search import search
 from antiphon.engine.asides import repair_of, summary_of
-from antiphon.engine.failures import is_overflow, read_failure
+from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
-from antiphon.engine.truncation import drop_oldest
+from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.protocol.calls import open_calls
 from antiphon.protocol.content import Item
@@ -127,16 +127,24 @@ class Turn:
         self._body: dict[str, Any] = {}
         self._answer: Answer | None = None
         self._is_optional = False
-        self._drops_oldest = request.truncation == "auto"
+        self._thins_out = False
+        """A summary is asked for: it may lack details of what it is about, but it must come."""
         self._steps = self._decide()
 
     def next(self) -> Step:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
         return next(self._steps)
 
-    def answered(self, ending: Ending, items: Sequence[Item] = ()) -> None:
-        """The backend's answer was read to its end; `items` is what it made, where it was asked aside."""
-        self._answer = Answer(ending, items)
+    def answered(self, ending: Ending, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
+        """The backend's answer was read to its end; `items` is what it made, where it was asked aside.
+
+        Some backends say only in their stream that the input is too long. As long as nothing was said (`is_silent`),
+        that is like a refusal.
+        """
+        if not (is_silent and ending.error and is_overflow(ending.error)):
+            self._answer = Answer(ending, items)
+        elif not self._shorten():
+            self._answer = Answer(replace(ending, error=too_long()))
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """The backend answered 400 or above. Returns if there is another way to go on; else raises what to report.
@@ -182,9 +190,10 @@ class Turn:
 
     def _summarise(self, ending: Ending | None = None) -> Steps:
         """Have the conversation summarised; `ending` is that of the answer before, which stands in any case."""
-        self._drops_oldest = True
-        request, items = summary_of(self._request, self._conversation())
-        answer = yield from self._ask_aside(request, items, compacts=ending is None)
+        self._thins_out = True
+        answer = yield from self._ask_aside(
+            lambda: summary_of(self._request, self._conversation()), compacts=ending is None
+        )
         text, error = text_of(answer.items), answer.ending.error
         if text and error is None:
             yield Compact(text)
@@ -200,8 +209,7 @@ class Turn:
         item = CustomToolCall(call_id=call.call_id, name=call.offer.name, input=call.text)
         if call.offer.namespace:
             item.namespace = call.offer.namespace
-        request, items = repair_of(self._request, self._items, item, call.misfit)
-        answer = yield from self._ask_aside(request, items)
+        answer = yield from self._ask_aside(lambda: repair_of(self._request, self._items, item, call.misfit))
         inputs = [each.input for each in answer.items if isinstance(each, CustomToolCall)]
         self._is_optional = False
         fits = bool(inputs) and call.offer.misfit is not None and not call.offer.misfit(inputs[0])
@@ -222,10 +230,10 @@ class Turn:
         return answer
 
     def _ask_aside(
-        self, request: CreateResponse, items: Sequence[InputItem], *, compacts: bool = False
+        self, what: Callable[[], tuple[CreateResponse, list[InputItem]]], *, compacts: bool = False
     ) -> Generator[Step, None, Answer]:
         while (answer := self._taken()) is None:
-            yield AskAside(*self._body_of(request, items), compacts)
+            yield AskAside(*self._body_of(*what()), compacts)
         return answer
 
     def _taken(self) -> Answer | None:
@@ -252,7 +260,8 @@ class Turn:
     def _learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         error = read_failure(status, headers, body, self._target.model)
         if is_overflow(error):
-            self._shorten(error)
+            if not self._shorten():
+                raise error
             return
         name = refused_parameter(status, body, self._body)
         self._refusals += 1
@@ -260,12 +269,16 @@ class Turn:
             raise error
         self._target.refused.add(name)
 
-    def _shorten(self, error: AntiphonError) -> None:
-        shorter = drop_oldest(self._items) if self._drops_oldest else None
+    def _shorten(self) -> bool:
+        """Let the oldest part go, where that is allowed and there is one; return whether it went."""
+        shorter = drop_oldest(self._items) if self._thins_out or self._request.truncation == "auto" else None
+        if shorter is None and self._thins_out:
+            shorter = thin_out(self._items)
         if shorter is None:
-            raise error
+            return False
         self._history = max(0, self._history - (len(self._items) - len(shorter)))
         self._items = shorter
+        return True
 
     # What this server does itself.
 

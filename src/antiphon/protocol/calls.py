@@ -1,6 +1,6 @@
 """Calls and their outputs: each belongs to the other (specification section 13)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from antiphon.errors import ClientError
@@ -110,6 +110,17 @@ def check_calls(items: Iterable[Any]) -> None:
     for call_id, call in calls.items():
         if call_id not in outputs and not getattr(call, "async_", None):
             raise _wrong(f"No tool output found for {CALLS[type(call)]} {call_id}.")
+
+
+def awaited(items: Sequence[Any]) -> list[bool]:
+    """Return for each place in `items` whether a call before it has its output there or later: no place to cut."""
+    answered_at = {tie(item): place for place, item in enumerate(items) if type(item) in OUTPUTS and tie(item)}
+    last, places = -1, []
+    for place, item in enumerate(items):
+        places.append(last >= place)
+        if type(item) in CALLS:
+            last = max(last, answered_at.get(tie(item), -1))
+    return places
 
 
 def _add_once(seen: dict[str, Any], item: Any, what: str) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from antiphon.errors import ClientError
 from antiphon.protocol import refusals
 from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
+from antiphon.protocol.counting import CountInputTokens
 from antiphon.protocol.items import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
@@ -34,6 +35,9 @@ PUT = tuple(str(item.__struct_config__.tag) for item in ID_PREFIXES if item is n
 
 INPUT_SOURCES = ("previous_response_id", "prompt", "conversation")
 """Where the model's input may come from beside `input`."""
+
+NULLABLE = {"model", "input"}
+"""Fields that may be null where input is counted, and not where a response is made."""
 
 INTEGERS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 """A whole number written as `16.0` is an integer to JSON Schema, and is taken as one."""
@@ -55,6 +59,20 @@ def decode_compact_request(body: bytes) -> CompactRequest:
     request = fit(data, CompactRequest, _check_presence)
     if isinstance(request.input, list):
         check_items(request.input)
+    return request
+
+
+def decode_count(body: bytes) -> CreateResponse:
+    """Return the body of `POST /responses/input_tokens` as the response that is to be counted.
+
+    Raises `ClientError` (400) as for that response; `null` is accepted wherever a field may be absent.
+    """
+    data = {name: value for name, value in decode_object(body).items() if value is not None or name not in NULLABLE}
+    normalize(data)
+    fit(data, CountInputTokens, _check_presence)
+    data.pop("personality", None)
+    request = fit(data, CreateResponse)
+    check_request(request)
     return request
 
 

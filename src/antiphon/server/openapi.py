@@ -7,6 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.run import Engine
 from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
+from antiphon.protocol.counting import CountInputTokens
 from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.response import Response
@@ -15,7 +16,8 @@ from antiphon.server.http import Resources, reply_json
 from antiphon.version import __version__
 
 BODIES = (
-    *(CreateResponse, CompactRequest, CreateConversation, UpdateConversation, AddItems),
+    *(CreateResponse, CompactRequest, CountInputTokens),
+    *(CreateConversation, UpdateConversation, AddItems),
     *(CreateWebhookEndpoint, UpdateWebhookEndpoint, RotateSecret, SendTest),
 )
 REF = "#/components/schemas/{name}"
@@ -97,6 +99,7 @@ def _responses(components: dict[str, Any]) -> dict[str, Any]:
     return {
         "/v1/responses": {"post": _operation("Create a response", "Response", [key], _ref("CreateResponse"))},
         "/v1/responses/compact": {"post": _operation("Compact a context", None, None, _ref("CompactRequest"))},
+        "/v1/responses/input_tokens": {"post": _operation("Count input tokens", None, None, _ref("CountInputTokens"))},
         "/v1/responses/{response_id}": {
             "get": _operation("Get a response, or its events", "Response", [one, *query]),
             "delete": _operation("Delete a response", None, [one]),

@@ -1,4 +1,4 @@
-"""`/v1/responses`: create, retrieve or replay, cancel, delete, list input items (specification section 1)."""
+"""`/v1/responses`: create, retrieve or replay, cancel, delete, list and count input (specification section 1)."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.compact import compact
+from antiphon.engine.counting import count_input_tokens
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.replay import begin_replay, replay
 from antiphon.engine.response import output_text
@@ -16,6 +17,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validate import (
     decode_compact_request,
+    decode_count,
     decode_include,
     decode_input_items_query,
     decode_request,
@@ -81,10 +83,19 @@ def resources(engine: Engine) -> Resources:
             compacted = await compact(engine, request, tenant_of(scope))
         await reply_json(send, compacted)
 
+    async def count_input(scope: Scope, receive: Receive, send: Send) -> None:
+        request = decode_count(await read_body(scope, receive))
+        async with Attendance(receive):
+            count = await count_input_tokens(engine, request, tenant_of(scope))
+        body = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
+        headers = {"antiphon-token-count": "exact" if count.is_exact else "estimate"}
+        await reply_json(send, body, headers=headers)
+
     one = "/v1/responses/{response_id}"
     return {
         "/v1/responses": {"POST": create_response, "GET": refuse_websocket},
         "/v1/responses/compact": {"POST": compact_context},
+        "/v1/responses/input_tokens": {"POST": count_input},  # before the ids: the first path that fits is taken
         one: {"GET": get_response, "DELETE": delete_response},
         f"{one}/cancel": {"POST": cancel_response},
         f"{one}/input_items": {"GET": get_input_items},

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from antiphon.errors import BackendError
+from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.chat import ChatChunk, Choice, Delta
 from antiphon.protocol.chat_errors import read_error
 from antiphon.protocol.content import Status
@@ -69,7 +69,7 @@ class Ending:
 
     outcome: Outcome
     usage: Usage | None
-    error: BackendError | None = None
+    error: AntiphonError | None = None
     held: Sequence[StreamingCustomCall] = ()
     """Custom tools' calls that wait for an input that fits."""
 

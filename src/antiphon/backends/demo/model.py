@@ -6,6 +6,7 @@ from antiphon import ids
 from antiphon.backends.demo.checks import check
 from antiphon.backends.demo.chunks import to_answer
 from antiphon.backends.demo.embeddings import embed
+from antiphon.backends.demo.prompt import words_of
 from antiphon.backends.demo.script import say
 from antiphon.backends.scripted import Answer, ScriptedBackend
 from antiphon.errors import ClientError
@@ -30,7 +31,11 @@ class DemoBackend(ScriptedBackend):
         self._now = now
 
     def answer(self, path: str, request: dict[str, Any]) -> Answer:
-        """Return the answer to a request for chat completions or embeddings."""
+        """Return the answer to a request for chat completions, for a count of its tokens, or for embeddings."""
+        if path == "/chat/completions/input_tokens":
+            fit(request, ChatCompletionRequest)
+            _check_model(request)
+            return {"object": "response.input_tokens", "input_tokens": words_of(request["messages"])}
         if path == "/embeddings":
             fit(request, EmbeddingsRequest)
             _check_model(request)

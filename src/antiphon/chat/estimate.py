@@ -1,0 +1,102 @@
+"""How many tokens a Chat request is, where nobody who knows can be asked.
+
+    tokens = 3 + Σ messages (4 + its texts + 8 a call) + Σ tools (8 + its definition as JSON) + the format's schema
+               + media
+
+A text is measured by its size: four ASCII characters are a token, and so are three bytes of anything else in UTF-8.
+That is within a quarter for English prose, and more than it is for most other languages: better too early at a limit
+than too late. An image, or a sound, is 765 tokens, which is what a picture of 1024 by 1024 is to GPT-4o; a file as
+many for each 50,000 characters of its data that are begun.
+
+More input is never fewer tokens.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+Body = dict[str, Any]
+Measure = Callable[[str], int]
+
+PRIMING = 3
+"""What opens the answer. Recordings: "What is the capital of France?", 7 tokens, is 14 to gpt-4o."""
+
+MESSAGE = 4
+"""A message's role and its two ends."""
+
+CALL = 8
+TOOL = 8
+MEDIUM = 765
+MEDIUM_DATA = 50_000
+
+MEDIA = frozenset({"image_url", "input_audio", "video_url", "file", "document_url"})
+"""Fields of a content part that hold no text."""
+
+UNSEEN = frozenset(
+    {"role", "type", "id", "tool_call_id", "index", "format"}
+    | {"signature", "thought_signature", "encrypted_content", "data", "cache_control"}
+)
+"""Fields of a message, and of what is inside, that the model does not read as text."""
+
+
+def tokens_of(body: Body, measure: Measure | None = None, priming: int = PRIMING) -> int:
+    """Return the tokens of a request for chat completions; `measure` counts those of a text, by its size if None."""
+    measure = measure or by_size
+    messages, tools = body.get("messages") or [], body.get("tools") or []
+    count = priming + sum(MESSAGE + _of_message(message, measure) for message in messages)
+    count += sum(TOOL + measure(_as_json(tool)) for tool in tools)
+    if form := body.get("response_format"):
+        count += measure(_as_json(form))
+    return count + media_tokens(body)
+
+
+def by_size(text: str) -> int:
+    """Return the tokens of a text as its size lets one expect them."""
+    if text.isascii():
+        return -(-len(text) // 4)
+    ascii_size = len(text.encode("ascii", "ignore"))
+    other_size = len(text.encode("utf-8", "surrogatepass")) - ascii_size
+    return -(-(3 * ascii_size + 4 * other_size) // 12)
+
+
+def media_tokens(body: Body) -> int:
+    """Return the tokens of the images, sounds and files in a request."""
+    return sum(map(_of_media, body.get("messages") or []))
+
+
+def is_plain(body: Body) -> bool:
+    """Whether the request is texts between roles and nothing else: then no template has anything to add."""
+    plain = all(message.keys() == {"role", "content"} for message in body["messages"])
+    return plain and not (body.get("tools") or body.get("response_format") or media_tokens(body))
+
+
+def _of_message(message: Any, measure: Measure) -> int:
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    return _of_texts(message, measure) + (CALL * len(calls) if isinstance(calls, list) else 0)
+
+
+def _of_texts(value: Any, measure: Measure) -> int:
+    if isinstance(value, str):
+        return measure(value)
+    if isinstance(value, list):
+        return sum(_of_texts(one, measure) for one in value)
+    if isinstance(value, dict):
+        return sum(_of_texts(one, measure) for name, one in value.items() if name not in UNSEEN | MEDIA)
+    return 0
+
+
+def _of_media(value: Any) -> int:
+    if isinstance(value, list):
+        return sum(map(_of_media, value))
+    if isinstance(value, dict):
+        return sum(_of_medium(one) if name in MEDIA else _of_media(one) for name, one in value.items())
+    return 0
+
+
+def _of_medium(value: Any) -> int:
+    data = value.get("file_data") if isinstance(value, dict) else None
+    return MEDIUM * max(1, -(-len(data) // MEDIUM_DATA)) if isinstance(data, str) else MEDIUM
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

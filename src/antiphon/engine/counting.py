@@ -1,0 +1,92 @@
+"""How many tokens the model would see: of its own backend where that tells, else as near as can be said from here."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.backends.base import Backend
+from antiphon.chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
+from antiphon.chat.request import to_chat
+from antiphon.chat.tokenizers import WAYS, Ask, Way
+from antiphon.engine.history import gather
+from antiphon.engine.models import Target
+from antiphon.engine.opening import opener
+from antiphon.engine.run import Engine
+from antiphon.engine.vocabulary import NEWEST, tokens_by, vocabulary_of
+from antiphon.errors import BackendError
+from antiphon.protocol.requests import CreateResponse
+
+PATIENCE = 5.0
+"""Seconds that a backend has for one way of counting."""
+
+LARGEST = 1_000_000
+"""Characters of a request's messages up to which tiktoken counts them: it takes about a second for these."""
+
+OPENAI = {"openai", "azure"}
+"""Families that serve OpenAI's models, whose vocabularies are public."""
+
+PRIMINGS = {"gpt-3": 3, "gpt-4": 3, "o3": 2, "o4": 2, "gpt-5": 2}
+"""How a model's name begins -> the tokens that open its answer. Recordings: what is 14 to gpt-4o is 13 to gpt-5."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of tokens; `is_exact` says whether the model's own template and tokenizer made it."""
+
+    input_tokens: int
+    is_exact: bool
+
+
+async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: str = "") -> Count:
+    """Return what a response to this request would be charged as input; nothing is made or stored.
+
+    Raises `ClientError` for what would be refused before the model is asked; a backend that does not count is no
+    failure.
+    """
+    context = await gather(request, engine.store, engine.new_id, tenant)
+    target = await engine.models.find(request.model)
+    refused = frozenset(target.refused)
+    unseal = opener(engine.keyring, tenant, refuses=False)
+    body = to_chat(request, context.items, target.dialect, refused, unseal=unseal, history=len(context.history))
+    for way in WAYS.get(target.dialect.name, ()):
+        count = await _asked(target.backend, way, body)
+        if count is not None:
+            media = media_tokens(body)
+            return Count(count + media, not media)
+    return await asyncio.to_thread(_worked_out, body, target)
+
+
+async def _asked(backend: Backend, way: Way, body: dict[str, Any]) -> int | None:
+    """Return what the backend says, None where it says nothing."""
+    steps = way(body)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            ask = next(steps)
+            while True:
+                ask = steps.send(await _answer(backend, ask))
+    except StopIteration as end:
+        count: int | None = end.value
+        return count
+    except (BackendError, TimeoutError):
+        return None
+
+
+async def _answer(backend: Backend, ask: Ask) -> Any:
+    reply = await backend.post(ask.path, json.dumps(ask.body).encode())
+    try:
+        return json.loads(await reply.read()) if reply.status == 200 else None
+    except (ValueError, RecursionError):
+        return None
+    finally:
+        await reply.close()
+
+
+def _worked_out(body: dict[str, Any], target: Target) -> Count:
+    """Count with OpenAI's vocabulary where it is at hand, else by size."""
+    is_openai = target.dialect.name in OPENAI
+    name = vocabulary_of(target.model) if is_openai else None
+    measure = tokens_by(name or NEWEST) if tokens_of(body, len) <= LARGEST else None
+    priming = next((tokens for begin, tokens in PRIMINGS.items() if target.model.startswith(begin)), None)
+    is_known = None not in (name, measure, priming)
+    return Count(tokens_of(body, measure, priming or PRIMING), is_known and is_plain(body))

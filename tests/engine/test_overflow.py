@@ -1,0 +1,68 @@
+"""Input that does not fit, as backends tell it in the middle of a good answer."""
+
+from typing import Any
+
+import pytest
+
+from antiphon.engine.failures import TOO_LONG
+from antiphon.errors import ClientError
+from antiphon.testing import assert_event_stream
+from tests.support.engine import ask, engine, said, stream
+from tests.support.replay import delta
+
+OVERFLOW: dict[str, Any] = {"error": {"message": "Context size has been exceeded."}}
+TALK = [{"role": role, "content": f"{role} {n}"} for n in range(4) for role in ("user", "assistant")]
+INPUT = [*TALK, {"role": "user", "content": "Well?"}]
+
+
+def contents(request: dict[str, Any]) -> list[str]:
+    return [message["content"] for message in request["messages"]]
+
+
+async def test_with_truncation_the_model_is_asked_again_with_less() -> None:
+    made, backend = engine([OVERFLOW], [OVERFLOW], said("Hi"))
+
+    events = await stream(made, input=INPUT, truncation="auto")
+
+    assert_event_stream(events)
+    assert events[-1]["response"]["status"] == "completed"
+    assert [contents(request)[0] for request in backend.requests] == ["user 0", "user 3", "Well?"]
+    assert {contents(request)[-1] for request in backend.requests} == {"Well?"}
+
+
+async def test_a_plain_answer_that_is_an_error_counts_too() -> None:
+    made, backend = engine(OVERFLOW, said("Hi"))
+
+    assert (await ask(made, input=INPUT, truncation="auto"))["status"] == "completed"
+    assert len(backend.requests) == 2
+
+
+async def test_without_truncation_it_is_the_clients_error() -> None:
+    made, backend = engine([OVERFLOW], OVERFLOW)
+
+    events = await stream(made, input=INPUT)
+    assert_event_stream(events)
+    assert events[-1]["response"]["error"] == {"code": "context_length_exceeded", "message": TOO_LONG}
+    with pytest.raises(ClientError) as caught:
+        await ask(made, input=INPUT)
+    assert (caught.value.status, caught.value.code, caught.value.param) == (400, "context_length_exceeded", "input")
+    assert len(backend.requests) == 2
+
+
+async def test_one_turn_that_does_not_fit_is_an_error_with_truncation_too() -> None:
+    made, _ = engine([OVERFLOW])
+
+    events = await stream(made, input="Hi", truncation="auto")
+
+    assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
+
+
+async def test_what_was_said_is_not_taken_back() -> None:
+    made, backend = engine([delta(content="Once"), OVERFLOW])
+
+    events = await stream(made, input=INPUT, truncation="auto")
+
+    assert_event_stream(events)
+    assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
+    assert events[-1]["response"]["output"][0]["content"][0]["text"] == "Once"
+    assert len(backend.requests) == 1
