@@ -20,6 +20,12 @@ CACHE = Path(__file__).parents[2] / ".clients"
 INSTALLING = 300.0
 """Seconds that npm may take; the package has some 150 MB."""
 
+NOWHERE = "http://127.0.0.1:1"
+"""A proxy that nobody runs: Codex looks for plugins on the network, and shall not find it."""
+
+OUR_FAULTS = ("EUSAGE", "EINTEGRITY")
+"""npm's codes for a lock file that does not fit: such a failure is not the network's."""
+
 RUNNING = 60.0
 """Seconds that a run may take; it takes one."""
 
@@ -56,7 +62,10 @@ def _npm_ci() -> None:
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(f"npm did not install Codex within {INSTALLING:.0f} s") from error
     except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"npm could not install Codex: {error.stderr[-300:]}") from error
+        if any(fault in error.stderr for fault in OUR_FAULTS):
+            raise
+        said = "; ".join(line.removeprefix("npm error ") for line in error.stderr.splitlines() if "npm error" in line)
+        raise UnavailableError(f"npm could not install Codex: {said[:200]}") from error
 
 
 CONFIGURATION = """\
@@ -134,7 +143,7 @@ class Codex:
         flags = ("--json", "--skip-git-repo-check", "-C", str(self.work), "-s", "danger-full-access")
         process = await asyncio.create_subprocess_exec(
             *(str(self.command), "exec", *flags, *arguments),
-            env=environment(self.home, CODEX_HOME=str(self.home)),
+            env=environment(self.home, CODEX_HOME=str(self.home), HTTPS_PROXY=NOWHERE),
             stdin=-3,
             stdout=-1,
             stderr=-1,
