@@ -10,7 +10,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test test-faults check format bench docs constraints clean
+.PHONY: help serve test test-faults test-clients check format bench docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -24,6 +24,10 @@ test: $(VENV)/.installed-test ## run every test
 # The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_NEMESIS_SEED choose otherwise.
 test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
 	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest tests/faults $(ARGS)
+
+# Codex comes from npm; where that is not, its tests are skipped, and the end says so.
+test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, as they are, against the server
+	$(BIN)/python -m pytest tests/clients -rs --timeout 400 $(ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -52,7 +56,7 @@ constraints: ## renew constraints.txt within what pyproject.toml allows
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(VENV)-constraints docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-constraints .clients docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)

@@ -1,0 +1,158 @@
+"""The Codex command: installed into the checkout once, and run in a home and a folder of its own."""
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.command import environment
+
+PINNED = Path(__file__).parent / "npm"
+"""Which Codex: npm's package.json and its lock."""
+
+CACHE = Path(__file__).parents[2] / ".clients"
+INSTALLING = 300.0
+"""Seconds that npm may take; the package has some 150 MB."""
+
+NOWHERE = "http://127.0.0.1:1"
+"""A proxy that nobody runs: Codex looks for plugins on the network, and shall not find it."""
+
+OUR_FAULTS = ("EUSAGE", "EINTEGRITY")
+"""npm's codes for a lock file that does not fit: such a failure is not the network's."""
+
+RUNNING = 60.0
+"""Seconds that a run may take; it takes one."""
+
+
+class UnavailableError(Exception):
+    """Codex is not installed and cannot be; the message says why."""
+
+
+def install() -> Path:
+    """Return the command, and install it first where this version is not there yet.
+
+    Raises `UnavailableError` where there is no npm, or no registry that it reaches.
+    """
+    lock, done = PINNED / "package-lock.json", CACHE / "installed"
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / "installing").open("w") as turnstile:
+        fcntl.flock(turnstile, fcntl.LOCK_EX)  # another test process may be at it
+        if not done.exists() or done.read_bytes() != lock.read_bytes():
+            done.unlink(missing_ok=True)
+            _npm_ci()
+            shutil.copy(lock, done)
+    return CACHE / "node_modules" / ".bin" / "codex"
+
+
+def _npm_ci() -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise UnavailableError("Codex is installed by npm, and there is none")
+    for file in PINNED.iterdir():
+        shutil.copy(file, CACHE)
+    command = [npm, "ci", "--no-audit", "--no-fund", "--fetch-retries=1"]
+    try:
+        subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=INSTALLING, check=True)
+    except subprocess.TimeoutExpired as error:
+        raise UnavailableError(f"npm did not install Codex within {INSTALLING:.0f} s") from error
+    except subprocess.CalledProcessError as error:
+        if any(fault in error.stderr for fault in OUR_FAULTS):
+            raise
+        said = "; ".join(line.removeprefix("npm error ") for line in error.stderr.splitlines() if "npm error" in line)
+        raise UnavailableError(f"npm could not install Codex: {said[:200]}") from error
+
+
+CONFIGURATION = """\
+model = {model}
+model_provider = "local"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.local]
+name = {provider}
+base_url = {url}
+wire_api = "responses"
+supports_websockets = {websockets}
+request_max_retries = 0
+stream_max_retries = 0
+stream_idle_timeout_ms = 15000
+"""
+
+
+@dataclass
+class Run:
+    """What Codex did: its exit code, its events, and all that it printed besides."""
+
+    code: int
+    events: list[dict[str, Any]]
+    complaints: str
+
+    def done(self, kind: str) -> list[dict[str, Any]]:
+        """The completed items of a type."""
+        return [
+            event["item"]
+            for event in self.events
+            if event["type"] == "item.completed" and event["item"]["type"] == kind
+        ]
+
+    @property
+    def text(self) -> str:
+        """Its last message."""
+        return "".join(message["text"] for message in self.done("agent_message")[-1:])
+
+    @property
+    def printed(self) -> str:
+        """What the commands printed that it ran."""
+        return "".join(command["aggregated_output"] for command in self.done("command_execution"))
+
+
+@dataclass
+class Codex:
+    """The command for one test, with a folder to work in; `url` is the base URL of its provider."""
+
+    command: Path
+    home: Path
+    work: Path
+    url: str
+
+    async def run(
+        self, *flags: str, model: str = "fake-model", provider: str = "Antiphon", websockets: bool = False
+    ) -> Run:
+        """Let it take one turn.
+
+        Raises `AssertionError` with what it said where the turn failed.
+        """
+        values = {"model": model, "provider": provider, "url": self.url, "websockets": websockets}
+        written = CONFIGURATION.format(**{name: json.dumps(value) for name, value in values.items()})
+        (self.home / "config.toml").write_text(written)
+        code, out, err = await self._exec(*flags, "Go.")
+        events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+        run = Run(code, events, err)
+        assert run.code == 0, f"{out}\n{err}"
+        return run
+
+    async def _exec(self, *arguments: str) -> tuple[int, str, str]:
+        flags = ("--json", "--skip-git-repo-check", "-C", str(self.work), "-s", "danger-full-access")
+        process = await asyncio.create_subprocess_exec(
+            *(str(self.command), "exec", *flags, *arguments),
+            env=environment(self.home, CODEX_HOME=str(self.home), HTTPS_PROXY=NOWHERE),
+            stdin=-3,
+            stdout=-1,
+            stderr=-1,
+            start_new_session=True,
+        )
+        try:
+            out, err = await asyncio.wait_for(process.communicate(), RUNNING)
+        finally:
+            if process.returncode is None:  # npm's command is a launcher: what it launched has to go with it
+                os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return process.returncode or 0, out.decode(), err.decode()

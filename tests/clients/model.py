@@ -1,0 +1,135 @@
+"""A Chat Completions model that plays turns: it says what a test wrote down, and calls tools by their own names."""
+
+import itertools
+import json
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
+
+MODELS = ("fake-model", "gpt-5", "gpt-5.5", "gpt-5.6-sol")
+"""Codex chooses by these names which kinds of tools it sends."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool as its client knows it, with the arguments of a function or the raw input of a custom tool."""
+
+    name: str
+    given: dict[str, Any] | str
+    namespace: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of the model."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    reasoning: str = ""
+    total_tokens: int = 15
+
+
+SILENCE = Turn("pong")
+"""What it says when the turns are over."""
+
+
+class Model(ReplayBackend):
+    """`requests` are those that came since the last `play`; `turns` are left to be played."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer_with_a_turn)
+        self.models = [{"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in MODELS]
+        self.turns: deque[Turn] = deque()
+        self._numbers = itertools.count(1)
+
+    def play(self, *turns: Turn) -> None:
+        """Answer the next requests with these turns."""
+        self.turns = deque(turns)
+        self.requests.clear()
+
+    def said_to(self, number: int = -1) -> str:
+        """All that one request said to the model, as JSON."""
+        return json.dumps(self.requests[number]["messages"])
+
+    def offered_to(self, number: int = -1) -> list[str]:
+        """The names of the functions that one request offered to the model."""
+        return [function["name"] for function in offered(self.requests[number])]
+
+    def _answer_with_a_turn(self, request: dict[str, Any]) -> Answer:
+        turn = self.turns.popleft() if self.turns else SILENCE
+        missing = [call for call in turn.calls if find(offered(request), call) is None]
+        if missing:
+            turn = Turn(f"There is no {missing} among {[function['name'] for function in offered(request)]}.")
+        calls = [self._call(request, call) for call in turn.calls]
+        if request.get("stream"):
+            return Answer([sse(*chunks(turn, calls))])
+        return Answer([json.dumps(plain(turn, calls)).encode()], JSON)
+
+    def _call(self, request: dict[str, Any], call: Call) -> dict[str, Any]:
+        function = find(offered(request), call)
+        assert function is not None
+        chosen = {"name": function["name"], "arguments": json.dumps(arguments(function, call))}
+        return {"id": f"call_{next(self._numbers)}", "type": "function", "function": chosen}
+
+
+def offered(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The functions that a request offers."""
+    return [tool["function"] for tool in request.get("tools") or []]
+
+
+def find(functions: list[dict[str, Any]], call: Call) -> dict[str, Any] | None:
+    """The function that is this tool: by its whole name, however that was joined, by its own, or by a longer one."""
+    whole = re.compile(f"{re.escape(call.namespace)}[^A-Za-z0-9]*{re.escape(call.name)}")
+    for fits in (whole.fullmatch, call.name.__eq__, lambda name: name.endswith(call.name)):
+        for function in functions:
+            if fits(function["name"]):
+                return function
+    return None
+
+
+def arguments(function: dict[str, Any], call: Call) -> dict[str, Any]:
+    """The arguments of a function; the input of a custom tool goes into the only property that there is."""
+    if isinstance(call.given, dict):
+        return call.given
+    (name,) = function["parameters"]["properties"]
+    return {name: call.given}
+
+
+def pieces(text: str, size: int = 7) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def usage(turn: Turn) -> dict[str, int]:
+    return {"prompt_tokens": turn.total_tokens - 5, "completion_tokens": 5, "total_tokens": turn.total_tokens}
+
+
+def chunks(turn: Turn, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A turn as it is streamed."""
+    deltas = [delta(reasoning_content=piece) for piece in pieces(turn.reasoning)]
+    deltas += [delta(content=piece) for piece in pieces(turn.text)]
+    for index, call in enumerate(calls):
+        function = call["function"]
+        deltas.append(delta(tool_calls=[{**call, "index": index, "function": {**function, "arguments": ""}}]))
+        deltas += [
+            delta(tool_calls=[{"index": index, "function": {"arguments": piece}}])
+            for piece in pieces(function["arguments"])
+        ]
+    return [
+        *deltas,
+        delta("tool_calls" if calls else "stop"),
+        {"id": "chatcmpl-1", "choices": [], "usage": usage(turn)},
+    ]
+
+
+def plain(turn: Turn, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    """A turn as a whole answer."""
+    message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
+    if turn.reasoning:
+        message["reasoning_content"] = turn.reasoning
+    if calls:
+        message["tool_calls"] = calls
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage(turn)}
