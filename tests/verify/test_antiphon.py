@@ -15,9 +15,7 @@ LATER = {"responses:hosted"}
 JUDGED = {f"responses:hosted:{name}" for name in ("code-container", "file-search-told", "mcp-scheme", "mcp-told")}
 """What of them can be judged all the same: how they are refused, and told back where they are left out."""
 
-LACKING = {
-    "chat:parameters:n",
-}
+LACKING = {"chat:parameters:n"}
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
 UNSHOWN = {"responses:headers:challenge", "responses:websocket:refused-well"}
