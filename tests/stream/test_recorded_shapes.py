@@ -40,11 +40,6 @@ DIFFERENCES = {
     ("reasoning", "item added", "status"): "every item has a status (Open Responses), and clients look for one",
     ("reasoning", "item done", "status"): "the same",
     ("reasoning", "item added", "encrypted_content"): "it is sealed when the reasoning is whole",
-    (
-        "shell_call",
-        "item added",
-        "environment",
-    ): "recorded of a container; a local shell's is told back",
     ("reasoning", "response.reasoning_text.delta", ""): "OpenAI shows no raw reasoning",
     ("reasoning", "response.reasoning_text.done", ""): "the same",
     ("reasoning", "response.content_part.added", ""): "the same",
