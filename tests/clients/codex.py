@@ -68,6 +68,8 @@ def _npm_ci() -> None:
         raise UnavailableError(f"npm could not install Codex: {said[:200]}") from error
 
 
+PROMPT = "Begin the work at Dover."
+
 CONFIGURATION = """\
 model = {model}
 model_provider = "local"
@@ -104,9 +106,9 @@ class Run:
         ]
 
     @property
-    def text(self) -> str:
-        """Its last message."""
-        return "".join(message["text"] for message in self.done("agent_message")[-1:])
+    def said(self) -> list[str]:
+        """Its messages."""
+        return [message["text"] for message in self.done("agent_message")]
 
     @property
     def printed(self) -> str:
@@ -133,7 +135,7 @@ class Codex:
         values = {"model": model, "provider": provider, "url": self.url, "websockets": websockets}
         written = CONFIGURATION.format(**{name: json.dumps(value) for name, value in values.items()})
         (self.home / "config.toml").write_text(written)
-        code, out, err = await self._exec(*flags, "Go.")
+        code, out, err = await self._exec(*flags, PROMPT)
         events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         run = Run(code, events, err)
         assert run.code == 0, f"{out}\n{err}"
