@@ -67,6 +67,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "BACKGROUND_JOBS_PER_TENANT": "4",
         "GRACE": "2.5",
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
+        "WEBSOCKET": "false",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -77,6 +78,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.store_connections, settings.workers, settings.grace) == (5, 2, 2.5)
     assert (settings.background_jobs, settings.background_jobs_per_tenant) == (0, 4)
     assert settings.webhook_private_addresses
+    assert not settings.websocket
 
 
 def test_an_empty_variable_is_none() -> None:

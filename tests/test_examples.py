@@ -46,6 +46,7 @@ WITH_A_SERVER = {
     "translator": ("0 response.created\n", " response.completed\n", f"completed {HELLO}Hello!\n"),
     "check_stream": (" events, sound\n",),
     "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
+    "websocket": (f"{HELLO}My name is Ada. (", f"\n{HELLO}What is my name? ("),
     "webhook": (f"response.completed {HELLO}Hello!\n",),
     "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
 }

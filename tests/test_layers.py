@@ -45,7 +45,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 
 SANS_IO = (
     *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
-    *("verify.case", "verify.cases", "verify.trial"),
+    *("verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
 )
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),

@@ -53,6 +53,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Background responses of one tenant that are made at once, by all processes together."""
     grace: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """How long replies may take to finish after SIGTERM."""
+    websocket: bool = True
+    """Whether `/v1/responses` takes WebSockets."""
     webhook_private_addresses: bool = False
     """Whether webhooks may be delivered by plain HTTP and to private addresses."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30

@@ -45,7 +45,7 @@ class House:
 
     async def wind_down(self) -> None:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
-        self.engine.takes_work = False
+        self.engine.wind_down()
         await self.courier.close()
         await self.worker.hand_back()
 

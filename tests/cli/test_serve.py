@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from openai import AsyncOpenAI
+from websockets.asyncio.client import connect
 
 from tests.support.command import antiphon, serving
 from tests.support.replay import Answer, ReplayBackend, delta, sse
@@ -144,9 +145,29 @@ async def test_text_and_metadata_are_in_no_log(tmp_path: Path, backend: ReplayBa
     assert "canary" not in everything_in(tmp_path)
 
 
+async def test_a_websocket_is_served_and_closed_when_the_server_stops(tmp_path: Path, backend: ReplayBackend) -> None:
+    async with serving(tmp_path, "--port", "0", "--backend", backend.url, "--store", "sqlite://") as server:
+        async with connect(server.url.replace("http://", "ws://") + "/responses") as broken:
+            broken.transport.write(b"\x81\x82\0\0\0\0\xff\xfe")
+            await broken.wait_closed()
+        async with connect(server.url.replace("http://", "ws://") + "/responses") as one:
+            await one.send(json.dumps({"type": "response.create", "model": "m", "input": "Hi"}))
+            heard = [json.loads(await one.recv())["type"]]
+            while heard[-1] != "response.completed":
+                heard.append(json.loads(await one.recv())["type"])
+            begun = time.monotonic()
+            done = await server.stop(signal.SIGTERM)
+            await one.wait_closed()
+
+    assert (broken.close_code, one.close_code) == (1007, 1001)
+    assert (done.code, done.err) == (0, "")
+    assert time.monotonic() - begun < 3
+
+
 async def test_a_websocket_upgrade_leaves_no_advice_in_the_log(tmp_path: Path, backend: ReplayBackend) -> None:
     headers = {"connection": "upgrade", "upgrade": "websocket"}
-    async with serving(tmp_path, "--port", "0", "--backend", backend.url, "--store", "sqlite://") as server:
+    flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
+    async with serving(tmp_path, *flags, ANTIPHON_WEBSOCKET="false") as server:
         async with aiohttp.ClientSession() as http, http.get(f"{server.url}/responses", headers=headers) as response:
             assert response.status == 426
         done = await server.stop(signal.SIGINT)

@@ -4,13 +4,16 @@ import ast
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import get_args
 
+from openai.types.responses.response_steer_error_code import ResponseSteerErrorCode
 from tests.support.pages import table
 
 import antiphon
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol import refusals
 from antiphon.protocol.chat_errors import KNOWN_CODES
+from antiphon.server.steering import MESSAGES
 
 Made = tuple[int, str, str]
 """Status, type and code; the code is `null` where there is none."""
@@ -83,3 +86,9 @@ def test_every_error_that_the_source_makes_has_its_row_and_every_row_its_error()
 def test_every_code_that_a_stream_tells_apart_has_its_row() -> None:
     rows = {code for code, _ in table("errors", "Code", "What it means")}
     assert rows == KNOWN_CODES | {"server_error"}
+
+
+def test_every_code_of_a_steer_has_its_row() -> None:
+    known, _ = get_args(ResponseSteerErrorCode)
+    rows = {code for code, _ in table("errors", "Code of a steer", "When")}
+    assert rows == set(get_args(known)) == MESSAGES.keys() | {"invalid_input", "successor_creation_failed"}

@@ -5,9 +5,10 @@ import pytest
 from openai import APIError, BadRequestError, NotFoundError
 from pydantic import BaseModel
 
+from antiphon.backends.http import HttpBackend
 from antiphon.testing import check_event_stream
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
-from tests.support.server import Served
+from tests.support.server import Served, serve
 
 
 async def events_of(served: Served, **body: object) -> list[dict]:
@@ -226,7 +227,15 @@ async def test_a_client_that_leaves_a_plain_request_ends_the_backends_call(serve
     await asyncio.wait_for(backend.left.wait(), 1)
 
 
-async def test_a_websocket_upgrade_is_answered_with_426(served: Served):
+async def test_where_websockets_are_off_an_upgrade_is_answered_with_426(backend: ReplayBackend):
     headers = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
-    async with served.http.get(f"{served.url}/responses", headers=headers) as response:
+    async with (
+        serve(HttpBackend("replay", backend.url, "k"), has_websocket=False) as served,
+        served.http.get(f"{served.url}/responses", headers=headers) as response,
+    ):
         assert response.status == 426
+
+
+async def test_a_get_that_is_no_upgrade_is_told_that_there_is_only_post(served: Served):
+    async with served.http.get(f"{served.url}/responses") as response:
+        assert (response.status, response.headers["allow"]) == (405, "POST")

@@ -51,6 +51,7 @@ async def serve(
     dialects: dict[str, str] | None = None,
     grace: float = 0.0,
     takes_private: bool = True,
+    has_websocket: bool = True,
 ) -> AsyncIterator[Served]:
     """Serve these backends; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
@@ -60,7 +61,8 @@ async def serve(
     house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    host = Host(create_app(engine, endpoints), house, grace)
+    app = create_app(engine, endpoints, has_websocket=has_websocket)
+    host = Host(app, house, grace, has_websocket=has_websocket)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()

@@ -9,22 +9,17 @@ from antiphon.verify.judging import Plan, judge
 from antiphon.verify.report import Report
 from tests.support.server import serve
 
-LATER = {
-    *("responses:compact", "responses:hosted", "responses:websocket"),
-}
+LATER = {"responses:hosted"}
 """Areas that later issues serve; today the server says that it lacks them."""
 
-REFUSED_WELL = {"responses:websocket:refused-well", "responses:hosted:code-container"}
-"""What of them can be judged all the same: how they are refused."""
+JUDGED = {f"responses:hosted:{name}" for name in ("code-container", "file-search-told", "mcp-scheme", "mcp-told")}
+"""What of them can be judged all the same: how they are refused, and told back where they are left out."""
 
-LACKING = {
-    "chat:parameters:n",
-    *(f"responses:calls:{name}" for name in ("custom", "custom-deltas", "namespace")),
-}
+LACKING = {"chat:parameters:n"}
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
-UNSHOWN = {"responses:headers:challenge"}
-"""What nothing can show: no key is asked for."""
+UNSHOWN = {"responses:headers:challenge", "responses:websocket:refused-well"}
+"""What nothing can show: no key is asked for, and WebSockets are taken."""
 
 BY_CHANCE = {"responses:cancel:no-usage"}
 """What is shown only if `demo` is cancelled before it has answered."""
@@ -54,7 +49,7 @@ async def test_what_later_issues_add_is_not_offered_and_nothing_else(report: Rep
     later = {one.id for one in report.results if one.area in LATER}
 
     assert lacking - later == LACKING
-    assert {one.id for one in report.results if one.area in LATER and one.outcome != "not offered"} == REFUSED_WELL
+    assert {one.id for one in report.results if one.area in LATER and one.outcome != "not offered"} == JUDGED
 
 
 async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_shows(report: Report) -> None:

@@ -76,7 +76,8 @@ def _run(settings: Settings, listener: socket.socket, is_first: bool) -> None:
 async def _serve(settings: Settings, listener: socket.socket, is_first: bool) -> None:
     house = await build(settings)
     try:
-        host = Host(create_app(house.engine, house.endpoints), house, settings.grace)
+        app = create_app(house.engine, house.endpoints, has_websocket=settings.websocket)
+        host = Host(app, house, settings.grace, has_websocket=settings.websocket)
         purging = asyncio.create_task(_purge(house))
         house.start()
         serving = asyncio.create_task(host.serve([listener]))

@@ -1,5 +1,6 @@
 """The items that the model is to see, and those that are to be stored (specification section 10)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -29,6 +30,8 @@ class Context:
     conversation_end: int | None = None
     """The position in the conversation at which the new input will stand."""
     tenant: str = ""
+    is_recalled: bool = False
+    """The history stands in no store: who keeps the response keeps its history with it."""
 
     @property
     def items(self) -> list[InputItem]:
@@ -36,19 +39,31 @@ class Context:
         return self.history + self.input
 
 
-async def gather(request: CreateResponse, store: Store, new_id: NewId, tenant: str = "") -> Context:
+async def gather(
+    request: CreateResponse,
+    store: Store,
+    new_id: NewId,
+    tenant: str = "",
+    recalled: Sequence[StoredItem] | None = None,
+    *,
+    needs_input: bool = True,
+) -> Context:
     """Return the context of a request.
+
+    `recalled` is what the previous response leaves to the next one, where that is known without the store.
 
     Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
     (404), an empty input, and a call or an output without the other (specification section 13).
     """
-    context = Context(tenant=tenant)
-    if request.previous_response_id is not None:
+    context = Context(tenant=tenant, is_recalled=recalled is not None)
+    if recalled is not None:
+        context.history = [load_item(item) for item in recalled]
+    elif request.previous_response_id is not None:
         context.history = await _chain(request.previous_response_id, store, tenant)
     elif request.conversation_id is not None:
         await _converse(request.conversation_id, context, store, tenant)
     given = request.input if request.input is not msgspec.UNSET else []
-    if not given and request.previous_response_id is None and not context.history:
+    if needs_input and not given and request.previous_response_id is None and not context.history:
         raise nothing_given()
     for item in normalise_input(given, new_id) if given else ():
         context.input.append(await _resolve(item, store, tenant))

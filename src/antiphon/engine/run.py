@@ -15,8 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.backends.base import Reply
-from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
-from antiphon.engine.keeping import Foreground, Keeper, Terms, Ticket
+from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather, store_item
+from antiphon.engine.keeping import Foreground, Keeper, Terms, Ticket, stored_output
 from antiphon.engine.models import Models, Target
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
@@ -26,15 +26,15 @@ from antiphon.engine.wakes import Wakes
 from antiphon.errors import AntiphonError, BackendError, reportable
 from antiphon.ids import Clock, NewId, new_id
 from antiphon.keyring import Keyring
-from antiphon.protocol.calls import call_ids
+from antiphon.protocol.calls import call_ids, open_calls
 from antiphon.protocol.content import Item
 from antiphon.protocol.events import Compacting, Event
 from antiphon.protocol.items import ID_PREFIXES, Compaction
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
-from antiphon.store.base import Outcome, Store
+from antiphon.store.base import Outcome, Store, StoredItem
 from antiphon.stream.answer import AnswerReader, conclude
-from antiphon.stream.chat import ChatStream
+from antiphon.stream.chat import ChatStream, Ending
 from antiphon.stream.writer import ResponseWriter
 
 MAX_ERROR_BODY = 1024 * 1024
@@ -43,6 +43,10 @@ MAX_ERROR_BODY = 1024 * 1024
 JSON_TYPES = {"application/json", "text/json"}
 
 _encode = msgspec.json.Encoder().encode
+
+
+class Steered(Exception):  # noqa: N818 - the client wants to say something; nothing went wrong
+    """The response stops short, for another to follow it (specification section 8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,19 @@ class Engine:
     is_over: bool = False
     """Nobody is to be served any longer."""
 
-    async def create(self, request: CreateResponse, ticket: Ticket | None = None) -> "Run":
-        """Begin a response. Raises `ClientError` for what can be refused before the model is asked."""
+    async def create(
+        self,
+        request: CreateResponse,
+        ticket: Ticket | None = None,
+        *,
+        recalled: Sequence[StoredItem] | None = None,
+        generates: bool = True,
+    ) -> "Run":
+        """Begin a response. Raises `ClientError` for what can be refused before the model is asked.
+
+        `recalled` is what the previous response leaves to this one, where that is known without the store. What does
+        not generate asks no model and ends well, with nothing in it (specification section 8, warm-up).
+        """
         ticket = self.ticket(ticket)
         terms = Terms(ticket.tenant, request.store is not False, self.retention)
         keeper = Foreground(
@@ -93,13 +108,23 @@ class Engine:
         )
         try:
             await self._hold(request, ticket)
-            keeper.context = await gather(request, self.store, self.new_id, ticket.tenant)
+            keeper.context = await gather(
+                request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
+            )
             target = await self.models.find(request.model)
             ignored = look_at_tools(request, keeper.context.items, target.dialect, refuses=self.strict_tools)
-            return Run(self, request, keeper.context, target, keeper, ticket.response_id, ignored=ignored)
+            run = Run(self, request, keeper.context, target, keeper, ticket.response_id, ignored=ignored)
+            if not generates:
+                run.warm_up()
+            return run
         except BaseException:
             await keeper.drop()
             raise
+
+    def wind_down(self) -> None:
+        """Take no new work; what was begun goes on."""
+        self.takes_work = False
+        self.wakes.wake("")
 
     def cut_off(self) -> None:
         """End what is being made here: this process is about to end itself."""
@@ -149,6 +174,7 @@ class Run:
         self._keeper = keeper
         self._target = target
         self.context = context
+        self._chat: ChatStream | None = None
         self._call_ids = call_ids(context.items)
         self._only_one = request.parallel_tool_calls is False
         self.is_stream = bool(request.stream)
@@ -157,7 +183,12 @@ class Run:
         self._is_started = False
         self._is_over = False
         self._task: asyncio.Task[Any] | None = None
+        self._is_stopped = False
+        """The task that iterates was cancelled from here."""
         self._stopped: AntiphonError | None = None
+        self._is_steered = False
+        self._is_told = False
+        """What was made is being told, by who iterates: this task does not wait for anything here."""
         family = target.dialect.name
         created_at = taken_up.created_at if taken_up else int(engine.now())
         self._writer = ResponseWriter(
@@ -203,10 +234,44 @@ class Run:
             self._writer.keepalive()
         return self._told()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it is decided how the response ends."""
+        return self._is_over
+
+    @property
+    def legacy(self) -> list[StoredItem]:
+        """Everything that a response which follows this one begins with, as it is kept."""
+        return [*map(store_item, self.context.items), *stored_output(self._writer.response, self._writer.sealed)]
+
+    def tell(self, event: Event) -> list[Event]:
+        """Put an event of who asked for the response into its stream; return what to send now."""
+        self._writer.emit(event)
+        return self._told()
+
+    def leave_out_error(self) -> None:
+        """Tell a failure by `response.failed` alone."""
+        self._writer.tells_error = False
+
+    def warm_up(self) -> None:
+        """Ask no model: the response ends at once."""
+        self._start()
+        self._turn.answered(Ending("completed", None))
+
+    def steer(self) -> None:
+        """Stop short as soon as nothing is torn: at once in a text or in reasoning, not at all once a call began."""
+        self._is_steered = True
+        if not (self._is_told or self._is_over or self._has_calls):
+            self._cancel()
+
     def stop(self, error: AntiphonError) -> None:
         """Have the response fail with this error, as soon as possible."""
         self._stopped = error
+        self._cancel()
+
+    def _cancel(self) -> None:
         if self._task is not None:
+            self._is_stopped = True
             self._task.cancel()
 
     async def events(self) -> AsyncGenerator[list[Event], None]:
@@ -220,16 +285,21 @@ class Run:
         try:
             try:
                 if self._writer.has_pending:
+                    self._is_told = True
                     yield self._told()
+                    self._is_told = False
                 while not isinstance(step := self._turn.next(), Finish):
                     async with aclosing(self._do(step)) as batches:
                         async for batch in batches:
+                            self._is_told = True
                             yield batch
+                            self._is_told = False
             except asyncio.CancelledError:
-                if self._stopped is None or self._task is None:
+                if not self._is_stopped or self._task is None or self._task.uncancel():
                     raise
-                self._task.uncancel()
-                self._fail(self._stopped)
+                self._fail(self._stopped) if self._stopped else self._cut()
+            except Steered:
+                self._cut()
             except Exception as error:
                 self._fail(error)
             else:
@@ -245,6 +315,20 @@ class Run:
         batch = self._writer.take()
         self._keeper.see(batch)
         return batch
+
+    def _cut(self) -> None:
+        """What was open is closed as incomplete already."""
+        self._start()
+        conclude(self._writer, Ending("steered", None))
+
+    @property
+    def _has_calls(self) -> bool:
+        in_this_answer = self._chat is not None and self._chat.has_calls
+        return in_this_answer or bool(open_calls(self._writer.output))
+
+    def _check_steered(self) -> None:
+        if self._is_steered and not self._has_calls:
+            raise Steered
 
     def _fail(self, error: Exception) -> None:
         if not self._is_started:
@@ -320,18 +404,22 @@ class Run:
             preopened=self._target.preopened,
             needs_reason=not self._target.dialect.ends_without_finish_reason,
         )
+        if isinstance(step, CallModel):
+            self._chat = chat
         answer = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
         try:
+            self._check_steered()
             async for part in reply.body:
                 answer.feed(part)
                 if answer.is_over:
                     break
                 if self._writer.has_pending:
                     yield self._told()
+                self._check_steered()
         except BackendError as error:
             answer.fail(error)
         except BaseException:
-            # The client went away: what was said so far is closed as incomplete, to be kept.
+            # The client went away, or steers: what was said so far is closed as incomplete, to be kept.
             answer.finish()
             raise
         ending = answer.finish()

@@ -265,4 +265,25 @@ class Compacting(ItemEvent, kw_only=True, tag="response.compaction.compacting"):
     item_id: str
 
 
+class SteerAccepted(Event, kw_only=True, tag="response.steer.accepted"):
+    """What a client said into a response is the server's to pass on (specification section 8)."""
+
+    steer: dict[str, Any]
+
+
+class SteerPending(Event, kw_only=True, tag="response.steer.pending"):
+    """It waits for the client to answer the calls that the response ended with; `required_input` are their stubs."""
+
+    reason: str
+    required_input: list[dict[str, Any]]
+    steer: dict[str, Any]
+
+
+class SteerFailed(Event, kw_only=True, tag="response.steer.failed"):
+    """It came to nothing, and goes back to the client."""
+
+    error: dict[str, Any]
+    steer: dict[str, Any]
+
+
 TERMINAL = (Completed, Incomplete, Failed)

@@ -44,7 +44,7 @@ class ResponseError(Struct, kw_only=True):
 class IncompleteDetails(Struct, kw_only=True):
     """Why a response ended early."""
 
-    reason: Literal["max_output_tokens", "content_filter"]
+    reason: Literal["max_output_tokens", "content_filter", "max_messages", "steered"]
 
 
 class ConversationRef(Struct, kw_only=True):

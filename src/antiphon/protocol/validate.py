@@ -45,7 +45,11 @@ INTEGERS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 
 def decode_request(body: bytes) -> CreateResponse:
     """Return the body of `POST /responses`, wholly checked. Raises `ClientError` (400) for the first thing wrong."""
-    data = decode_object(body)
+    return read_request(decode_object(body))
+
+
+def read_request(data: dict[str, Any]) -> CreateResponse:
+    """Return plain data as the body of `POST /responses`, wholly checked. Raises `ClientError` (400)."""
     normalize(data)
     request = fit(data, CreateResponse, _check_presence)
     check_request(request)

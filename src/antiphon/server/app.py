@@ -4,16 +4,18 @@ import time
 from collections.abc import Iterable, Mapping
 
 import msgspec
-from starlette.routing import Route, Router
+from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from antiphon.engine.replay import CutOff
 from antiphon.engine.run import Engine
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
-from antiphon.server import chat_completions, conversations, health, models, openapi, responses, webhooks
+from antiphon.server import chat_completions, conversations, health, models, openapi, responses, webhooks, websocket
 from antiphon.server.http import ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
 from antiphon.webhooks.endpoints import Endpoints
+
+SOCKET_PATHS = ("/v1/responses",)
 
 FIXED_HEADERS = [
     (b"openai-version", b"2020-10-01"),
@@ -22,14 +24,16 @@ FIXED_HEADERS = [
 ]
 
 
-def create_app(engine: Engine, endpoints: Endpoints) -> ASGIApp:
+def create_app(engine: Engine, endpoints: Endpoints, *, has_websocket: bool = True) -> ASGIApp:
     """Return the application that serves this engine, and these webhook endpoints."""
     parts = (responses, conversations, chat_completions, models, health, openapi)
-    return _Gate(_router([*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]))
+    sockets = websocket.resources(engine) if has_websocket else dict.fromkeys(SOCKET_PATHS, responses.refuse_websocket)
+    return _Gate(_router([*(part.resources(engine) for part in parts), webhooks.resources(endpoints)], sockets))
 
 
-def _router(parts: Iterable[Resources]) -> Router:
-    routes = [Route(path, _Resource(methods)) for part in parts for path, methods in part.items()]
+def _router(parts: Iterable[Resources], sockets: Mapping[str, Endpoint]) -> Router:
+    routes: list[BaseRoute] = [Route(path, _Resource(methods)) for part in parts for path, methods in part.items()]
+    routes += [WebSocketRoute(path, _Socket(endpoint)) for path, endpoint in sockets.items()]
     return Router(routes, redirect_slashes=False, default=_not_found)
 
 
@@ -50,6 +54,16 @@ class _Resource:
         await endpoint(scope, receive, send)
 
 
+class _Socket:
+    """One path that is opened as a WebSocket. An object, since of a function the router would make more."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._endpoint(scope, receive, send)
+
+
 class _Gate:
     """Every request passes here: it gets its id and headers, and its errors their envelope (section 13 and 14)."""
 
@@ -59,6 +73,8 @@ class _Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await _Exchange(self._app, scope, receive, send).serve()
+        elif scope["type"] == "websocket":
+            await _Exchange(self._app, scope, receive, _Upgrade(scope, send)).serve()
 
 
 def _note(error: Exception) -> None:
@@ -67,6 +83,22 @@ def _note(error: Exception) -> None:
         log.warning("A reply was broken off: %s", error)
     elif not isinstance(error, CutOff):
         reportable(error)
+
+
+class _Upgrade:
+    """The way to a client that asks for a WebSocket: what refuses it goes out as HTTP, where the host can do that."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._send = send
+        self._can_refuse = "websocket.http.response" in scope.get("extensions", {})
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"].startswith("websocket."):
+            await self._send(message)
+        elif self._can_refuse:
+            await self._send({**message, "type": f"websocket.{message['type']}"})
+        elif message["type"] == "http.response.start":
+            await self._send({"type": "websocket.close"})
 
 
 class _Exchange:
@@ -95,11 +127,11 @@ class _Exchange:
         await reply(self._send_with_headers, known.status, headers, msgspec.json.encode({"error": known.body()}))
 
     async def _send_with_headers(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"] in {"http.response.start", "websocket.accept"}:
             self._is_answered = True
             took = int((time.monotonic() - self._began) * 1000)
             message["headers"] = [
-                *message["headers"],
+                *message.get("headers", ()),
                 (b"x-request-id", new_id("req").encode()),
                 (b"openai-processing-ms", str(took).encode()),
                 *FIXED_HEADERS,

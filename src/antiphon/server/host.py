@@ -13,6 +13,9 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from antiphon.server.bounded import BoundedWebSocket
+from antiphon.server.http import MAX_BODY
+
 HEAD_TIMEOUT = 10.0
 """Seconds from a connection, or a request's first byte, to the end of its headers."""
 
@@ -25,8 +28,11 @@ LAST_WORDS = 1.0
 LOOK_EVERY = 0.05
 """Seconds between looks whether all replies are out."""
 
-BROKEN_OFF = "without completing response"
-"""How uvicorn complains of it."""
+NO_NEWS = ("without completing response", "Invalid UTF-8 sequence received")
+"""What uvicorn complains of: a reply that was broken off, a WebSocket's text that is none."""
+
+PING_EVERY = 20.0
+"""Seconds between pings on a WebSocket, and from a ping to its answer."""
 
 BACKLOG = 2048
 """Connections that wait to be taken."""
@@ -58,12 +64,15 @@ class Host(uvicorn.Server):
     Another signal ends everything at once.
     """
 
-    def __init__(self, app: ASGIApp, behind: Stoppable, grace: float) -> None:
+    def __init__(self, app: ASGIApp, behind: Stoppable, grace: float, *, has_websocket: bool = True) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 http=BoundedProtocol,
-                ws="none",
+                ws=BoundedWebSocket if has_websocket else "none",
+                ws_max_size=MAX_BODY,
+                ws_ping_interval=PING_EVERY,
+                ws_ping_timeout=PING_EVERY,
                 lifespan="off",
                 backlog=BACKLOG,
                 access_log=False,
@@ -126,7 +135,7 @@ class Host(uvicorn.Server):
 def silence_uvicorn() -> None:
     """Keep from the log what is as it should be: a reply that was broken off on purpose, a request that is no HTTP."""
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
-    logging.getLogger("uvicorn.error").addFilter(lambda record: BROKEN_OFF not in record.getMessage())
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not any(one in record.getMessage() for one in NO_NEWS))
 
 
 class BoundedProtocol(HttpToolsProtocol):

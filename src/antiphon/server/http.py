@@ -85,7 +85,7 @@ def method_not_supported(scope: Scope, allowed: Iterable[str]) -> ClientError:
 
 def unknown_url(scope: Scope) -> ClientError:
     """Return the error for a path that is not served."""
-    text = f"Unknown request URL: {scope['method']} {scope['path'][:200]}. Please check the URL for typos."
+    text = f"Unknown request URL: {scope.get('method', 'GET')} {scope['path'][:200]}. Please check the URL for typos."
     return ClientError(text, status=404, code="unknown_url")
 
 

@@ -133,7 +133,7 @@ def ignored_header(types: Sequence[str]) -> dict[str, str]:
 
 async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a WebSocket upgrade with 426: Codex then falls back to HTTP at once, 405 costs it five tries (L61)."""
-    if dict(scope["headers"]).get(b"upgrade", b"").lower() == b"websocket":
+    if scope["type"] == "websocket" or dict(scope["headers"]).get(b"upgrade", b"").lower() == b"websocket":
         raise ClientError("WebSocket mode is not served here; use HTTP.", status=426, code="upgrade_not_supported")
     raise method_not_supported(scope, ["POST"])
 

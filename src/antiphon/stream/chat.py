@@ -31,7 +31,7 @@ from antiphon.stream.think import Piece, ThinkSplitter
 from antiphon.stream.usage import read_usage
 from antiphon.stream.writer import ResponseWriter
 
-Outcome = Literal["completed", "max_output_tokens", "content_filter"]
+Outcome = Literal["completed", "max_output_tokens", "content_filter", "steered"]
 
 FINISH_REASONS: dict[str, Outcome] = {
     "stop": "completed",
@@ -116,6 +116,11 @@ class ChatStream:
     def preopened(self) -> bool:
         """Whether the model's template opens `<think>`, as far as is known now: how to start on its next answer."""
         return self._think.preopened
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether a call began."""
+        return bool(self._calls)
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""

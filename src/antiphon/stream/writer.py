@@ -51,6 +51,8 @@ class ResponseWriter:
     sealed: dict[str, str] = field(default_factory=dict)
     """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
     error: AntiphonError | None = None
+    tells_error: bool = True
+    """Whether an `error` goes before `response.failed`."""
     _output: list[Item | None] = field(default_factory=list)
     _sequence_number: int = 0
     _kept: int = 0
@@ -177,7 +179,7 @@ class ResponseWriter:
 
     def end(self) -> None:
         """Emit the terminal event; before `response.failed` the `error`, nested with the flat fields beside."""
-        if self.error is not None:
+        if self.error is not None and self.tells_error:
             body = {**self.error.body(), "code": _failure_code(self.error)}
             flat = {name: body[name] for name in ("code", "message", "param")}
             self.emit(events.ErrorEvent(error=body, **flat))

@@ -11,6 +11,9 @@ ABSENT = {405, 426, 501}
 CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter", "not_implemented", "unknown_url"}
 """Error codes that say so."""
 
+LEFT_OUT = "antiphon-ignored-tools"
+"""A header that says so: it names the tools that the model was not told of."""
+
 WORDS = re.compile(
     r"not (yet |currently )?(be )?(supported|implemented|available|served|enabled|permitted)|unsupported|unrecognized|"
     r"extra (inputs|fields) (are )?not permitted|unknown (parameter|field|name)|does(n't| not) support|no support",
@@ -28,6 +31,8 @@ def absence(exchange: Exchange) -> str | None:
     """Return how the server says that it lacks what was asked for, None where it does not say so."""
     if (lack := path_absence(exchange)) is not None or exchange.status == 404:
         return lack
+    if left_out := exchange.headers.get(LEFT_OUT):
+        return f"left out: {left_out}"
     if not 400 <= exchange.status < 600:
         return None
     code, message = at(exchange.json, "error", "code"), message_of(exchange)

@@ -60,6 +60,7 @@ def running(name: str, hosted: Hosted, ids: tuple[str, ...]) -> Script:
         judge_stream(trial, events)
         told = [at(tool, "type") for tool in listed(events, -1, "response", "tools")]
         trial.expect(f"responses:hosted:{name}-told", hosted.tool["type"] in told, told)
+        trial.offered(exchange)
         done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
         items = [item for item in done if isinstance(item, dict) and item.get("type") == hosted.item]
         if f"responses:hosted:{name}-used" in ids:
@@ -105,10 +106,11 @@ def mcp(url: str) -> dict[str, Any]:
 def an_mcp_server_is_not_there(trial: Trial) -> Steps:
     """Name an MCP server that nobody reaches."""
     exchange = yield from trial.respond("Say hello.", tools=[mcp(NOWHERE)])
-    trial.offered(exchange)
     if exchange.is_ok:
         told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
         trial.expect("responses:hosted:mcp-told", "mcp" in told, told)
+    trial.offered(exchange)
+    if exchange.is_ok:
         errors = [item for item in listed(exchange.json, "output") if at(item, "error")]
         is_told = bool(errors) or bool(at(exchange.json, "error"))
         trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
@@ -147,7 +149,8 @@ REFUSING = tuple(
 def a_file_search_is_told_back(trial: Trial) -> Steps:
     """Offer a search in a store that is not there."""
     exchange = yield from trial.respond("Say hello.", tools=[BAD["file-search-unknown"]])
-    trial.offered(exchange)
+    if not exchange.is_ok:
+        trial.offered(exchange)
     told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
     is_told = 400 <= exchange.status < 500 or "file_search" in told
     trial.expect("responses:hosted:file-search-told", is_told, exchange.came)

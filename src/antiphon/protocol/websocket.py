@@ -1,0 +1,129 @@
+"""What clients say in WebSocket mode: `response.create` and `response.steer` (specification section 8)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from antiphon.errors import ClientError
+from antiphon.protocol import refusals
+from antiphon.protocol.content import ContentPart, InputPart, Text
+from antiphon.protocol.items import InputItem, Message
+from antiphon.protocol.json import decode_object
+from antiphon.protocol.requests import CreateResponse, ResponseId
+from antiphon.protocol.rules import check_items
+from antiphon.protocol.validate import fit, read_request
+
+TYPES = ("response.create", "response.steer")
+
+IMPLIED = {"stream": True, "background": False}
+"""Parameters that a socket leaves no choice about. Codex and the Agents SDK send `stream` all the same."""
+
+_STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A response that is asked for; without `generates` it is a warm-up: nothing is to be said yet."""
+
+    request: CreateResponse
+    generates: bool = True
+
+
+class SteerMessage(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A message into a response that is being made."""
+
+    type: Literal["message"] = "message"
+    role: Literal["user"]
+    content: Text | list[InputPart]
+
+
+class Steer(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What a client says into a response that is being made."""
+
+    type: Literal["response.steer"]
+    previous_response_id: ResponseId
+    input: Text | list[SteerMessage]
+
+    @property
+    def messages(self) -> list[InputItem]:
+        """The input as items."""
+        given = [SteerMessage(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        return [Message(role=message.role, content=_parts(message.content)) for message in given]
+
+
+def _parts(content: str | list[InputPart]) -> str | list[ContentPart]:
+    return content if isinstance(content, str) else [*content]
+
+
+def decode_message(body: bytes) -> dict[str, Any]:
+    """Return a message as plain data, of a known `type`. Raises `ClientError` (400)."""
+    data = decode_object(body)
+    kind = data.get("type")
+    if kind is None:
+        raise refusals.missing("type")
+    if not isinstance(kind, str):
+        raise refusals.invalid_type("type", ["string"], kind)
+    if kind not in TYPES:
+        raise refusals.invalid_value("type", kind, TYPES)
+    return data
+
+
+def take_lane(data: dict[str, Any]) -> str | None:
+    """Take the `stream_id` out of a `response.create`, None where it has none. Raises `ClientError` (400)."""
+    lane = data.pop("stream_id", None)
+    if lane is not None and not (isinstance(lane, str) and _STREAM_ID.fullmatch(lane)):
+        raise ClientError(
+            "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain "
+            "letters, numbers, underscores, hyphens, and periods.",
+            code="invalid_stream_id",
+            param="stream_id",
+        )
+    return lane
+
+
+def read_create(data: dict[str, Any]) -> Create:
+    """Return a `response.create` without its lane, wholly checked. Raises `ClientError` (400).
+
+    `stream` may be sent as what it is anyway, and `stream_options` counts: padding is a matter of events, not of how
+    they travel. A warm-up needs no input.
+    """
+    body = {name: value for name, value in data.items() if name not in ("type", "generate")}
+    generates = data.get("generate")
+    if not isinstance(generates, bool | None):
+        raise refusals.invalid_type("generate", ["boolean"], generates)
+    for name, value in IMPLIED.items():
+        given = body.get(name)
+        if isinstance(given, bool) and given is not value:
+            raise refusals.value_not_served(name, str(given).lower(), [str(value).lower()])
+        if given is None:
+            body[name] = value
+    if generates is not False:
+        return Create(read_request(body))
+    is_bare = not any(body.get(name) for name in ("input", "previous_response_id", "conversation"))
+    request = read_request({**body, "input": "-"} if is_bare else body)
+    return Create(replace(request, input=[]) if is_bare else request, generates=False)
+
+
+def read_steer(data: dict[str, Any]) -> Steer:
+    """Return a `response.steer`, wholly checked. Raises `ClientError` (400)."""
+    steer = fit(data, Steer)
+    if not steer.input:
+        raise refusals.empty("input", "string" if isinstance(steer.input, str) else "array")
+    check_items(steer.messages)
+    return steer
+
+
+def with_input(request: CreateResponse, before: Sequence[InputItem]) -> CreateResponse:
+    """Return the request with these items before its input."""
+    given = request.input or []
+    own = [Message(role="user", content=given)] if isinstance(given, str) else given
+    return replace(request, input=[*before, *own])
+
+
+def following(request: CreateResponse, response_id: str, items: Sequence[InputItem]) -> CreateResponse:
+    """Return the request for a response that follows one with its settings."""
+    return replace(request, previous_response_id=response_id, input=list(items))

@@ -1,0 +1,165 @@
+"""What becomes of what a client says into a response that is being made (specification section 8). No I/O."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from antiphon.protocol.events import SteerAccepted, SteerFailed, SteerPending
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.response import Response
+from antiphon.protocol.websocket import Steer
+
+MAX_STEERS = 16
+"""Submissions that wait for one response."""
+
+MAX_WAITING = 64 * 1024 * 1024
+"""Bytes of all submissions of a connection that wait."""
+
+MAX_ENDED = 256
+"""Responses of a connection of which is known how they ended."""
+
+REQUIRED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "function_call": ("function_call_output", ("call_id", "name")),
+    "custom_tool_call": ("custom_tool_call_output", ("call_id",)),
+    "computer_call": ("computer_call_output", ("call_id",)),
+    "shell_call": ("shell_call_output", ("call_id",)),
+    "local_shell_call": ("local_shell_call_output", ("call_id",)),
+    "apply_patch_call": ("apply_patch_call_output", ("call_id",)),
+    "tool_search_call": ("tool_search_output", ("call_id", "execution")),
+    "mcp_approval_request": ("mcp_approval_response", ("approval_request_id",)),
+}
+"""What a client owes for each item that a response ended with: its type, and the fields that say for which."""
+
+MESSAGES = {
+    "response_not_found": "The response is not one of this WebSocket connection.",
+    "response_already_completed": "The response has completed.",
+    "response_not_active": "The response has ended.",
+    "steering_not_supported": "A response in a conversation, or one that is compacted by itself, cannot be steered.",
+    "too_many_pending_steers": "Too much waits for this response already. Say more when it has ended.",
+}
+
+
+class Refused(Exception):  # noqa: N818 - an answer, told by an event
+    """This response cannot be steered now; `code` says why."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(MESSAGES[code])
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A steer that was accepted."""
+
+    id: str
+    steer: Steer
+    size: int
+
+    @property
+    def name(self) -> dict[str, Any]:
+        """What its events call it."""
+        return {"id": self.id, "previous_response_id": self.steer.previous_response_id}
+
+    def accepted(self) -> SteerAccepted:
+        """Return the event that it is the server's now."""
+        return SteerAccepted(steer=self.name)
+
+    def pending(self, required: Sequence[dict[str, Any]]) -> SteerPending:
+        """Return the event that it waits for what the client owes."""
+        return SteerPending(reason="waiting_for_required_input", required_input=list(required), steer=self.name)
+
+    def failed(self, message: str) -> SteerFailed:
+        """Return the event that no response could be made of it."""
+        return failed("successor_creation_failed", message, {**self.name, "input": self.steer.input})
+
+
+def failed(code: str, message: str, steer: dict[str, Any]) -> SteerFailed:
+    """Return the event that gives a steer back to its client."""
+    return SteerFailed(error={"code": code, "message": message, "type": "invalid_request_error"}, steer=steer)
+
+
+def messages(submissions: Sequence[Submission]) -> list[InputItem]:
+    """Return what was said, in the order in which it came."""
+    return [message for one in submissions for message in one.steer.messages]
+
+
+def required_input(response: Response) -> list[dict[str, Any]]:
+    """Return the stubs of what the client owes before this response can be followed."""
+    stubs = []
+    for item in map(msgspec.to_builtins, response.output if response.status == "completed" else ()):
+        kind, names = REQUIRED.get(item["type"], ("", ()))
+        if kind and item.get("execution", "client") == "client":
+            stubs.append({"type": kind} | {name: _field(item, name) for name in names})
+    return stubs
+
+
+def _field(item: dict[str, Any], name: str) -> Any:
+    return item["id"] if name == "approval_request_id" else item.get(name)
+
+
+@dataclass(slots=True)
+class _Active:
+    is_steerable: bool
+    submissions: list[Submission] = field(default_factory=list)
+
+
+class Steering:
+    """The submissions of one connection: they wait for their response to end, or for the client to follow it."""
+
+    def __init__(self) -> None:
+        self._active: dict[str, _Active] = {}
+        self._ended: dict[str, str] = {}
+        self._pending: dict[str, list[Submission]] = {}
+        self._bytes = 0
+
+    def begin(self, response_id: str, request: CreateResponse) -> None:
+        """A response is being made."""
+        has_management = bool(getattr(request, "context_management", None))
+        self._active[response_id] = _Active(request.conversation_id is None and not has_management)
+
+    def submit(self, submission: Submission, *, is_over: bool = False) -> None:
+        """Take a submission; `is_over` says that its response is about to end. Raises `Refused`."""
+        response_id = submission.steer.previous_response_id
+        active = self._active.get(response_id)
+        if active is None:
+            raise Refused(self._why_not(response_id))
+        if is_over:
+            raise Refused("response_already_completed")
+        if not active.is_steerable:
+            raise Refused("steering_not_supported")
+        if len(active.submissions) >= MAX_STEERS or self._bytes + submission.size > MAX_WAITING:
+            raise Refused("too_many_pending_steers")
+        active.submissions.append(submission)
+        self._bytes += submission.size
+
+    def end(self, response: Response) -> list[Submission]:
+        """A response has ended; return what was said into it."""
+        active = self._active.pop(response.id, None)
+        self._ended[response.id] = response.status
+        if len(self._ended) > MAX_ENDED:
+            del self._ended[next(iter(self._ended))]
+        submissions = active.submissions if active else []
+        self._bytes -= sum(one.size for one in submissions)
+        return submissions
+
+    def keep(self, response_id: str, submissions: list[Submission]) -> None:
+        """Let what was said wait for the client to follow that response."""
+        self._pending[response_id] = submissions
+        self._bytes += sum(one.size for one in submissions)
+
+    def pending(self, response_id: str | None) -> list[Submission]:
+        """Return what waits for the client to follow that response."""
+        return self._pending.get(response_id or "", [])
+
+    def commit(self, response_id: str | None) -> None:
+        """What waited for that response is in the one that follows it."""
+        self._bytes -= sum(one.size for one in self._pending.pop(response_id or "", []))
+
+    def _why_not(self, response_id: str) -> str:
+        status = self._ended.get(response_id)
+        if status is None:
+            return "response_not_found"
+        return "response_already_completed" if status == "completed" else "response_not_active"

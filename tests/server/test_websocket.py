@@ -1,0 +1,278 @@
+"""WebSocket mode: what is said on a socket, and how it is refused (specification section 8)."""
+
+import asyncio
+import json
+
+import pytest
+from agents import Agent, OpenAIResponsesWSModel, Runner, function_tool, set_tracing_disabled
+from openai.lib.responses_websocket import AsyncResponsesWebSocketSession as AsyncSession
+from openai.lib.responses_websocket import ResponsesWebSocketLimits as Limits
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from antiphon.backends.http import HttpBackend
+from antiphon.testing import check_event_stream
+from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
+from tests.support.server import Served, serve
+from tests.support.socket import ENDS, talk, text_of
+
+LIMITS = Limits(max_lanes=4, max_events_per_lane=100, max_events=100, max_bytes_per_lane=10**6, max_bytes=10**6)
+TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+
+
+async def test_a_socket_gives_the_events_of_a_stream_without_framing(served: Served):
+    async with talk(served) as one:
+        events = await one.create("Hi there", stream_options={"include_obfuscation": False})
+
+    assert check_event_stream(events) == []
+    assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
+    assert text_of(events[-1]["response"]) == "You said: Hi there "
+    assert not any("stream_id" in event for event in events)
+
+
+async def test_they_are_the_events_that_a_stream_over_http_gives(served: Served):
+    body = {"model": "m", "input": "Hi", "stream": True, "stream_options": {"include_obfuscation": False}}
+    async with served.http.post(f"{served.url}/responses", json=body) as response:
+        lines = (await response.text()).splitlines()
+    async with talk(served) as one:
+        heard = await one.create("Hi", stream_options={"include_obfuscation": False})
+
+    streamed = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+    assert [(event["type"], sorted(event)) for event in heard] == [(event["type"], sorted(event)) for event in streamed]
+
+
+async def test_the_upgrade_is_answered_with_the_headers_of_every_reply(served: Served):
+    async with talk(served) as one:
+        headers = one.socket.response.headers
+    assert headers["x-request-id"].startswith("req_")
+    assert headers["openai-version"] == "2020-10-01"
+
+
+async def test_turns_follow_each_other_on_one_socket(served: Served):
+    async with talk(served) as one:
+        first, second = await one.made("One"), await one.made("Two")
+    assert first["id"] != second["id"]
+    assert (text_of(first), text_of(second)) == ("You said: One ", "You said: Two ")
+
+
+async def test_the_official_client_makes_responses_on_a_socket(served: Served):
+    async with served.sdk.responses.connect() as connection:
+        await connection.response.create(model="m", input="Hi", store=False)
+        first = await anext(event.response async for event in connection if event.type == "response.completed")
+        await connection.response.create(model="m", input="Ho", store=False, previous_response_id=first.id)
+        second = await anext(event.response async for event in connection if event.type == "response.completed")
+
+    assert second.previous_response_id == first.id
+    assert second.output_text == "You said: Ho "
+
+
+async def test_the_official_client_tells_lanes_apart(served: Served):
+    async with served.sdk.responses.connect() as connection, AsyncSession(connection, limits=LIMITS) as session:
+        lanes = [session.lane(name) for name in ("a", "b")]
+        for lane, name in zip(lanes, ("a", "b"), strict=True):
+            await lane.send({"type": "response.create", "model": "m", "input": f"In {name}"})
+        responses = await asyncio.gather(*(lane.get_final_response() for lane in lanes))
+
+    assert [response.output_text for response in responses] == ["You said: In a ", "You said: In b "]
+
+
+async def test_the_agents_sdk_runs_an_agent_on_a_socket(served: Served, backend: ReplayBackend):
+    call = {"index": 0, "id": "call_1", "function": {"name": "look", "arguments": "{}"}}
+    backend.script = lambda request: Answer(
+        [sse(delta(tool_calls=[call]), delta("tool_calls"))]
+        if request["messages"][-1]["role"] == "user"
+        else [sse(delta(content="A wall."), delta("stop"))]
+    )
+
+    @function_tool
+    def look() -> str:
+        """Look."""
+        return "bricks"
+
+    set_tracing_disabled(True)
+    model = OpenAIResponsesWSModel(model="m", openai_client=served.sdk)
+    result = await Runner.run(Agent("Pilot", model=model, tools=[look]), "Look!")
+    await model.close()
+    assert result.final_output == "A wall."
+    assert backend.requests[-1]["messages"][-1]["content"] == "bricks"
+
+
+async def test_a_stored_response_is_found_over_http(served: Served):
+    async with talk(served) as one:
+        made = await one.made("Hi")
+    status, stored = await served.get(f"/responses/{made['id']}")
+    assert (status, stored["output"]) == (200, made["output"])
+
+
+async def test_a_stored_response_of_http_is_followed_on_a_socket(served: Served, backend: ReplayBackend):
+    _, stored = await served.post("/responses", json={"model": "m", "input": "One"})
+    async with talk(served) as one:
+        await one.made("Two", previous_response_id=stored["id"])
+    assert [message["content"] for message in backend.requests[-1]["messages"]] == ["One", "You said: One", "Two"]
+
+
+# What is refused: the socket lives on.
+
+
+@pytest.mark.parametrize(
+    ("message", "param", "code"),
+    [
+        ("{", None, None),
+        ("[]", None, None),
+        ("7", None, None),
+        ("{}", "type", "missing_required_parameter"),
+        ('{"type": 7}', "type", "invalid_type"),
+        ('{"type": "response.destroy"}', "type", "invalid_value"),
+        ('{"type": "response.inject", "response_id": "resp_1", "input": "x"}', "type", "invalid_value"),
+        ('{"type": "response.create"}', "model", "missing_required_parameter"),
+        ('{"type": "response.steer"}', "previous_response_id", "missing_required_parameter"),
+    ],
+)
+async def test_a_message_that_is_none_is_answered_and_the_socket_lives(
+    served: Served, message: str, param: str | None, code: str | None
+):
+    async with talk(served) as one:
+        await one.say(message)
+        heard = await one.hear()
+        made = await one.made()
+
+    assert (heard["type"], heard["status"]) == ("error", 400)
+    assert heard["error"]["type"] == "invalid_request_error"
+    assert (heard["error"]["param"], heard["error"]["code"]) == (param, code)
+    assert made["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "param", "code"),
+    [
+        ({"input": 7}, "input", "invalid_type"),
+        ({"background": True}, "background", "unsupported_value"),
+        ({"stream": False}, "stream", "unsupported_value"),
+        ({"generate": "no"}, "generate", "invalid_type"),
+        ({"temprature": 1}, "temprature", "unknown_parameter"),
+        ({"model": "other"}, "model", "model_not_found"),
+        ({"previous_response_id": "resp_1"}, "previous_response_id", "previous_response_not_found"),
+    ],
+)
+async def test_a_bad_request_is_an_error_that_names_its_parameter(served: Served, parameters, param, code):
+    async with talk(served) as one:
+        error = await one.refusal(**{"input": "Hi", **parameters})
+        made = await one.made()
+    assert (error["param"], error["code"]) == (param, code)
+    assert made["status"] == "completed"
+
+
+async def test_what_a_socket_implies_anyway_may_be_said(served: Served):
+    async with talk(served) as one:
+        made = await one.made(stream=True, background=False, generate=True, stream_id=None)
+    assert (made["status"], made["background"]) == ("completed", False)
+
+
+async def test_an_error_has_the_lane_of_its_request(served: Served):
+    async with talk(served) as one:
+        (heard,) = await one.create(7, stream_id="lane-1")
+    assert heard["stream_id"] == "lane-1"
+
+
+async def test_a_backends_refusal_is_an_error_with_its_status_and_its_wait(served: Served, backend: ReplayBackend):
+    backend.script = lambda request: Answer([b'{"error":{"message":"Slow down"}}'], JSON, 429, {"retry-after": "7"})
+    async with talk(served) as one:
+        (heard,) = await one.create()
+    assert (heard["status"], heard["error"]["code"]) == (429, "rate_limit_exceeded")
+    assert heard["error"]["headers"] == {"retry-after": "7"}
+
+
+async def test_a_backend_that_breaks_off_fails_the_response_and_not_the_socket(served: Served, backend: ReplayBackend):
+    script = backend.script
+    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], cut=True)
+    async with talk(served) as one:
+        await one.ask()
+        events = await one.until("error", "response.failed")
+        backend.script = script
+        made = await one.made()
+    assert [found.rule for found in check_event_stream(events)] == ["failed:error-before"]  # an `error` would be an end
+    assert events[-1]["response"]["error"]["code"] == "server_error"
+    assert made["status"] == "completed"
+
+
+async def test_a_fault_of_the_server_ends_one_request_only(served: Served, monkeypatch, caplog):
+    def broken(*args, **options):
+        raise ZeroDivisionError
+
+    async with talk(served) as one:
+        with monkeypatch.context() as patch:
+            patch.setattr(type(served.engine), "create", broken)
+            (heard,) = await one.create()
+        made = await one.made()
+
+    assert (heard["status"], heard["error"]["code"]) == (500, "server_error")
+    assert made["status"] == "completed"
+    assert "A fault in Antiphon" in caplog.text
+
+
+# Warm-up.
+
+
+async def test_a_warm_up_asks_no_model_and_can_be_followed(served: Served, backend: ReplayBackend):
+    async with talk(served) as one:
+        events = await one.create("Remember", generate=False, store=False, instructions="Be kind", tools=[TOOL])
+        assert backend.requests == []
+        await one.made("Hi", previous_response_id=events[-1]["response"]["id"], store=False)
+
+    assert [event["type"] for event in events] == ["response.created", "response.in_progress", "response.completed"]
+    assert events[-1]["response"]["output"] == []
+    assert [message["content"] for message in backend.requests[-1]["messages"]] == ["Remember", "Hi"]
+
+
+@pytest.mark.parametrize("nothing", [{}, {"input": None}, {"input": []}, {"input": ""}])
+async def test_a_warm_up_needs_no_input(served: Served, backend: ReplayBackend, nothing: dict):
+    async with talk(served) as one:
+        await one.say({"type": "response.create", "model": "m", "generate": False, "store": False, **nothing})
+        warm = (await one.until(*ENDS))[-1]["response"]
+        await one.made("Hi", previous_response_id=warm["id"], store=False)
+    assert [message["content"] for message in backend.requests[-1]["messages"]] == ["Hi"]
+
+
+async def test_a_warm_up_is_stored_unless_it_says_otherwise(served: Served):
+    async with talk(served) as one:
+        kept, unkept = await one.made(generate=False), await one.made(generate=False, store=False)
+    assert (await served.get(f"/responses/{kept['id']}"))[0] == 200
+    assert (await served.get(f"/responses/{unkept['id']}"))[0] == 404
+
+
+# Who may connect.
+
+
+async def test_a_page_of_another_site_may_not_connect(served: Served):
+    with pytest.raises(InvalidStatus) as caught:
+        async with talk(served, origin="http://evil.example"):
+            pass
+    assert caught.value.response.status_code == 403
+    assert json.loads(caught.value.response.body)["error"]["code"] == "origin_not_allowed"
+
+
+async def test_a_page_of_this_server_may_connect(served: Served):
+    async with talk(served, origin=served.url.removesuffix("/v1")) as one:
+        assert (await one.made())["status"] == "completed"
+
+
+async def test_another_path_is_no_socket(served: Served):
+    with pytest.raises(InvalidStatus) as caught:
+        await connect(served.url.replace("http://", "ws://") + "/models")
+    assert caught.value.response.status_code == 404
+    assert json.loads(caught.value.response.body)["error"]["code"] == "unknown_url"
+
+
+async def test_a_server_that_has_it_switched_off_answers_426(backend: ReplayBackend):
+    async with serve(HttpBackend("replay", backend.url, "k"), has_websocket=False) as served:
+        with pytest.raises(InvalidStatus) as caught:
+            async with talk(served):
+                pass
+    assert caught.value.response.status_code == 426
+    assert json.loads(caught.value.response.body)["error"]["code"] == "upgrade_not_supported"
+
+
+async def test_a_compressing_client_is_understood(served: Served):
+    async with talk(served, compression="deflate") as one:
+        assert one.socket.response.headers["sec-websocket-extensions"].startswith("permessage-deflate")
+        assert text_of(await one.made("x" * 10_000)) == f"You said: {'x' * 10_000} "
