@@ -1,16 +1,17 @@
 """The turn machine: what to do next for one response. It decides, `run.py` does.
 
-next() ──> CallModel ── refused(error) ──> next()   without the parameter, or with less history
+next() ──> [AskAside for a summary ──> Compact]                  where the context is too long already
+       ──> CallModel ── refused(error) ──> next()                without the parameter, or with less history
               └──────── answered(ending) ──> AskAside, to mend a call's input ──> Settle
                                          ──> Tell what a search for tools found ──> CallModel
-                                         ──> AskAside for a summary ──> Compact
-                                         ──> Finish
+                                         ──> [AskAside for a summary ──> Compact] ──> Finish
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from antiphon.chat.estimate import tokens_of
 from antiphon.chat.learn import refused_parameter
 from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import to_chat
@@ -22,9 +23,9 @@ from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, log
-from antiphon.protocol.calls import open_calls
+from antiphon.protocol.calls import CALLS, open_calls
 from antiphon.protocol.content import Item
-from antiphon.protocol.items import CompactionTrigger, InputItem, Message
+from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.protocol.tool_items import CustomToolCall, ToolSearchCall, ToolSearchOutput
@@ -167,14 +168,15 @@ class Turn:
 
     def _decide(self) -> Steps:
         if self._items and isinstance(self._items[-1], CompactionTrigger):
-            yield from self._summarise()
+            error = yield from self._compact(is_wanted=True)
+            yield self._finish(Ending("completed", None, error))
             return
+        if self._limit and self._is_crowded(self._limit):
+            yield from self._compact()
         ending = yield from self._respond()
-        if self._is_too_long(ending):
-            self._is_optional = True
-            yield from self._summarise(ending)
-        else:
-            yield self._finish(ending)
+        if self._limit and self._is_too_long(ending, self._limit):
+            yield from self._compact()
+        yield self._finish(ending)
 
     def _respond(self) -> Generator[Step, None, Ending]:
         """Call the model until it wants nothing more of this server."""
@@ -188,20 +190,19 @@ class Turn:
             if not found or open_calls(self._made()):
                 return answer.ending
 
-    def _summarise(self, ending: Ending | None = None) -> Steps:
-        """Have the conversation summarised; `ending` is that of the answer before, which stands in any case."""
-        self._thins_out = True
-        answer = yield from self._ask_aside(
-            lambda: summary_of(self._request, self._conversation()), compacts=ending is None
-        )
+    def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
+        """Have the conversation summarised; return why not. Unless it `is_wanted`, the response goes on without."""
+        self._is_optional, self._thins_out = not is_wanted, True
+        answer = yield from self._ask_aside(lambda: summary_of(self._request, self._conversation()), compacts=is_wanted)
+        self._is_optional, self._thins_out = False, False
         text, error = text_of(answer.items), answer.ending.error
         if text and error is None:
             yield Compact(text)
-        elif ending is not None:
-            log.warning("The context was not compacted: %s", error or "the model gave no summary")
-        else:
-            error = error or BackendError("The model gave no summary.")
-        yield self._finish(ending or Ending("completed", None, error))
+            return None
+        error = error or BackendError("The model gave no summary.")
+        if not is_wanted:
+            log.warning("The context was not compacted: %s", error)
+        return error
 
     def _repair(self, call: StreamingCustomCall) -> Steps:
         """Have a custom tool's input written once more; what does not fit then is passed as it was."""
@@ -296,13 +297,25 @@ class Turn:
             for item in new
         ]
 
-    def _is_too_long(self, ending: Ending) -> bool:
-        """Whether the context is to be compacted now: calls that wait for the client are not folded away."""
-        limits = [entry.compact_threshold or THRESHOLD for entry in self._request.context_management or ()]
+    @property
+    def _limit(self) -> int | None:
+        """Tokens from which the context is to be compacted."""
+        return min(
+            (entry.compact_threshold or THRESHOLD for entry in self._request.context_management or ()), default=None
+        )
+
+    def _is_crowded(self, limit: int) -> bool:
+        """Whether what the model is about to see is too long, and there is something to fold away."""
+        folded = [place for place, item in enumerate(self._items) if isinstance(item, Compaction)]
+        new = self._items[folded[-1] + 1 :] if folded else self._items
+        is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
+        return is_worth and tokens_of(self._body_of(self._request, self._items)[0]) >= limit
+
+    def _is_too_long(self, ending: Ending, limit: int) -> bool:
+        """Whether what the model saw and said is too long; calls that wait for the client are not folded away."""
         if ending.error is not None or ending.outcome != "completed" or open_calls(self._made()):
             return False
-        tokens = ending.usage.total_tokens if ending.usage else 0
-        return any(tokens >= limit for limit in limits)
+        return ending.usage is not None and ending.usage.total_tokens >= limit
 
 
 def text_of(items: Sequence[Item]) -> str:

@@ -376,10 +376,13 @@ def _local_shell(call: StreamingWholeCall, value: dict[str, Any], status: Status
         "type": "exec",
         "command": [str(word) for word in words],
         "env": {str(name): str(each) for name, each in env.items()} if isinstance(env, dict) else {},
+    }
+    beside = {
         "timeout_ms": _whole(value.get("timeout_ms")),
         "user": _text(value.get("user")),
         "working_directory": _text(value.get("working_directory")),
     }
+    action |= {name: each for name, each in beside.items() if each is not None}
     return LocalShellCall(id=call.id, status=status, call_id=call.call_id, action=action)
 
 
