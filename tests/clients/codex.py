@@ -39,34 +39,40 @@ def install() -> Path:
 
     Raises `UnavailableError` where there is no npm, or no registry that it reaches.
     """
-    lock, done = PINNED / "package-lock.json", CACHE / "installed"
+    command, done = CACHE / "node_modules" / ".bin" / "codex", CACHE / "installed"
+    lock = PINNED / "package-lock.json"
     CACHE.mkdir(exist_ok=True)
     with (CACHE / "installing").open("w") as turnstile:
         fcntl.flock(turnstile, fcntl.LOCK_EX)  # another test process may be at it
         if not done.exists() or done.read_bytes() != lock.read_bytes():
             done.unlink(missing_ok=True)
-            _npm_ci()
+            _npm_ci(command)
             shutil.copy(lock, done)
-    return CACHE / "node_modules" / ".bin" / "codex"
+    return command
 
 
-def _npm_ci() -> None:
+def _npm_ci(installed: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise UnavailableError("Codex is installed by npm, and there is none")
     for file in PINNED.iterdir():
         shutil.copy(file, CACHE)
-    command = [npm, "ci", "--no-audit", "--no-fund", "--fetch-retries=1"]
     try:
-        subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=INSTALLING, check=True)
+        _run(npm, "ci", "--no-audit", "--no-fund", "--fetch-retries=1")
+        _run(str(installed), "--version")  # npm does not mind if what is for this machine cannot be had
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(f"npm did not install Codex within {INSTALLING:.0f} s") from error
     except subprocess.CalledProcessError as error:
         if any(fault in error.stderr for fault in OUR_FAULTS):
             raise
-        said = "; ".join(line.removeprefix("npm error ") for line in error.stderr.splitlines() if "npm error" in line)
-        raise UnavailableError(f"npm could not install Codex: {said[:200]}") from error
+        raise UnavailableError(f"npm could not install Codex: {' '.join(error.stderr.split())[:300]}") from error
 
+
+def _run(*command: str) -> None:
+    subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=INSTALLING, check=True)
+
+
+PROMPT = "Begin the work at Dover."
 
 CONFIGURATION = """\
 model = {model}
@@ -104,9 +110,9 @@ class Run:
         ]
 
     @property
-    def text(self) -> str:
-        """Its last message."""
-        return "".join(message["text"] for message in self.done("agent_message")[-1:])
+    def said(self) -> list[str]:
+        """Its messages."""
+        return [message["text"] for message in self.done("agent_message")]
 
     @property
     def printed(self) -> str:
@@ -133,7 +139,7 @@ class Codex:
         values = {"model": model, "provider": provider, "url": self.url, "websockets": websockets}
         written = CONFIGURATION.format(**{name: json.dumps(value) for name, value in values.items()})
         (self.home / "config.toml").write_text(written)
-        code, out, err = await self._exec(*flags, "Go.")
+        code, out, err = await self._exec(*flags, PROMPT)
         events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         run = Run(code, events, err)
         assert run.code == 0, f"{out}\n{err}"

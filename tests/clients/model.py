@@ -33,16 +33,20 @@ class Turn:
 
 
 SILENCE = Turn("pong")
-"""What it says when the turns are over."""
+"""What it says beside the turns."""
 
 
 class Model(ReplayBackend):
-    """`requests` are those that came since the last `play`; `turns` are left to be played."""
+    """`requests` are those that came since the last `play`; `turns` are left to be played.
+
+    They are for requests in which the `cue` was said; whoever else asks, an agent of an agent say, hears `SILENCE`.
+    """
 
     def __init__(self) -> None:
         super().__init__(self._answer_with_a_turn)
         self.models = [{"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in MODELS]
         self.turns: deque[Turn] = deque()
+        self.cue = ""
         self._numbers = itertools.count(1)
 
     def play(self, *turns: Turn) -> None:
@@ -59,7 +63,8 @@ class Model(ReplayBackend):
         return [function["name"] for function in offered(self.requests[number])]
 
     def _answer_with_a_turn(self, request: dict[str, Any]) -> Answer:
-        turn = self.turns.popleft() if self.turns else SILENCE
+        is_cued = self.cue in json.dumps(request["messages"])
+        turn = self.turns.popleft() if self.turns and is_cued else SILENCE
         missing = [call for call in turn.calls if find(offered(request), call) is None]
         if missing:
             turn = Turn(f"There is no {missing} among {[function['name'] for function in offered(request)]}.")

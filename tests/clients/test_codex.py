@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.clients.codex import Codex, UnavailableError, install
+from tests.clients.codex import PROMPT, Codex, UnavailableError, install
 from tests.clients.model import Call, Model, Turn
 from tests.clients.relay import Relay, relay
 
@@ -41,7 +41,8 @@ async def wire(url: str) -> AsyncIterator[Relay]:
 
 
 @pytest.fixture
-def codex(command: Path, wire: Relay, tmp_path: Path) -> Codex:
+def codex(command: Path, wire: Relay, model: Model, tmp_path: Path) -> Codex:
+    model.cue = PROMPT
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()
     work.mkdir()
@@ -50,7 +51,7 @@ def codex(command: Path, wire: Relay, tmp_path: Path) -> Codex:
 
 async def test_a_text_is_shown(codex: Codex, model: Model) -> None:
     model.play(Turn("Good morning, Dover.", reasoning="It is early."))
-    assert (await codex.run()).text == "Good morning, Dover."
+    assert (await codex.run()).said == ["Good morning, Dover."]
 
 
 async def test_a_command_is_run(codex: Codex, model: Model) -> None:
@@ -58,7 +59,7 @@ async def test_a_command_is_run(codex: Codex, model: Model) -> None:
     run = await codex.run()
     assert "sum-42" in run.printed
     assert "sum-42" in model.said_to()
-    assert run.text == "Done."
+    assert run.said == ["Done."]
 
 
 async def test_two_commands_are_run_at_once(codex: Codex, model: Model) -> None:
@@ -73,7 +74,7 @@ async def test_a_patch_is_applied_that_comes_from_a_custom_tool(codex: Codex, mo
     run = await codex.run(model="gpt-5.5")
     assert (codex.work / "hello.txt").read_text() == "hello from a patch\n"
     assert [change["kind"] for one in run.done("file_change") for change in one["changes"]] == ["add"]
-    assert run.text == "Done."
+    assert run.said == ["Done."]
 
 
 async def test_tools_that_come_with_the_input_are_run(codex: Codex, wire: Relay, model: Model) -> None:
@@ -97,25 +98,28 @@ async def test_a_tool_of_an_mcp_server_is_run(codex: Codex, model: Model) -> Non
 
 async def test_another_agent_is_spawned(codex: Codex, model: Model) -> None:
     spawn = Call("spawn_agent", {"message": "Look at the tide."}, "multi_agent_v1")
-    model.play(Turn(calls=(spawn,)), Turn("One."), Turn("Two."))
+    model.play(Turn(calls=(spawn,)), Turn("Done."))
     run = await codex.run()
-    assert [(call["tool"], call["status"]) for call in run.done("collab_tool_call")] == [("spawn_agent", "completed")]
-    assert run.text in ("One.", "Two.")  # both agents ask at once
+    (call,) = run.done("collab_tool_call")
+    assert (call["tool"], call["status"], call["prompt"]) == ("spawn_agent", "completed", "Look at the tide.")
+    assert len(call["receiver_thread_ids"]) == 1
+    assert "Done." in run.said
 
 
 async def test_a_tool_that_was_searched_for_is_run(codex: Codex, model: Model) -> None:
     search = Call("tool_search", {"query": "spawn an agent", "limit": 4})
     spawn = Call("spawn_agent", {"message": "Look at the tide."}, "multi_agent_v1")
-    model.play(Turn(calls=(search,)), Turn(calls=(spawn,)), Turn("One."), Turn("Two."))
+    model.play(Turn(calls=(search,)), Turn(calls=(spawn,)), Turn("Done."))
     run = await codex.run(model="gpt-5.5")
     assert [call["status"] for call in run.done("collab_tool_call")] == ["completed"]
-    assert [len([name for name in model.offered_to(at) if "spawn_agent" in name]) for at in (0, 1)] == [0, 1]
+    assert [sum("spawn_agent" in name for name in model.offered_to(number)) for number in (0, 1)] == [0, 1]
+    assert "Done." in run.said
 
 
 async def test_an_image_reaches_the_model(codex: Codex, model: Model) -> None:
     (codex.work / "dot.png").write_bytes(base64.b64decode(DOT))
     model.play(Turn(calls=(Call("view_image", {"path": str(codex.work / "dot.png")}),)), Turn("A dot."))
-    assert (await codex.run()).text == "A dot."
+    assert (await codex.run()).said == ["A dot."]
     assert f"data:image/png;base64,{DOT}" in model.said_to()
 
 
@@ -124,14 +128,14 @@ async def test_reasoning_comes_back_sealed(codex: Codex, wire: Relay, model: Mod
     run = await codex.run()
     assert b'"store":false' in wire.sent
     assert [message.get("reasoning_content") for message in model.requests[-1]["messages"]].count("I count.") == 1
-    assert run.text == "Done."
+    assert run.said == ["Done."]
 
 
 async def test_a_websocket_serves_the_whole_run(codex: Codex, wire: Relay, model: Model) -> None:
     model.play(Turn(calls=(shell("echo sum-$((40+2))"),)), Turn("Done."))
     run = await codex.run(model="gpt-5.5", websockets=True)
     assert "sum-42" in model.said_to()
-    assert run.text == "Done."
+    assert run.said == ["Done."]
     assert "Falling back" not in f"{run.events}{run.complaints}"
     assert b"101 Switching Protocols" in wire.received
     assert b"POST " not in wire.sent  # which it would fall back to
@@ -148,7 +152,7 @@ async def test_an_answer_keeps_to_a_schema(codex: Codex, model: Model, tmp_path:
     file.write_text(json.dumps(schema))
     model.play(Turn('{"place": "Dover"}'))
     run = await codex.run("--output-schema", str(file), model="gpt-5.5")
-    assert run.text == '{"place": "Dover"}'
+    assert run.said == ['{"place": "Dover"}']
     assert model.requests[-1]["response_format"]["json_schema"]["schema"] == schema
 
 
@@ -157,7 +161,7 @@ async def test_it_compacts_by_itself_when_the_window_is_full(codex: Codex, wire:
     run = await codex.run(model="gpt-5.5")
     assert b"compaction_trigger" not in wire.sent
     assert "We said one." in model.said_to()
-    assert run.text == "Done."
+    assert run.said == ["Done."]
 
 
 @pytest.mark.parametrize("websockets", [False, True])
@@ -167,7 +171,8 @@ async def test_the_server_compacts_when_it_is_told_to(
     """A provider that is called OpenAI is told to; Codex fails the turn unless exactly one compaction item comes."""
     model.play(Turn(calls=(shell("echo one"),), total_tokens=FULL), Turn("We said one."), Turn("Done."))
     run = await codex.run(model="gpt-5.5", provider="OpenAI", websockets=websockets)
+    assert (b"101 Switching Protocols" in wire.received) is websockets
     assert wire.sent.count(b'"compaction_trigger"') == (not websockets)  # frames on a WebSocket are masked
     assert len(model.requests) == 3
     assert "We said one." in model.said_to()
-    assert run.text == "Done."
+    assert run.said == ["Done."]
