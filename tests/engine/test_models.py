@@ -147,3 +147,10 @@ async def test_names_that_clients_make_up_do_not_pile_up() -> None:
         await known.find(f"made-up-{number}")
 
     assert len(known._routes) + len(known._targets) < 5000
+
+
+async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_is() -> None:
+    assert (await models(Listed("a", ["llama"])).find("gpt-5.5")).backend.name == "a"
+    for known in (models(Listed("a", ["x"]), Listed("b", ["y"])), models(Listed("demo", ["demo"], url=""))):
+        with pytest.raises(ClientError):
+            await known.find("gpt-5.5")

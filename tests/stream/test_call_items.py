@@ -1,6 +1,7 @@
 """A call comes as what its tool's kind makes of it, streamed, whatever way the model's JSON is cut (section 16)."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def calling(
 ) -> Translation:
     """The model calls once, its arguments cut at these places."""
     bounds = sorted({0, len(arguments), *(cut % (len(arguments) + 1) for cut in cuts)})
-    pieces = [arguments[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    pieces = [arguments[start:end] for start, end in pairwise(bounds)]
     chunks = [delta(tool_calls=[{"index": 0, "id": "call_1", "function": {"name": name, "arguments": ""}}])]
     chunks += [delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}]) for piece in pieces]
     translation = translate(sse(*chunks, delta(ends)), offers=offered(*tools))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def read(parts: list[str]) -> tuple[dict[Path, str], set[Path]]:
 
 def cut(text: str, places: list[int]) -> list[str]:
     bounds = sorted({0, len(text), *(place % (len(text) + 1) for place in places)})
-    return [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(bounds)]
 
 
 @given(VALUES, st.lists(st.integers(0, 10_000)), st.booleans(), st.sampled_from([None, 2]))

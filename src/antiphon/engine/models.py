@@ -1,6 +1,7 @@
 """Which model is served by which backend, and what has been learned about it."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ from antiphon.ids import Clock
 
 STALE_AFTER = 5.0
 """Seconds after which a model that is not listed is looked for again: somebody may just have pulled it."""
+
+INSISTED_ON = re.compile(r"gpt-|o\d|codex-|chatgpt-")
+"""How names begin by which clients know what a model can do."""
 
 MAX_TARGETS = 1000
 """Models that are remembered: where a backend lists none, clients make up names."""
@@ -83,7 +87,7 @@ class Models:
             await self.refresh()
             served = self._listing(model)
         if served is None:
-            served = self._silent()
+            served = self._only(model)
         if served is None:
             raise self._not_found(model)
         target = self._routes[model] = self._target(served, model)
@@ -126,11 +130,15 @@ class Models:
         names = {model, f"{model}:latest"}
         return next((served for served in self.served if any(m["id"] in names for m in served.models)), None)
 
-    def _silent(self) -> Served | None:
-        """The only backend there is, where it answers but does not list its models: then it is asked for any."""
-        if len(self.served) != 1 or self.served[0].models:
-            return None
-        return self.served[0]
+    def _only(self, model: str) -> Served | None:
+        """The only backend there is, where it may serve a model that it does not list; then it says no itself.
+
+        It lists none, or the name is one that clients insist on whatever serves it: Codex offers its patch tool to
+        models of OpenAI's names alone, and llama.cpp answers to any name.
+        """
+        only = self.served[0] if len(self.served) == 1 else None
+        is_open = only is not None and (not only.models or (only.backend.url and INSISTED_ON.match(model)))
+        return only if is_open else None
 
     def _not_found(self, model: str) -> Exception:
         if self.served and all(served.error for served in self.served):

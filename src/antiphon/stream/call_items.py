@@ -142,7 +142,7 @@ class StreamingCustomCall(StreamingCall):
 
     def _grow(self, delta: str) -> None:
         for path, piece, _ in self._strings.feed(delta):
-            if self._place is None:
+            if self._place is None and len(path) < 2:
                 self._place = path
             if piece and path == self._place:
                 self._say(piece)

@@ -1,0 +1,286 @@
+"""What the engine does with tools and long contexts beside calling the model once."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from antiphon.errors import BackendError, ClientError
+from antiphon.testing import check_event_stream
+from tests.support.engine import ask, called, engine, said, stream
+
+GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": 'start: "SELECT " /[0-9]+/'}
+SQL = {"type": "custom", "name": "sql", "format": GRAMMAR}
+
+
+def sql(text: str) -> Any:
+    return called("sql", json.dumps({"input": text}))
+
+
+def kinds(events: list[dict[str, Any]]) -> list[str]:
+    return [event["type"].removeprefix("response.") for event in events]
+
+
+# Grammars.
+
+
+async def test_an_input_that_fits_its_grammar_goes_out() -> None:
+    made, backend = engine(sql("SELECT 1"))
+    events = await stream(made, tools=[SQL])
+
+    assert len(backend.requests) == 1
+    assert [e["delta"] for e in events if e["type"].endswith("input.delta")] == ["SELECT 1"]
+    assert check_event_stream(events) == []
+
+
+async def test_one_that_does_not_is_written_again_and_the_client_sees_one_call() -> None:
+    made, backend = engine(sql("SELECT x"), sql("SELECT 7"))
+    events = await stream(made, tools=[SQL])
+    response = events[-1]["response"]
+
+    assert [(item["type"], item["input"]) for item in response["output"]] == [("custom_tool_call", "SELECT 7")]
+    assert "".join(e["delta"] for e in events if e["type"].endswith("input.delta")) == "SELECT 7"
+    assert check_event_stream(events) == []
+    again = backend.requests[1]
+    assert again["tool_choice"] == {"type": "function", "function": {"name": "sql"}}
+    assert "line 1, column 8" in again["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("second", [sql("SELECT y"), said("I cannot.")], ids=["unfit", "none"])
+async def test_one_that_never_fits_goes_out_as_it_was_and_the_log_says_so(
+    second: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    made, backend = engine(sql("SELECT x"), second)
+    with caplog.at_level(logging.WARNING):
+        response = await ask(made, tools=[SQL])
+
+    assert [item["input"] for item in response["output"]] == ["SELECT x"]
+    assert (response["status"], len(backend.requests)) == ("completed", 2)
+    assert "'sql' does not fit its grammar" in caplog.text
+
+
+async def test_a_backend_that_fails_at_the_second_try_leaves_the_first() -> None:
+    made, _ = engine(sql("SELECT x"), BackendError("Gone."))
+    response = await ask(made, tools=[SQL])
+
+    assert [item["input"] for item in response["output"]] == ["SELECT x"]
+
+
+# Searching for tools.
+
+
+def weather(**more: Any) -> dict[str, Any]:
+    return {"type": "function", "name": "get_weather", "description": "Tells the weather.", **more}
+
+
+CRM = {
+    "type": "namespace",
+    "name": "crm",
+    "description": "Customers and their orders.",
+    "tools": [
+        {"type": "function", "name": "list_orders", "description": "Lists open orders.", "defer_loading": True},
+        {"type": "function", "name": "find_customer", "description": "Finds a customer.", "defer_loading": True},
+    ],
+}
+SEARCHED = [{"type": "tool_search"}, weather(defer_loading=True), CRM]
+
+
+async def test_a_search_is_done_here_and_the_model_goes_on_in_the_same_response() -> None:
+    made, backend = engine(
+        called("tool_search", '{"query": "orders", "limit": 1}'), called("crm__list_orders", "{}", call_id="call_2")
+    )
+    events = await stream(made, tools=SEARCHED)
+    response = events[-1]["response"]
+    search, found, call = response["output"]
+
+    assert check_event_stream(events) == []
+    assert kinds(events)[2:6] == ["output_item.added", "output_item.done"] * 2
+    assert (search["type"], search["call_id"], search["execution"]) == ("tool_search_call", None, "server")
+    assert search["arguments"] == {"query": "orders", "limit": 1}
+    assert (found["type"], found["call_id"], found["execution"]) == ("tool_search_output", None, "server")
+    assert [(t["name"], [i["name"] for i in t["tools"]]) for t in found["tools"]] == [("crm", ["list_orders"])]
+    assert (call["type"], call["namespace"], call["name"]) == ("function_call", "crm", "list_orders")
+    first, second = ([t["function"]["name"] for t in request["tools"]] for request in backend.requests)
+    assert (first, second) == (["tool_search"], ["tool_search", "crm__list_orders"])
+    assert response["usage"]["total_tokens"] == 0
+
+
+async def test_what_was_found_stays_found_in_the_chain() -> None:
+    made, backend = engine(
+        called("tool_search", '{"query": "weather"}'),
+        called("get_weather", "{}", call_id="call_2"),
+        said("Sunny."),
+    )
+    first = await ask(made, tools=SEARCHED)
+    output = {"type": "function_call_output", "call_id": "call_2", "output": "sun"}
+    await ask(made, tools=SEARCHED, previous_response_id=first["id"], input=[output])
+
+    assert "get_weather" in [tool["function"]["name"] for tool in backend.requests[-1]["tools"]]
+    assert [m["role"] for m in backend.requests[-1]["messages"]] == ["user", "assistant", "tool", "assistant", "tool"]
+
+
+async def test_a_model_that_only_searches_is_stopped() -> None:
+    made, backend = engine(*(called("tool_search", '{"query": "x"}', call_id=f"call_{i}") for i in range(9)), said("!"))
+    await ask(made, tools=SEARCHED, max_tool_calls=2)
+
+    offered = [[tool["function"]["name"] for tool in request.get("tools", [])] for request in backend.requests]
+    assert offered[:3] == [["tool_search"], ["tool_search"], []]
+
+
+async def test_usage_is_that_of_all_calls_together() -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
+    made, _ = engine([*called("tool_search", '{"query": "weather"}'), usage], [*said("Hm."), usage])
+    response = await ask(made, tools=SEARCHED)
+
+    assert (response["usage"]["input_tokens"], response["usage"]["output_tokens"]) == (20, 4)
+
+
+# What is left out.
+
+
+async def test_hosted_tools_are_left_out_and_told_back() -> None:
+    made, backend = engine(said("Hi"))
+    response = await ask(made, tools=[{"type": "web_search"}, weather(), {"type": "image_generation"}])
+
+    assert [tool["function"]["name"] for tool in backend.requests[0]["tools"]] == ["get_weather"]
+    assert [tool["type"] for tool in response["tools"]] == ["web_search", "function", "image_generation"]
+
+
+async def test_they_are_refused_where_the_operator_wants_that() -> None:
+    made, backend = engine(said("Hi"))
+    made.strict_tools = True
+    with pytest.raises(ClientError, match="web_search") as caught:
+        await ask(made, tools=[{"type": "web_search"}])
+
+    assert (caught.value.status, caught.value.param, backend.requests) == (400, "tools", [])
+
+
+async def test_what_opens_another_server_is_not_told_back_nor_kept() -> None:
+    made, _ = engine(said("Hi"))
+    tool = {
+        "type": "mcp",
+        "server_label": "s",
+        "server_url": "https://example.com/mcp",
+        "authorization": "canary-1",
+        "headers": {"x-key": "canary-2"},
+    }
+    response = await ask(made, tools=[tool])
+    stored = await made.store.load("", response["id"])
+
+    assert stored is not None
+    assert "canary" not in json.dumps(response) + stored.body.decode()
+
+
+# Compaction.
+
+LONG = [{"role": "user", "content": "Build it."}, {"role": "assistant", "content": "Done: src/a.py."}]
+TRIGGER = {"type": "compaction_trigger"}
+
+
+async def test_a_trigger_gives_one_compaction_and_nothing_else() -> None:
+    made, backend = engine(said("We built src/a.py."))
+    events = await stream(made, input=[*LONG, TRIGGER])
+    response = events[-1]["response"]
+
+    assert [item["type"] for item in response["output"]] == ["compaction"]
+    assert kinds(events) == [
+        *("created", "in_progress", "output_item.added", "compaction.compacting", "output_item.done", "completed")
+    ]
+    assert "src/a.py" not in response["output"][0]["encrypted_content"]
+    assert backend.requests[0]["messages"][-1]["role"] == "user"
+    assert "summary" in backend.requests[0]["messages"][-1]["content"]
+
+
+async def test_what_was_compacted_is_opened_again_when_it_comes_back() -> None:
+    made, backend = engine(said("We built src/a.py."), said("Yes."))
+    compaction = (await ask(made, input=[*LONG, TRIGGER], store=False))["output"]
+    await ask(made, input=[LONG[0], *compaction, {"role": "user", "content": "And then?"}])
+    contents = [message["content"] for message in backend.requests[1]["messages"]]
+
+    assert (contents[0], contents[2]) == ("Build it.", "And then?")
+    assert "We built src/a.py." in contents[1]
+
+
+async def test_a_chain_goes_on_from_a_compaction_without_what_came_before() -> None:
+    made, backend = engine(said("Done: src/a.py."), said("We built src/a.py."), said("Yes."))
+    first = await ask(made, input="Build it.")
+    second = await ask(made, previous_response_id=first["id"], input=[TRIGGER])
+    await ask(made, previous_response_id=second["id"], input="And then?")
+    messages = backend.requests[2]["messages"]
+
+    assert [message["role"] for message in messages] == ["user", "user", "user"]
+    assert "We built" in messages[1]["content"]
+
+
+async def test_a_model_that_gives_no_summary_fails_the_trigger() -> None:
+    made, _ = engine(called("look"))
+    events = await stream(made, input=[*LONG, TRIGGER], tools=[weather()])
+
+    assert kinds(events)[-2:] == ["error", "failed"]
+    assert events[-1]["response"]["error"]["message"] == "The model gave no summary."
+
+
+def crowded(total: int) -> Any:
+    return {"choices": [], "usage": {"prompt_tokens": total - 5, "completion_tokens": 5, "total_tokens": total}}
+
+
+MANAGED = [{"type": "compaction", "compact_threshold": 1000}]
+
+
+async def test_beyond_the_threshold_a_compaction_follows_the_answer() -> None:
+    made, backend = engine([*said("Yes."), crowded(2000)], said("In short."))
+    events = await stream(made, input="Hi", context_management=MANAGED)
+    response = events[-1]["response"]
+
+    assert [item["type"] for item in response["output"]] == ["message", "compaction"]
+    assert check_event_stream(events) == []
+    assert (response["status"], len(backend.requests)) == ("completed", 2)
+
+
+async def test_below_it_nothing_happens() -> None:
+    made, backend = engine([*said("Yes."), crowded(999)])
+    await ask(made, input="Hi", context_management=MANAGED)
+
+    assert len(backend.requests) == 1
+
+
+async def test_an_answer_stands_though_the_summary_fails() -> None:
+    made, _ = engine([*said("Yes."), crowded(2000)], BackendError("Gone."))
+    response = await ask(made, input="Hi", context_management=MANAGED)
+
+    assert ([item["type"] for item in response["output"]], response["status"]) == (["message"], "completed")
+
+
+async def test_calls_that_wait_for_the_client_are_not_folded_away() -> None:
+    made, backend = engine([*called("get_weather"), crowded(2000)])
+    await ask(made, input="Hi", tools=[weather()], context_management=MANAGED)
+
+    assert len(backend.requests) == 1
+
+
+async def test_a_crowded_context_is_compacted_before_the_model_answers() -> None:
+    made, backend = engine(said("It rains."), said("Take an umbrella."))
+    call = {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": "rain " * 2000}
+    response = await ask(
+        made,
+        input=[{"role": "user", "content": "Weather?"}, call, output],
+        tools=[weather()],
+        context_management=MANAGED,
+    )
+
+    assert [item["type"] for item in response["output"]] == ["compaction", "message"]
+    assert [message["role"] for message in backend.requests[1]["messages"]] == ["user", "user"]
+
+
+async def test_a_context_too_long_to_be_summarised_is_thinned_out() -> None:
+    overflow = {"error": {"message": "too long", "code": "context_length_exceeded"}}
+    made, backend = engine((400, overflow), said("It rains."))
+    call = {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": "rain " * 2000}
+    response = await ask(made, input=[{"role": "user", "content": "Weather?"}, call, output, TRIGGER])
+
+    assert response["status"] == "completed"
+    shorter = next(m["content"] for m in backend.requests[1]["messages"] if m["role"] == "tool")
+    assert len(shorter) == 400
