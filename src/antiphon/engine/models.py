@@ -82,12 +82,12 @@ class Models:
         target = self._routes.get(model)
         if target is not None:
             return target
-        served = self._listing(model)
+        served = self._listing(model) or self._insisted_on(model)
         if served is None and self._now() - self._refreshed > STALE_AFTER:
             await self.refresh()
-            served = self._listing(model)
+            served = self._listing(model) or self._insisted_on(model)
         if served is None:
-            served = self._only(model)
+            served = self._silent()
         if served is None:
             raise self._not_found(model)
         target = self._routes[model] = self._target(served, model)
@@ -130,15 +130,21 @@ class Models:
         names = {model, f"{model}:latest"}
         return next((served for served in self.served if any(m["id"] in names for m in served.models)), None)
 
-    def _only(self, model: str) -> Served | None:
-        """The only backend there is, where it may serve a model that it does not list; then it says no itself.
+    def _silent(self) -> Served | None:
+        """The only backend there is, where it answers but does not list its models: then it is asked for any."""
+        if len(self.served) != 1 or self.served[0].models:
+            return None
+        return self.served[0]
 
-        It lists none, or the name is one that clients insist on whatever serves it: Codex offers its patch tool to
-        models of OpenAI's names alone, and llama.cpp answers to any name.
+    def _insisted_on(self, model: str) -> Served | None:
+        """The only backend there is, for a name that clients insist on whatever serves it.
+
+        Codex offers its patch tool to models of OpenAI's names alone, and llama.cpp answers to any name; a backend
+        that does not know the name says so itself.
         """
         only = self.served[0] if len(self.served) == 1 else None
-        is_open = only is not None and (not only.models or (only.backend.url and INSISTED_ON.match(model)))
-        return only if is_open else None
+        is_asked = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
+        return only if is_asked else None
 
     def _not_found(self, model: str) -> Exception:
         if self.served and all(served.error for served in self.served):

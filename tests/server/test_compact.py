@@ -1,0 +1,115 @@
+"""`/responses/compact` and left-out tools, over HTTP and as the SDK sees them (specification sections 6, 11)."""
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from antiphon.backends.http import HttpBackend
+from antiphon.keyring import Keyring
+from tests.support.replay import JSON, Answer, ReplayBackend, completion, text
+from tests.support.server import Served, serve
+
+
+@pytest_asyncio.fixture
+async def backend() -> AsyncIterator[ReplayBackend]:
+    def script(request: dict[str, object]) -> Answer:
+        return Answer([text("In ", "short.")]) if request.get("stream") else Answer([completion("In short.")], JSON)
+
+    async with ReplayBackend(script).serve() as backend:
+        yield backend
+
+
+@pytest_asyncio.fixture
+async def served(backend: ReplayBackend) -> AsyncIterator[Served]:
+    async with serve(HttpBackend("b", backend.url)) as served:
+        yield served
+
+
+TURNS = [
+    {"role": "developer", "content": "Be kind."},
+    {"role": "user", "content": "My name is Ada."},
+    {"role": "assistant", "content": "Hello Ada."},
+    {"type": "reasoning", "id": "rs_1", "summary": []},
+    {"role": "user", "content": [{"type": "input_text", "text": "I live in Paris."}]},
+]
+
+
+async def test_users_and_systems_messages_stay_and_the_rest_becomes_one_item(served: Served) -> None:
+    compacted = await served.sdk.responses.compact(model="m", input=TURNS)  # type: ignore[arg-type]
+    *kept, compaction = compacted.to_dict(warnings=False)["output"]  # type: ignore[misc]
+
+    assert (compacted.object, compacted.id[:5]) == ("response.compaction", "resp_")
+    assert [(item["role"], item["content"][0]["text"]) for item in kept] == [
+        ("developer", "Be kind."),
+        ("user", "My name is Ada."),
+        ("user", "I live in Paris."),
+    ]
+    assert {item["status"] for item in kept} == {"completed"}
+    assert (compaction["type"], compaction["id"][:4]) == ("compaction", "cmp_")
+    assert compacted.usage.total_tokens == 6
+
+
+async def test_what_comes_out_goes_in_again(served: Served, backend: ReplayBackend) -> None:
+    _, compacted = await served.post("/responses/compact", json={"model": "m", "input": TURNS})
+    output = compacted["output"]
+    assert isinstance(output, list)
+    await served.post("/responses", json={"model": "m", "input": [*output, {"role": "user", "content": "Well?"}]})
+    said = [message["content"] for message in backend.requests[-1]["messages"]]
+
+    assert said[:3] == ["Be kind.", "My name is Ada.", "I live in Paris."]
+    assert (said[3].endswith("In short."), said[4]) == (True, "Well?")
+
+
+async def test_a_stored_chain_is_compacted_by_its_id_and_is_none_itself(served: Served) -> None:
+    first = await served.sdk.responses.create(model="m", input="My name is Ada.")
+    status, compacted = await served.post(
+        "/responses/compact", json={"model": "m", "previous_response_id": first.id, "input": None}
+    )
+    gone, _ = await served.get(f"/responses/{compacted['id']}")
+
+    assert (status, gone) == (200, 404)
+    assert [item["type"] for item in compacted["output"]] == ["message", "compaction"]  # type: ignore[attr-defined, index]
+
+
+async def test_another_servers_compaction_does_not_end_a_session(served: Served, backend: ReplayBackend) -> None:
+    _, compacted = await served.post("/responses/compact", json={"model": "m", "input": "Hi"})
+    served.engine.keyring = Keyring()
+    status, _ = await served.post("/responses", json={"model": "m", "input": compacted["output"]})
+
+    assert status == 200
+    assert "cannot be read here" in backend.requests[-1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("body", "param", "code"),
+    [
+        ({"input": "x"}, "model", "missing_required_parameter"),
+        ({"model": "m", "input": 7}, "input", "invalid_type"),
+        ({"model": "m", "input": "x", "tools": []}, "tools", "unknown_parameter"),
+        ({"model": "m", "previous_response_id": "resp_x"}, "previous_response_id", "previous_response_not_found"),
+    ],
+)
+async def test_what_is_wrong_is_named(served: Served, body: dict[str, object], param: str, code: str) -> None:
+    status, told = await served.post("/responses/compact", json=body)
+
+    assert status == 400
+    assert (told["error"]["param"], told["error"]["code"]) == (param, code)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"stream": True}, {"background": True}, {"background": True, "stream": True}], ids=json.dumps
+)
+async def test_a_header_names_the_tools_that_were_left_out(served: Served, body: dict[str, object]) -> None:
+    tools = [{"type": "web_search"}, {"type": "image_generation"}, {"type": "web_search_preview"}]
+    asked = {"model": "m", "input": "x", "tools": tools, **body}
+    async with served.http.post(f"{served.url}/responses", json=asked) as reply:
+        assert reply.status == 200
+        assert reply.headers["antiphon-ignored-tools"] == "web_search, image_generation, web_search_preview"
+        await reply.read()
+
+
+async def test_without_such_tools_there_is_no_such_header(served: Served) -> None:
+    async with served.http.post(f"{served.url}/responses", json={"model": "m", "input": "x"}) as reply:
+        assert "antiphon-ignored-tools" not in reply.headers
