@@ -1,34 +1,48 @@
 """Grammars of custom tools' inputs (specification section 6, `format`): is one sound, and does a text fit it?
 
-llguidance is what OpenAI compiles these grammars with, so what it takes here it takes there. It works in linear time,
-whatever the grammar and the text.
+llguidance is what OpenAI compiles these grammars with, so what it takes here it takes there. Its time is linear in the
+text unless a grammar is ambiguous, and it recurses as deep as the rules refer to each other: both are bounded here.
 """
 
 from functools import lru_cache
 
-from llguidance import LLMatcher, LLTokenizer
+from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from antiphon.protocol.tools import Grammar
+from antiphon.stack import with_room
 
-LONGEST = 200_000
+LONGEST = 100_000
 """Bytes of an input that are checked, at about one microsecond each; a longer one is taken as it is."""
 
+READINGS = 200
+"""Ways in which a text so far can be read. They cost their square and more; a text with more is taken as it is."""
+
 _BYTES = LLTokenizer("byte")
+_LIMITS = LLParserLimits(max_items_in_row=READINGS)
 
 
 def unsound(grammar: Grammar) -> str:
     """Return what is wrong with a grammar, empty where it is sound."""
-    wrong: str = LLMatcher.validate_grammar(_compiled(grammar.syntax, grammar.definition), _BYTES)
-    return wrong.strip()
+    return _unsound(grammar.syntax, grammar.definition)
 
 
 def misfit(grammar: Grammar, text: str) -> str:
-    """Return in words where a text leaves the grammar, empty where it fits."""
+    """Return in words where a text leaves the grammar, empty where it fits or where that is too much to find out."""
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > LONGEST:
-        return ""
-    matcher = LLMatcher(_BYTES, _compiled(grammar.syntax, grammar.definition), log_level=0)
+    return with_room(lambda: _misfit(grammar, data)) if len(data) <= LONGEST else ""
+
+
+@lru_cache(maxsize=256)
+def _unsound(syntax: str, definition: str) -> str:
+    wrong: str = with_room(lambda: LLMatcher.validate_grammar(_compiled(syntax, definition), _BYTES))
+    return wrong.strip()
+
+
+def _misfit(grammar: Grammar, data: bytes) -> str:
+    matcher = LLMatcher(_BYTES, _compiled(grammar.syntax, grammar.definition), log_level=0, limits=_LIMITS)
     fitting = matcher.try_consume_tokens(list(data))
+    if matcher.is_error():
+        return ""
     if fitting < len(data):
         before = data[:fitting].decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -36,8 +50,6 @@ def misfit(grammar: Grammar, text: str) -> str:
     return "" if matcher.is_accepting() else "It ends before the grammar does."
 
 
-@lru_cache(maxsize=256)
 def _compiled(syntax: str, definition: str) -> str:
-    if syntax == "regex":
-        return str(LLMatcher.grammar_from_regex(definition))
-    return str(LLMatcher.grammar_from_lark(definition))
+    make = LLMatcher.grammar_from_regex if syntax == "regex" else LLMatcher.grammar_from_lark
+    return str(make(definition))
