@@ -51,7 +51,7 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
     """
     offers = list(toolbox.offers.values())
     if isinstance(choice, AllowedTools):
-        return _allowed(offers, choice, dialect)
+        return _allowed(toolbox, choice, dialect)
     if isinstance(choice, Choice):
         return _named(offers, choice, dialect)
     if choice == "required" and not offers and toolbox.left_out:
@@ -87,12 +87,14 @@ def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[
     return offers, _reference(only[0])
 
 
-def _allowed(offers: list[Offer], choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    offers = list(toolbox.offers.values())
+    given = offers + toolbox.absent
     names = {
         offer.chat_name
         for each in choice.tools
         if choice.mode == "required" or not isinstance(each, HostedChoice)
-        for offer in chosen(offers, each)
+        for offer in chosen(given, each)
     }
     allowed = [offer for offer in offers if offer.chat_name in names]
     if not allowed or dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
