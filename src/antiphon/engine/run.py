@@ -324,7 +324,7 @@ class Run:
     @property
     def _has_calls(self) -> bool:
         in_this_answer = self._chat is not None and self._chat.has_calls
-        return in_this_answer or bool(open_calls(self._writer.output))
+        return in_this_answer or bool(self._writer.waiting or open_calls(self._writer.output))
 
     def _check_steered(self) -> None:
         if self._is_steered and not self._has_calls:
@@ -363,6 +363,8 @@ class Run:
             index = self._writer.open_item(Compaction(id=item_id, encrypted_content=""))
             self._writer.emit(Compacting(output_index=index, item_id=item_id))
             self._compaction = (index, item_id)
+            nothing = Compaction(id=item_id, encrypted_content="")
+            self._writer.waiting[index] = lambda: self._writer.close_item(index, nothing)
         return self._compaction[0]
 
     def _end_compaction(self, summary: str) -> None:
