@@ -1,6 +1,7 @@
 """Deferred tools are found by what is said of them."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -71,3 +72,13 @@ def test_where_nothing_fits_nothing_is_found(arguments: Any) -> None:
 
 def test_other_arguments_are_words_too() -> None:
     assert found({"paths": ["crm"]}) != []
+
+
+def test_a_query_of_a_thousand_words_costs_no_more_than_a_long_one() -> None:
+    tools = [{"type": "tool_search"}, *(function(f"tool_{n}", "Tells what the weather is.") for n in range(120))]
+    request = decode_request(json.dumps({"model": "m", "input": "x", "tools": tools}).encode())
+    deferred = toolbox_of(request, [], DIALECTS["generic"]).deferred * 20
+    begun = time.process_time()
+    search(deferred, {"query": " ".join(f"w{number}x" for number in range(50_000))})
+
+    assert time.process_time() - begun < 2

@@ -272,3 +272,11 @@ def test_a_long_diff_costs_no_more_for_each_of_its_characters() -> None:
 
     assert translation.output[0]["operation"]["diff"] == text
     assert time.process_time() - begun < 15
+
+
+def test_a_patch_that_was_cut_is_in_progress_since_the_api_knows_no_other_word() -> None:
+    arguments = '{"type": "create_file", "path": "a", "diff": "+x'
+    translation = calling("apply_patch", arguments, tools=[{"type": "apply_patch"}], ends="length")
+
+    assert translation.output[0]["status"] == "in_progress"
+    assert check_event_stream(translation.events) == []

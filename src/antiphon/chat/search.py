@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from antiphon.chat.offering import Deferred
@@ -14,6 +15,9 @@ FOUND = 8
 
 MOST = 64
 """Tools that a search finds at most."""
+
+WORDS = 64
+"""Words of a query that are looked for."""
 
 _K1, _B = 1.2, 0.75
 """How soon a word that comes again stops to count, and how much a long text is held against it."""
@@ -62,11 +66,11 @@ def _scores(texts: Sequence[Counter[str]], query: Counter[str]) -> list[float]:
     sizes = [text.total() for text in texts]
     usual = (sum(sizes) / len(sizes) if sizes else 0) or 1
     scores = [0.0] * len(texts)
-    for word in query:
-        having = sum(word in text for text in texts)
-        weight = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
-        for index, text in enumerate(texts):
-            count = text[word]
+    for word in islice(query, WORDS):
+        having = [index for index, text in enumerate(texts) if word in text]
+        weight = math.log(1 + (len(texts) - len(having) + 0.5) / (len(having) + 0.5))
+        for index in having:
+            count = texts[index][word]
             held = _K1 * (1 - _B + _B * sizes[index] / usual)
             scores[index] += weight * count * (_K1 + 1) / (count + held)
     return scores

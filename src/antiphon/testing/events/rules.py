@@ -130,7 +130,9 @@ RULES: dict[str, Rule] = {
             "section 7",
         ),
         Rule(
-            "item:status-final", "A done item is no longer in progress, but for a call inside a program.", "section 16"
+            "item:status-final",
+            "A done item is no longer in progress, but for a call inside a program and a patch: it has no other word.",
+            "section 16",
         ),
         # Parts: of content, of a reasoning summary, of a shell call.
         Rule("part:index-next", "Content indexes of an item are 0, 1, 2 in the order of opening.", "section 7"),

@@ -125,5 +125,6 @@ def _check_incomplete_items(events: list[Event]) -> Iterator[Breach]:
 def _check_cut(event: Event) -> Iterator[Breach]:
     reason, output = at(event["response"], ("incomplete_details", "reason")), event["response"]["output"]
     status = output[-1].get("status", "incomplete") if output else "incomplete"
-    if reason in ("max_output_tokens", "content_filter") and status != "incomplete":
+    cut = "in_progress" if output and output[-1]["type"] == "apply_patch_call" else "incomplete"
+    if reason in ("max_output_tokens", "content_filter") and status != cut:
         yield Breach("incomplete:item", f"the last item is {status}", event)
