@@ -356,3 +356,12 @@ async def test_a_compaction_that_comes_to_nothing_is_closed_all_the_same() -> No
 
     assert check_event_stream(events) == []
     assert kinds(events)[-4:] == ["compaction.compacting", "output_item.done", "error", "failed"]
+
+
+async def test_what_was_used_before_a_call_of_the_model_failed_is_told() -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
+    made, _ = engine([*called("tool_search", '{"query": "weather"}'), usage], (500, {"error": {"message": "Oh."}}))
+    events = await stream(made, tools=SEARCHED)
+
+    assert check_event_stream(events) == []
+    assert (events[-1]["type"], events[-1]["response"]["usage"]["total_tokens"]) == ("response.failed", 12)

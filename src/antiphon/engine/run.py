@@ -319,7 +319,7 @@ class Run:
     def _cut(self) -> None:
         """What was open is closed as incomplete already."""
         self._start()
-        conclude(self._writer, Ending("steered", None))
+        conclude(self._writer, Ending("steered", self._turn.usage))
 
     @property
     def _has_calls(self) -> bool:
@@ -333,7 +333,7 @@ class Run:
     def _fail(self, error: Exception) -> None:
         if not self._is_started:
             raise error
-        self._writer.fail(reportable(error))
+        self._writer.fail(reportable(error), self._turn.usage)
 
     async def _do(self, step: Step) -> AsyncGenerator[list[Event], None]:
         """Do what the turn decided; give the events that come of it."""

@@ -132,6 +132,11 @@ class Turn:
         """A summary is asked for: it may lack details of what it is about, but it must come."""
         self._steps = self._decide()
 
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of the answers that were read to their end."""
+        return self._usage
+
     def next(self) -> Step:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
         return next(self._steps)
