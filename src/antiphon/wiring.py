@@ -13,8 +13,8 @@ from antiphon.backends.demo import DemoBackend
 from antiphon.backends.discover import discover, named_by_environment
 from antiphon.backends.http import HttpBackend
 from antiphon.config import Settings, check_url, clean_key, key_of
+from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
-from antiphon.engine.run import Engine
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
