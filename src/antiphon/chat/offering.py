@@ -13,9 +13,11 @@ What only a server can run is left out; so is a tool that only programs may call
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from antiphon.chat.dialects import Dialect
 from antiphon.protocol.grammars import misfit
@@ -139,23 +141,38 @@ def toolbox_of(request: CreateResponse, items: Iterable[InputItem], dialect: Dia
     Of two with one name the later stands. What was deferred is in force once it was found.
     """
     toolbox = Toolbox()
+    given = list(_given(request, items))
+    if not given:
+        return toolbox
     found: dict[Key, Offer] = {}
-    for tool, is_loaded in _given(request, items):
+    for tool, is_loaded in given:
         for offer in _offers(tool, is_loaded, toolbox, dialect):
             found[offer.key] = offer
+    taken: set[str] = set()
     for key in sorted(found, key=lambda key: bool(key[1])):  # what has no namespace keeps its name
-        toolbox.names[key] = _free(key, set(toolbox.names.values()))
+        toolbox.names[key] = name = _free(key, taken)
+        taken.add(name)
     for key, offer in found.items():
         toolbox.offers[toolbox.names[key]] = replace(offer, chat_name=toolbox.names[key])
     _settle_search(toolbox)
     return toolbox
 
 
+def left_out(request: CreateResponse, items: Iterable[InputItem]) -> list[str]:
+    """Return the types of the tools that the model is not offered, each once."""
+    found: dict[str, None] = {}
+    for tool, _ in _given(request, items):
+        for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
+            if is_hosted(each) or not is_callable(each):
+                found[type_of(each)] = None
+    return list(found)
+
+
 def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, bool]]:
     for tool in request.tools or ():
         yield tool, False
     for item in items:
-        if isinstance(item, AdditionalTools | ToolSearchOutput):
+        if isinstance(item, (AdditionalTools, ToolSearchOutput)):
             for tool in item.tools:
                 yield tool, isinstance(item, ToolSearchOutput)
 

@@ -68,7 +68,7 @@ class Engine:
                 request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
             )
             target = await self.models.find(request.model)
-            ignored = look_at_tools(request, keeper.context.items, target.dialect, refuses=self.strict_tools)
+            ignored = look_at_tools(request, keeper.context.items, refuses=self.strict_tools)
             run = Run(self, request, keeper.context, target, keeper, ticket.response_id, ignored=ignored)
             if not generates:
                 run.warm_up()

@@ -192,7 +192,11 @@ class Run:
                     yield self._told()
                     self._is_told = False
                 while not isinstance(step := self._turn.next(), Finish):
-                    async with aclosing(self._do(step)) as batches:
+                    if not isinstance(step, CallModel | AskAside):
+                        self._perform(step)
+                        yield self._told()
+                        continue
+                    async with aclosing(self._call(step)) as batches:
                         async for batch in batches:
                             self._is_told = True
                             yield batch
@@ -238,18 +242,8 @@ class Run:
             raise error
         self._writer.fail(reportable(error))
 
-    async def _do(self, step: Step) -> AsyncGenerator[list[Event], None]:
-        """Do what the turn decided; give the events that come of it."""
-        if isinstance(step, CallModel | AskAside):
-            async with aclosing(self._call(step)) as batches:
-                async for batch in batches:
-                    yield batch
-            return
-        self._perform(step)
-        if self._writer.has_pending:
-            yield self._told()
-
     def _perform(self, step: Step) -> None:
+        """Do what the turn decided, where no model is asked."""
         match step:
             case Tell(item):
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))

@@ -287,9 +287,11 @@ class Turn:
         """Return what the searches for tools find that were not answered yet."""
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
-        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
         new = searches[self._searches :]
+        if not new:
+            return []
         self._searches = len(searches)
+        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
         return [
             ToolSearchOutput(
                 call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)

@@ -4,21 +4,18 @@ llguidance is what OpenAI compiles these grammars with, so what it takes here it
 whatever the grammar and the text.
 """
 
-from functools import lru_cache
-
-from llguidance import LLMatcher, LLTokenizer
+from functools import cache, lru_cache
+from typing import Any
 
 from antiphon.protocol.tools import Grammar
 
 LONGEST = 200_000
 """Bytes of an input that are checked, at about one microsecond each; a longer one is taken as it is."""
 
-_BYTES = LLTokenizer("byte")
-
 
 def unsound(grammar: Grammar) -> str:
     """Return what is wrong with a grammar, empty where it is sound."""
-    wrong: str = LLMatcher.validate_grammar(_compiled(grammar.syntax, grammar.definition), _BYTES)
+    wrong: str = _matcher().validate_grammar(_compiled(grammar.syntax, grammar.definition), _bytes())
     return wrong.strip()
 
 
@@ -27,7 +24,7 @@ def misfit(grammar: Grammar, text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > LONGEST:
         return ""
-    matcher = LLMatcher(_BYTES, _compiled(grammar.syntax, grammar.definition), log_level=0)
+    matcher = _matcher()(_bytes(), _compiled(grammar.syntax, grammar.definition), log_level=0)
     fitting = matcher.try_consume_tokens(list(data))
     if fitting < len(data):
         before = data[:fitting].decode("utf-8", "replace")
@@ -38,6 +35,20 @@ def misfit(grammar: Grammar, text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(syntax: str, definition: str) -> str:
-    if syntax == "regex":
-        return str(LLMatcher.grammar_from_regex(definition))
-    return str(LLMatcher.grammar_from_lark(definition))
+    matcher = _matcher()
+    make = matcher.grammar_from_regex if syntax == "regex" else matcher.grammar_from_lark
+    return str(make(definition))
+
+
+@cache
+def _matcher() -> Any:
+    from llguidance import LLMatcher  # noqa: PLC0415 - who has no grammar need not wait 25 ms for it at the start
+
+    return LLMatcher
+
+
+@cache
+def _bytes() -> Any:
+    from llguidance import LLTokenizer  # noqa: PLC0415 - likewise
+
+    return LLTokenizer("byte")

@@ -1,8 +1,9 @@
 """What a chat model is offered: every tool as a function, which knows what its calls are to the client."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Kind = Literal[
     "function", "custom", "tool_search", "local_shell", "shell", "apply_patch", "computer", "computer_use_preview"
@@ -11,8 +12,7 @@ Key = tuple[Kind, str, str]
 """A tool as the client knows it: its kind, its namespace and its name, empty where it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """One tool that the model may call."""
 
     chat_name: str
