@@ -58,18 +58,14 @@ STREAMED = {
 }
 """The events that its streams may hold, but for those of reasoning."""
 
-RED = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
-)
+RED = png("red")
 
 USER = {"type": "message", "role": "user", "content": "Hi"}
 
 
 def checked(response: Any) -> dict[str, Any]:
     """Return a response that has every key, and has ended well."""
-    odd = {
-        name: response.get(name, "missing") for name, type in KEYS.items() if not isinstance(response.get(name), type)
-    }
+    odd = {name: response.get(name) for name, kinds in KEYS.items() if not isinstance(response.get(name), kinds)}
     assert odd == {}
     assert set(KEYS) <= response.keys()
     assert response["object"] == "response"
