@@ -285,6 +285,7 @@ class Run:
         chat = ChatStream(
             writer,
             offers=step.toolbox.offers,
+            allowed=step.allowed,
             call_ids=self._call_ids,
             only_one=self._only_one,
             preopened=self._target.preopened,

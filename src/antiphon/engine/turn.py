@@ -17,6 +17,7 @@ from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import to_chat
 from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.search import search
+from antiphon.chat.toolbox import allowed_names
 from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
@@ -49,6 +50,8 @@ class CallModel:
 
     body: dict[str, Any]
     toolbox: Toolbox
+    allowed: frozenset[str] | None
+    """The names that may be called, None where any may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class AskAside:
 
     body: dict[str, Any]
     toolbox: Toolbox
+    allowed: frozenset[str] | None
     compacts: bool = False
     """The client is told, once the backend answers, that what came before is being made shorter."""
 
@@ -244,7 +248,9 @@ class Turn:
             self._usage = added(self._usage, answer.ending.usage)
         return answer
 
-    def _body_of(self, request: CreateResponse, items: Sequence[InputItem]) -> tuple[dict[str, Any], Toolbox]:
+    def _body_of(
+        self, request: CreateResponse, items: Sequence[InputItem]
+    ) -> tuple[dict[str, Any], Toolbox, frozenset[str] | None]:
         refused = frozenset(self._target.refused)
         dialect = self._target.dialect
         toolbox = toolbox_of(request, items, dialect.taught(refused))
@@ -253,7 +259,7 @@ class Turn:
         self._body = to_chat(
             request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
         )
-        return self._body, toolbox
+        return self._body, toolbox, allowed_names(toolbox, request.tool_choice)
 
     def _conversation(self) -> list[InputItem]:
         return [*self._items, *self._made()]
