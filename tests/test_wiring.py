@@ -150,7 +150,7 @@ async def test_servers_of_one_store_open_each_others_seals_also_after_a_restart(
         assert later.engine.keyring.unseal(blob, "acme") == {"summary": "x"}
 
 
-async def test_the_first_key_in_the_settings_seals_and_all_of_them_open(tmp_path: Path) -> None:
+async def test_the_first_key_in_the_settings_seals_and_all_of_them_open() -> None:
     old, new = (base64.b64encode(new_key()).decode() for _ in range(2))
     async with house(at("sqlite://", old)) as before:
         blob = before.engine.keyring.seal({"a": 1}, "")
