@@ -160,6 +160,13 @@ async def test_the_first_key_in_the_settings_seals_and_all_of_them_open() -> Non
         assert much_later.engine.keyring.unseal(after.engine.keyring.seal({"b": 2}, ""), "") == {"b": 2}
 
 
+async def test_what_the_stores_own_key_sealed_is_open_to_who_names_another(store_url: str) -> None:
+    async with house(at(store_url)) as before:
+        blob = before.engine.keyring.seal({"a": 1}, "")
+    async with house(at(store_url, base64.b64encode(new_key()).decode())) as after:
+        assert after.engine.keyring.unseal(blob, "") == {"a": 1}
+
+
 async def test_a_key_that_is_none_is_refused_without_being_shown() -> None:
     with pytest.raises(ConfigError, match="32 bytes") as caught:
         async with house(at("sqlite://", "canary")):

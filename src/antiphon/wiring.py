@@ -107,8 +107,8 @@ async def open_store(url: str, connections: int = 10) -> Store:
 
 
 async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:
-    """Return the keys that are configured, else one that the servers of this store share."""
-    return Keyring(keys or [await store.secret("seal", new_key())])
+    """Return the keys that are configured; the last is one that the servers of this store share."""
+    return Keyring([*keys, await store.secret("seal", new_key())])
 
 
 async def _backends(settings: Settings, environment: Mapping[str, str]) -> tuple[list[Backend], dict[str, str]]:

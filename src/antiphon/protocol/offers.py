@@ -26,10 +26,17 @@ class Offer(Struct, frozen=True):
     is_async: bool = False
     is_hosted: bool = False
     """This server runs it."""
+    was_found: bool = False
+    """A search here brought it, alone: a call then has its name as its namespace (recorded of OpenAI)."""
     environment: dict[str, Any] | None = None
     """Where a shell runs."""
     misfit: Callable[[str], str] | None = None
     """What is wrong with a custom tool's input, empty where it fits; None where any text will do."""
+
+    @property
+    def told_namespace(self) -> str:
+        """Return the namespace that the client sees of a call, empty for none."""
+        return self.namespace or (self.name if self.was_found and self.kind == "function" else "")
 
     @property
     def key(self) -> Key:
