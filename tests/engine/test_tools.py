@@ -9,6 +9,7 @@ import pytest
 from antiphon.errors import BackendError, ClientError
 from antiphon.testing import check_event_stream
 from tests.support.engine import ask, called, engine, said, stream
+from tests.support.replay import delta
 
 GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": 'start: "SELECT " /[0-9]+/'}
 SQL = {"type": "custom", "name": "sql", "format": GRAMMAR}
@@ -300,3 +301,50 @@ async def test_a_context_too_long_to_be_summarised_is_thinned_out() -> None:
     assert response["status"] == "completed"
     shorter = next(m["content"] for m in backend.requests[1]["messages"] if m["role"] == "tool")
     assert len(shorter) == 400
+
+
+# What backends and models spoil.
+
+
+async def test_an_input_is_not_written_again_where_the_answer_broke_off() -> None:
+    call = {"index": 1, "id": "call_2", "function": {"name": "look", "arguments": '{"a":'}}
+    made, backend = engine([*sql("SELECT x")[:1], delta(tool_calls=[call])], sql("SELECT 1"))
+    events = await stream(made, tools=[SQL])
+
+    assert (events[-1]["type"], len(backend.requests)) == ("response.failed", 1)
+    assert [item["type"] for item in events[-1]["response"]["output"]] == ["custom_tool_call", "function_call"]
+    assert check_event_stream(events) == []
+
+
+async def test_an_input_that_was_cut_when_it_was_written_again_is_not_taken() -> None:
+    made, _ = engine(sql("SELECT x"), [*sql("SELECT 12")[:1], delta("length")])
+
+    assert [item["input"] for item in (await ask(made, tools=[SQL]))["output"]] == ["SELECT x"]
+
+
+async def test_where_a_call_cannot_be_forced_an_unfit_input_goes_out_as_it_is() -> None:
+    made, backend = engine(sql("SELECT x"))
+    (await made.models.find("m")).refused.add("tool_choice")
+    response = await ask(made, tools=[SQL])
+
+    assert [item["input"] for item in response["output"]] == ["SELECT x"]
+    assert (response["status"], len(backend.requests)) == ("completed", 1)
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+async def test_a_search_that_is_allowed_may_find_all_there_is(mode: str) -> None:
+    made, backend = engine(called("tool_search", '{"query": "weather"}'), said("Hm."))
+    allowed = [{"type": "tool_search"}, {"type": "function", "name": "get_weather"}]
+    choice = {"type": "allowed_tools", "mode": mode, "tools": allowed}
+    response = await ask(made, tools=[{"type": "tool_search"}, weather(defer_loading=True)], tool_choice=choice)
+
+    assert response["status"] == "completed"
+    assert [tool["function"]["name"] for tool in backend.requests[1]["tools"]] == ["get_weather"]
+
+
+async def test_a_search_in_the_models_own_words_is_done() -> None:
+    made, _ = engine(called("tool_search", "the weather in Rome"), said("Hm."))
+    search, found, _ = (await ask(made, tools=SEARCHED))["output"]
+
+    assert search["arguments"] == {"query": "the weather in Rome"}
+    assert [tool["name"] for tool in found["tools"]] == ["get_weather"]

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.truncation import drop_oldest
+from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.protocol.calls import awaited, check_calls
 from antiphon.protocol.items import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
+from antiphon.protocol.tool_items import ToolSearchOutput
+from antiphon.protocol.tools import FunctionTool
 
 
 def user(text: str) -> Message:
@@ -144,3 +146,11 @@ def ever_shorter(items: list[InputItem]) -> Iterator[list[InputItem]]:
 
 def is_by(item: InputItem, *roles: str) -> bool:
     return isinstance(item, Message) and item.role in roles
+
+
+def test_what_a_search_found_is_not_cut_short_since_nothing_else_ties_it_to_its_call() -> None:
+    found = ToolSearchOutput(call_id=None, tools=[FunctionTool(name=f"a_tool_{i}") for i in range(64)])
+    long = FunctionCallOutput(call_id="c", output="4" * 1000)
+
+    assert thin_out([found]) is None
+    assert [type(item) for item in thin_out([found, CALL, long]) or ()] == [ToolSearchOutput, FunctionCall, type(long)]

@@ -9,6 +9,7 @@ from antiphon.engine.models import Target
 from antiphon.engine.turn import CallModel, Finish, Turn
 from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.items import Message
+from antiphon.protocol.tool_items import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.validate import decode_request
 from antiphon.stream.chat import Ending
 from tests.support.engine import target
@@ -122,3 +123,15 @@ def test_what_this_backend_cannot_take_is_named_as_the_client_counts() -> None:
     with pytest.raises(ClientError) as caught:
         Turn(request, Context(history, list(request.input)), target()).next()
     assert (caught.value.param or "").startswith("input[0].content[0]")
+
+
+def test_a_search_that_was_answered_before_its_process_was_lost_is_not_answered_again() -> None:
+    search = ToolSearchCall(id="tsc_1", call_id=None, execution="server", arguments={"query": "x"})
+    found = ToolSearchOutput(id="tso_1", call_id=None, execution="server", tools=[])
+    said = Message(role="assistant", content="The second attempt says this at once.")
+    request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi"}))
+    one = Turn(request, Context([], [Message(role="user", content="Hi")]), target(), lambda: [search, found, said])
+    called(one)
+    one.answered(Ending("completed", None))
+
+    assert isinstance(one.next(), Finish)

@@ -1,6 +1,7 @@
 """A call comes as what its tool's kind makes of it, streamed, whatever way the model's JSON is cut (section 16)."""
 
 import json
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -286,3 +287,28 @@ def test_what_is_not_allowed_is_not_written_again_to_fit_its_grammar() -> None:
 
     assert translation.ending is not None
     assert (translation.ending.held, translation.output) == ([], [])
+
+
+@pytest.mark.parametrize("arguments", ["ls -l", '"ls -l"'])
+def test_a_shells_command_that_is_written_bare_is_a_command(arguments: str) -> None:
+    translation = calling("shell", arguments, 3, tools=[SHELL])
+
+    assert translation.output[0]["action"]["commands"] == ["ls -l"]
+    assert kinds(translation)[1] == "shell_call_command.added"
+
+
+@pytest.mark.parametrize("timeout", ["1e30", "10000000000000000000000", "-1", "true"])
+def test_a_number_that_no_client_could_hold_is_left_out(timeout: str) -> None:
+    (item,) = calling("shell", f'{{"commands": ["ls"], "timeout_ms": {timeout}}}', tools=[SHELL]).output
+
+    assert item["action"]["timeout_ms"] is None
+
+
+def test_a_long_diff_costs_no_more_for_each_of_its_characters() -> None:
+    text = "+x\n" * 30_000
+    arguments = json.dumps({"type": "create_file", "path": "a", "diff": text})
+    begun = time.process_time()
+    translation = calling("apply_patch", arguments, *range(0, len(arguments), 4), tools=[{"type": "apply_patch"}])
+
+    assert translation.output[0]["operation"]["diff"] == text
+    assert time.process_time() - begun < 15

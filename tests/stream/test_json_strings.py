@@ -82,3 +82,13 @@ def test_no_text_makes_it_raise(text: str, places: list[int]) -> None:
     reader = JsonStrings()
     for part in cut(text, places):
         reader.feed(part)
+
+
+@pytest.mark.parametrize("cut", range(1, 24))
+def test_a_backslash_that_begins_no_escape_is_meant(cut: int) -> None:
+    text = r'{"input":"a\usepackage{x} \u12"}'
+    reader = JsonStrings()
+    pieces = reader.feed(text[:cut]) + reader.feed(text[cut:])
+
+    assert "".join(piece for _, piece, _ in pieces) == r"a\usepackage{x} \u12"
+    assert not reader.is_broken

@@ -44,7 +44,8 @@ def retold(item: Item) -> tuple[FunctionCall, FunctionCallOutput] | None:
 
 def _web_search(item: WebSearchCall) -> Told:
     action = {name: value for name, value in (item.action or {}).items() if name not in ("sources", "type")}
-    sources = (item.action or {}).get("sources") or []
+    given = (item.action or {}).get("sources")
+    sources = given if isinstance(given, list) else []
     return Told("web_search", action, "\n".join(_line(each) for each in [*sources, *(item.results or [])]))
 
 

@@ -128,6 +128,16 @@ class Toolbox:
     deferred: list[Deferred] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """Types of tools that the model is not offered."""
+    searches: list[Offer] = field(default_factory=list)
+    """A search that this server would do, and that is not offered any more."""
+
+    @property
+    def absent(self) -> list[Offer]:
+        """What the client gave, and the model is not offered now: tools to be found, a search that is over."""
+        waiting = [
+            Offer("", kind, name, namespace=namespace) for kind, namespace, name in (d.key for d in self.deferred)
+        ]
+        return waiting + self.searches
 
     def name_of(self, kind: Kind, namespace: str, name: str) -> str:
         """Return a tool's name as the backend knows it; it may have been in force once."""
@@ -137,6 +147,7 @@ class Toolbox:
 
     def drop_search(self) -> None:
         """Offer no search that this server would do: it was done often enough."""
+        self.searches += [offer for offer in self.offers.values() if offer.is_hosted]
         self.offers = {name: offer for name, offer in self.offers.items() if not offer.is_hosted}
 
 
@@ -216,13 +227,12 @@ def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, di
 def _settle_search(toolbox: Toolbox) -> None:
     """Tell the model what it can search for here; where nothing is left to be found, there is no search."""
     toolbox.deferred = [each for each in toolbox.deferred if each.key not in toolbox.names]
-    for name, offer in list(toolbox.offers.items()):
-        if offer.kind == "tool_search" and offer.is_hosted:
-            if toolbox.deferred:
-                text = f"{offer.description}\n\n{_searchable(toolbox.deferred)}"
-                toolbox.offers[name] = replace(offer, description=text)
-            else:
-                del toolbox.offers[name]
+    if not toolbox.deferred:
+        toolbox.drop_search()
+    for name, offer in toolbox.offers.items():
+        if offer.is_hosted:
+            text = f"{offer.description}\n\n{_searchable(toolbox.deferred)}"
+            toolbox.offers[name] = replace(offer, description=text)
 
 
 def _searchable(deferred: Iterable[Deferred]) -> str:

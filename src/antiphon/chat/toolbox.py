@@ -51,7 +51,7 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
     """
     offers = list(toolbox.offers.values())
     if isinstance(choice, AllowedTools):
-        return _allowed(offers, choice, dialect)
+        return _allowed(toolbox, choice, dialect)
     if isinstance(choice, Choice):
         return _named(offers, choice, dialect)
     if choice == "required" and not offers and toolbox.left_out:
@@ -66,7 +66,7 @@ def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str]
     """
     if choice == "none":
         return frozenset()
-    return _names(list(toolbox.offers.values()), choice) if isinstance(choice, AllowedTools) else None
+    return _names(toolbox, choice) if isinstance(choice, AllowedTools) else None
 
 
 def not_served(type: str) -> ClientError:
@@ -97,8 +97,8 @@ def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[
     return offers, _reference(only[0])
 
 
-def _allowed(offers: list[Offer], choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
-    names = _names(offers, choice)
+def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    offers, names = list(toolbox.offers.values()), _names(toolbox, choice)
     allowed = [offer for offer in offers if offer.chat_name in names]
     if not allowed or dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
         return _mode(allowed, choice.mode, dialect)
@@ -106,12 +106,13 @@ def _allowed(offers: list[Offer], choice: AllowedTools, dialect: Dialect) -> tup
     return offers, {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": listed}}
 
 
-def _names(offers: list[Offer], choice: AllowedTools) -> frozenset[str]:
+def _names(toolbox: Toolbox, choice: AllowedTools) -> frozenset[str]:
+    given = [*toolbox.offers.values(), *toolbox.absent]
     return frozenset(
         offer.chat_name
         for each in choice.tools
         if choice.mode == "required" or not isinstance(each, HostedChoice)
-        for offer in chosen(offers, each)
+        for offer in chosen(given, each)
     )
 
 

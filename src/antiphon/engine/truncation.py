@@ -42,7 +42,7 @@ def thin_out(items: Sequence[InputItem]) -> list[InputItem] | None:
 
 
 def _printed(item: InputItem) -> str:
-    return str(output_of(item)) if isinstance(item, Output) else ""
+    return str(output_of(item)) if isinstance(item, Output) and tie(item) else ""
 
 
 def _cut_short(item: InputItem) -> FunctionCallOutput:

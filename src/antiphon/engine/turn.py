@@ -23,7 +23,7 @@ from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest, thin_out
-from antiphon.errors import AntiphonError, BackendError, log
+from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.calls import CALLS, open_calls
 from antiphon.protocol.content import Item, OutputText
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
@@ -187,7 +187,7 @@ class Turn:
         while True:
             answer = yield from self._ask(self._request, self._conversation)
             for call in answer.ending.held:
-                yield from self._repair(call)
+                yield from self._repair(call) if answer.ending.error is None else iter([Settle(call, call.text)])
             found = self._find() if answer.ending.error is None and answer.ending.outcome == "completed" else []
             for item in found:
                 yield Tell(item)
@@ -215,7 +215,9 @@ class Turn:
         if call.offer.namespace:
             item.namespace = call.offer.namespace
         answer = yield from self._ask_aside(lambda: repair_of(self._request, self._items, item, call.misfit))
-        inputs = [each.input for each in answer.items if isinstance(each, CustomToolCall)]
+        inputs = [
+            each.input for each in answer.items if isinstance(each, CustomToolCall) and each.status == "completed"
+        ]
         self._is_optional = False
         fits = bool(inputs) and call.offer.misfit is not None and not call.offer.misfit(inputs[0])
         if not fits:
@@ -238,7 +240,12 @@ class Turn:
         self, what: Callable[[], tuple[CreateResponse, list[InputItem]]], *, compacts: bool = False
     ) -> Generator[Step, None, Answer]:
         while (answer := self._taken()) is None:
-            yield AskAside(*self._body_of(*what()), compacts)
+            try:
+                asked = self._body_of(*what())
+            except ClientError as error:  # this backend cannot be asked for that
+                self.failed(error)
+            else:
+                yield AskAside(*asked, compacts)
         return answer
 
     def _taken(self) -> Answer | None:
@@ -293,7 +300,8 @@ class Turn:
         """Return what the searches for tools find that were not answered yet."""
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
-        new = searches[self._searches :]
+        answered = sum(isinstance(item, ToolSearchOutput) for item in made)
+        new = searches[answered:]
         if not new:
             return []
         self._searches = len(searches)

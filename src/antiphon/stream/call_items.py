@@ -10,7 +10,7 @@
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -47,6 +47,9 @@ PREFIXES: dict[Kind, str] = {
     "computer_use_preview": "cu",
 }
 """How the id of each kind's call begins."""
+
+
+Named = TypeVar("Named", FunctionCall, CustomToolCall)
 
 
 class StreamingCall:
@@ -119,13 +122,17 @@ class StreamingCall:
             event.obfuscation = padding(delta)
         self.writer.emit(event)
 
-    def _function(self, status: Status, arguments: str) -> FunctionCall:
-        call = FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, arguments=arguments)
+    def _named(self, call: Named) -> Named:
+        """Return a call with what is told of its tool beside the name."""
         if self.offer.told_namespace:
             call.namespace = self.offer.told_namespace
         if self.offer.is_async:
             call.async_ = True
         return call
+
+    def _function(self, status: Status, arguments: str) -> FunctionCall:
+        call = FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, arguments=arguments)
+        return self._named(call)
 
 
 class StreamingCustomCall(StreamingCall):
@@ -186,11 +193,7 @@ class StreamingCustomCall(StreamingCall):
 
     def _custom(self, status: Status, text: str) -> CustomToolCall:
         call = CustomToolCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, input=text)
-        if self.offer.told_namespace:
-            call.namespace = self.offer.told_namespace
-        if self.offer.is_async:
-            call.async_ = True
-        return call
+        return self._named(call)
 
 
 def _bare(arguments: str) -> str:
@@ -232,7 +235,13 @@ class StreamingShellCall(StreamingCall):
         """See `StreamingCall.close`."""
         if self._path is not None:
             self._emit(events.ShellCommandDone, command="".join(self._commands[-1]))
-        value = read_object(self.arguments) or {}
+        value = read_object(self.arguments)
+        if value is None and not self._commands and (command := _bare(self.arguments).strip()):
+            self._commands.append([command])
+            self._emit(events.ShellCommandAdded, command="")
+            self._emit(events.ShellCommandDelta, delta=command)
+            self._emit(events.ShellCommandDone, command=command)
+        value = value or {}
         action = ShellAction(
             commands=["".join(pieces) for pieces in self._commands],
             timeout_ms=_whole(value.get("timeout_ms")),
@@ -252,7 +261,7 @@ class StreamingShellCall(StreamingCall):
         return ShellCall(id=self.id, status=status, call_id=self.call_id, action=action, environment=environment)
 
 
-COMMAND_KEYS = {("commands",), ("command",)}
+COMMAND_KEYS = {("commands",), ("command",), ()}
 """Where a model writes commands: as it was asked to, or as it likes."""
 
 
@@ -264,7 +273,7 @@ class StreamingPatchCall(StreamingCall):
         self._fields: dict[str, list[str]] = {}
         self._known: set[str] = set()
         self._told = 0
-        """Characters of the diff."""
+        """Pieces of the diff."""
 
     def _grow(self, delta: str) -> None:
         for path, piece, is_end in self._strings.feed(delta):
@@ -284,9 +293,10 @@ class StreamingPatchCall(StreamingCall):
 
     def _tell(self) -> None:
         """Tell what of the diff was not told."""
-        new = "".join(self._fields.get("diff", ()))[self._told :]
-        if new and _joined(self._fields).get("type") != "delete_file":
-            self._told += len(new)
+        pieces = self._fields.get("diff", [])
+        new = "".join(pieces[self._told :])
+        if new and "".join(self._fields["type"]) != "delete_file":
+            self._told = len(pieces)
             event = events.DiffDelta(output_index=self._output_index, item_id=self.id, delta=new)
             self._emit_padded(event, new)
 
@@ -338,6 +348,8 @@ class StreamingWholeCall(StreamingCall):
     def close(self, status: Status) -> StreamingCustomCall | None:
         """See `StreamingCall.close`."""
         value = read_object(self.arguments or "{}")
+        if value is None and self.offer.is_hosted and status == "completed":
+            value = {"query": self.arguments}  # nobody but this server could make something of it
         make = _WHOLE[self.offer.kind]
         if value is None or (item := make(self, value, status)) is None:
             _close_unread(self, status)
@@ -432,7 +444,8 @@ def read_object(text: str) -> dict[str, Any] | None:
 
 
 def _whole(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < 2**53 else None
 
 
 def _text(value: Any) -> str | None:

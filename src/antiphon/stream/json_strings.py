@@ -17,6 +17,7 @@ Piece = tuple[Path, str, bool]
 _PLAIN = re.compile(r'[^"\\]*')
 _BLANK = re.compile(r"[\s,]*")
 _SCALAR = re.compile(r"[^\s,\]}]*")
+_NO_DIGITS = re.compile(r"[^0-9a-fA-F]")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
@@ -110,14 +111,15 @@ class JsonStrings:
     def _escape(self, text: str, at: int, pieces: list[Piece]) -> int:
         is_unicode = text[at + 1 : at + 2] == "u"
         size = 6 if is_unicode else 2
+        digits = text[at + 2 : at + size]
+        if _NO_DIGITS.search(digits):  # no escape: a model that writes TeX, or a path, means what it says
+            self._say(self._joined("\\u"), pieces)
+            return at + 2
         if len(text) - at < size:
             self._held = text[at:]
             return len(text)
         if is_unicode:
-            try:
-                self._unicode(chr(int(text[at + 2 : at + 6], 16)), pieces)
-            except ValueError:
-                self.is_broken = True
+            self._unicode(chr(int(digits, 16)), pieces)
         else:
             self._say(self._joined(_ESCAPES.get(text[at + 1], text[at + 1])), pieces)
         return at + size
