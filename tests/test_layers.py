@@ -12,8 +12,9 @@ BASES = {"backends.base", "store.base", "store.records", "tools.base"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "ids": set(),
+    "stack": set(),
     "version": set(),
-    "protocol": {"errors", "ids", "version"},
+    "protocol": {"errors", "ids", "stack", "version"},
     "stream": {"protocol"},
     "chat": {"protocol"},
     **{base: {"protocol"} for base in BASES},

@@ -25,7 +25,7 @@ from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.protocol.calls import CALLS, open_calls
-from antiphon.protocol.content import Item
+from antiphon.protocol.content import Item, OutputText
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
@@ -293,9 +293,11 @@ class Turn:
         """Return what the searches for tools find that were not answered yet."""
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
-        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
         new = searches[self._searches :]
+        if not new:
+            return []
         self._searches = len(searches)
+        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
         return [
             ToolSearchOutput(
                 call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)
@@ -327,7 +329,7 @@ class Turn:
 def text_of(items: Sequence[Item]) -> str:
     """Return what was said in messages."""
     said = [item.content for item in items if isinstance(item, Message)]
-    return "".join(part.text for content in said for part in content if hasattr(part, "text")).strip()
+    return "".join(part.text for content in said for part in content if isinstance(part, OutputText)).strip()
 
 
 def added(before: Usage | None, more: Usage | None) -> Usage | None:

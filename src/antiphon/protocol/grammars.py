@@ -1,34 +1,45 @@
 """Grammars of custom tools' inputs (specification section 6, `format`): is one sound, and does a text fit it?
 
-llguidance is what OpenAI compiles these grammars with, so what it takes here it takes there. It works in linear time,
-whatever the grammar and the text.
+llguidance is what OpenAI compiles these grammars with, so what it takes here it takes there. Its time is linear in the
+text unless a grammar is ambiguous, and it recurses as deep as the rules refer to each other: both are bounded here.
 """
 
-from functools import lru_cache
-
-from llguidance import LLMatcher, LLTokenizer
+from functools import cache, lru_cache
+from typing import Any
 
 from antiphon.protocol.tools import Grammar
+from antiphon.stack import with_room
 
-LONGEST = 200_000
+LONGEST = 100_000
 """Bytes of an input that are checked, at about one microsecond each; a longer one is taken as it is."""
 
-_BYTES = LLTokenizer("byte")
+READINGS = 200
+"""Ways in which a text so far can be read. They cost their square and more; a text with more is taken as it is."""
 
 
 def unsound(grammar: Grammar) -> str:
     """Return what is wrong with a grammar, empty where it is sound."""
-    wrong: str = LLMatcher.validate_grammar(_compiled(grammar.syntax, grammar.definition), _BYTES)
-    return wrong.strip()
+    return _unsound(grammar.syntax, grammar.definition)
 
 
 def misfit(grammar: Grammar, text: str) -> str:
-    """Return in words where a text leaves the grammar, empty where it fits."""
+    """Return in words where a text leaves the grammar, empty where it fits or where that is too much to find out."""
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > LONGEST:
-        return ""
-    matcher = LLMatcher(_BYTES, _compiled(grammar.syntax, grammar.definition), log_level=0)
+    return with_room(lambda: _misfit(grammar, data)) if len(data) <= LONGEST else ""
+
+
+@lru_cache(maxsize=256)
+def _unsound(syntax: str, definition: str) -> str:
+    wrong: str = with_room(lambda: _matcher().validate_grammar(_compiled(syntax, definition), _bytes()))
+    return wrong.strip()
+
+
+def _misfit(grammar: Grammar, data: bytes) -> str:
+    compiled = _compiled(grammar.syntax, grammar.definition)
+    matcher = _matcher()(_bytes(), compiled, log_level=0, limits=_limits())
     fitting = matcher.try_consume_tokens(list(data))
+    if matcher.is_error():
+        return ""
     if fitting < len(data):
         before = data[:fitting].decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -36,8 +47,30 @@ def misfit(grammar: Grammar, text: str) -> str:
     return "" if matcher.is_accepting() else "It ends before the grammar does."
 
 
-@lru_cache(maxsize=256)
 def _compiled(syntax: str, definition: str) -> str:
-    if syntax == "regex":
-        return str(LLMatcher.grammar_from_regex(definition))
-    return str(LLMatcher.grammar_from_lark(definition))
+    make = _matcher().grammar_from_regex if syntax == "regex" else _matcher().grammar_from_lark
+    return str(make(definition))
+
+
+# Who has no grammar need not wait 25 ms at the start for what reads them.
+
+
+@cache
+def _matcher() -> Any:
+    from llguidance import LLMatcher  # noqa: PLC0415
+
+    return LLMatcher
+
+
+@cache
+def _bytes() -> Any:
+    from llguidance import LLTokenizer  # noqa: PLC0415
+
+    return LLTokenizer("byte")
+
+
+@cache
+def _limits() -> Any:
+    from llguidance import LLParserLimits  # noqa: PLC0415
+
+    return LLParserLimits(max_items_in_row=READINGS)

@@ -35,7 +35,7 @@ class Grammar(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"
     """A custom tool's input fits this grammar."""
 
     syntax: Literal["lark", "regex"]
-    definition: Annotated[str, Meta(min_length=1, max_length=1_000_000)]
+    definition: Annotated[str, Meta(min_length=1, max_length=100_000)]
 
 
 class CustomTool(Tool, kw_only=True, tag="custom"):

@@ -121,8 +121,8 @@ class StreamingCall:
 
     def _function(self, status: Status, arguments: str) -> FunctionCall:
         call = FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, arguments=arguments)
-        if self.offer.namespace:
-            call.namespace = self.offer.namespace
+        if self.offer.told_namespace:
+            call.namespace = self.offer.told_namespace
         if self.offer.is_async:
             call.async_ = True
         return call
@@ -186,8 +186,8 @@ class StreamingCustomCall(StreamingCall):
 
     def _custom(self, status: Status, text: str) -> CustomToolCall:
         call = CustomToolCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, input=text)
-        if self.offer.namespace:
-            call.namespace = self.offer.namespace
+        if self.offer.told_namespace:
+            call.namespace = self.offer.told_namespace
         if self.offer.is_async:
             call.async_ = True
         return call
