@@ -3,6 +3,7 @@
 from typing import Any
 
 from antiphon.verify.case import case
+from antiphon.verify.cases.responses.chain import id_of
 from antiphon.verify.cases.responses.text import output_of
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
 from antiphon.verify.trial import Steps, Trial, is_response
@@ -62,7 +63,7 @@ def compaction_needs_a_model(trial: Trial) -> Steps:
 def a_stored_chain_is_compacted(trial: Trial) -> Steps:
     """Store a response, and compact what led to it by its id."""
     first = trial.response((yield from trial.respond(TURNS, store=True)))
-    body = {"model": trial.model, "previous_response_id": at(first, "id")}
+    body = {"model": trial.model, "previous_response_id": id_of(first)}
     exchange = yield from trial.post("/responses/compact", body)
     trial.offered(exchange)
     trial.expect("responses:compact:by-id", len(compactions_of(exchange.json)) == 1, exchange.came)

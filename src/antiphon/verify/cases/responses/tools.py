@@ -39,7 +39,7 @@ def one_of_two_custom_tools_is_called(trial: Trial) -> Steps:
     trial.expect("responses:tools:custom-chosen", bool(names) and set(names) == {"write_poem"}, came(response))
     if not calls:
         raise Stop("skipped", "There was no call.")
-    outputs = [{"type": "custom_tool_call_output", "call_id": at(one, "call_id"), "output": "Done."} for one in calls]
+    outputs = [{"type": "custom_tool_call_output", "call_id": one.get("call_id"), "output": "Done."} for one in calls]
     exchange = yield from trial.respond(outputs, tools=[NOTE, POEM], previous_response_id=at(response, "id"))
     trial.offered(exchange)
     trial.expect("responses:tools:custom-output", is_taken(exchange), exchange.came)
