@@ -2,13 +2,16 @@
 
 import json
 import logging
+from contextlib import aclosing
 from typing import Any
 
+import msgspec
 import pytest
 
 from antiphon.errors import BackendError, ClientError
+from antiphon.protocol.events import OutputItemAdded
 from antiphon.testing import check_event_stream
-from tests.support.engine import ask, called, engine, said, stream
+from tests.support.engine import ask, begin, called, engine, said, stream
 from tests.support.replay import delta
 
 GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": 'start: "SELECT " /[0-9]+/'}
@@ -348,3 +351,24 @@ async def test_a_search_in_the_models_own_words_is_done() -> None:
 
     assert search["arguments"] == {"query": "the weather in Rome"}
     assert [tool["name"] for tool in found["tools"]] == ["get_weather"]
+
+
+async def test_an_input_that_waits_to_be_written_again_is_kept_where_the_client_leaves() -> None:
+    made, _ = engine(sql("SELECT x"))
+    run = await begin(made, stream=True, tools=[SQL])
+    async with aclosing(run.events()) as batches:
+        async for batch in batches:
+            if any(isinstance(event, OutputItemAdded) for event in batch):
+                break
+    stored = await made.store.load("", run.response.id)
+
+    assert stored is not None and stored.status == "cancelled"
+    assert [msgspec.json.decode(item.body)["input"] for item in stored.output] == ["SELECT x"]
+
+
+async def test_a_compaction_that_comes_to_nothing_is_closed_all_the_same() -> None:
+    made, _ = engine([delta(content="So far"), {"error": {"message": "It broke."}}])
+    events = await stream(made, input=[{"role": "user", "content": "Hi"}, {"type": "compaction_trigger"}])
+
+    assert check_event_stream(events) == []
+    assert kinds(events)[-4:] == ["compaction.compacting", "output_item.done", "error", "failed"]

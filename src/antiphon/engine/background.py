@@ -12,6 +12,7 @@ from antiphon.engine.announcements import announcement
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
 from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
+from antiphon.engine.lent import kept_body
 from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
 from antiphon.engine.response import open_response
 from antiphon.engine.run import Run, TakenUp
@@ -52,7 +53,7 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     reply = _reply(response, ticket, bool(request.stream))
     stored = _terms(engine, request, ticket.tenant).of(response, context, [])
     frames = [frame(writer.take())] if stored.is_streamed else []
-    outcome = await engine.store.enqueue(stored, body, frames, reply)
+    outcome = await engine.store.enqueue(stored, kept_body(request, body), frames, reply)
     if outcome is Outcome.UNKNOWN:
         raise conversation_not_found(str(request.conversation_id))
     if outcome is Outcome.BUSY:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from antiphon.chat.input import normalise_input
+from antiphon.engine.lent import kept_item
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.protocol.calls import check_calls
@@ -118,7 +119,7 @@ def store_item(item: Item, sealed: str | None = None) -> StoredItem:
     if isinstance(item, Reasoning) and item.encrypted_content:
         sealed = item.encrypted_content
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
-    return StoredItem(str(item.id), _encode(item), sealed)
+    return StoredItem(str(item.id), _encode(kept_item(item)), sealed)
 
 
 def load_item(stored: StoredItem) -> InputItem:

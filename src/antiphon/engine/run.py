@@ -231,7 +231,7 @@ class Run:
     @property
     def _has_calls(self) -> bool:
         in_this_answer = self._chat is not None and self._chat.has_calls
-        return in_this_answer or bool(open_calls(self._writer.output))
+        return in_this_answer or bool(self._writer.waiting or open_calls(self._writer.output))
 
     def _check_steered(self) -> None:
         if self._is_steered and not self._has_calls:

@@ -171,6 +171,7 @@ class StreamingCustomCall(StreamingCall):
         if self.offer.misfit is not None and status == "completed":
             self.misfit = self.offer.misfit(text)
             if self.misfit:
+                self.writer.waiting[self._output_index] = lambda: self.settle(text)
                 return self
         self._end(status, text)
         return None

@@ -103,6 +103,7 @@ class StreamingCompaction:
         self.id = writer.new_id("cmp")
         self._output_index = writer.open_item(Compaction(id=self.id, encrypted_content=""))
         writer.emit(events.Compacting(output_index=self._output_index, item_id=self.id))
+        writer.waiting[self._output_index] = lambda: self.close("")
 
     def close(self, blob: str) -> None:
         """End it with its content."""

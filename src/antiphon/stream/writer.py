@@ -53,6 +53,8 @@ class ResponseWriter:
     error: AntiphonError | None = None
     tells_error: bool = True
     """Whether an `error` goes before `response.failed`."""
+    waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
+    """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
     _output: list[Item | None] = field(default_factory=list)
     _sequence_number: int = 0
     _kept: int = 0
@@ -118,6 +120,7 @@ class ResponseWriter:
 
     def close_item(self, output_index: int, item: Item) -> None:
         """Close an item in its final form, which is the one in the response's `output`."""
+        self.waiting.pop(output_index, None)
         if output_index >= self._kept:
             self._output[output_index] = item
         self.emit(events.OutputItemDone(output_index=output_index, item=item))
@@ -194,6 +197,8 @@ class ResponseWriter:
         incomplete_details: IncompleteDetails | None = None,
         error: ResponseError | None = None,
     ) -> None:
+        for close in list(self.waiting.values()):
+            close()
         self.response = replace(
             self.response,
             status=status,

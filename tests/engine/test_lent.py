@@ -1,0 +1,63 @@
+"""Keys to other servers are lent for one request: no store sees them."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.engine import conversations
+from antiphon.engine.background import enqueue
+from antiphon.engine.keeping import Ticket
+from antiphon.protocol.conversations import CreateConversation
+from antiphon.protocol.validate import decode_request
+from tests.support.engine import ask, engine, said
+
+LENT: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
+MCP = {"type": "mcp", "server_label": "theirs", "server_url": "https://mcp.example/", **LENT}
+ITEMS: list[dict[str, Any]] = [
+    {"type": "additional_tools", "role": "developer", "tools": [MCP]},
+    {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {}},
+    {"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": [MCP]},
+    {"type": "message", "role": "user", "content": "Hi"},
+]
+
+
+async def test_a_stored_input_holds_none() -> None:
+    made, _ = engine(said("Hm."))
+    response = await ask(made, input=ITEMS, tools=[MCP])
+    stored = await made.store.load("", response["id"])
+
+    assert stored is not None and b"theirs" in stored.input[0].body
+    assert not any(b"-key" in kept for kept in (stored.body, *(item.body for item in stored.input)))
+
+
+@pytest.mark.parametrize("given", ["Hi", ITEMS], ids=["text", "items"])
+async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_same(given: Any) -> None:
+    made, _ = engine()
+    body = json.dumps({"model": "m", "input": given, "tools": [MCP], "background": True, "top_p": 0.5}).encode()
+    queued = await enqueue(made, decode_request(body), body)
+    job = await made.store.find_job("", queued.response.id)
+
+    assert job is not None and b"-key" not in job.request
+    assert job.request.count(b"theirs") == body.count(b'"theirs"')
+    assert decode_request(job.request).top_p == 0.5
+
+
+async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
+    made, _ = engine()
+    body = b'{"model": "m",  "input": "Hi", "background": true}'
+    queued = await enqueue(made, decode_request(body), body)
+    job = await made.store.find_job("", queued.response.id)
+
+    assert job is not None and job.request == body
+
+
+async def test_a_conversation_holds_none() -> None:
+    made, _ = engine()
+    request = msgspec.convert({"items": ITEMS}, CreateConversation)
+    conversation = await conversations.create(made, request, Ticket(response_id="conv_1"))
+    stored = await made.store.items("", conversation["id"])
+
+    assert stored is not None and len(stored) == 4
+    assert not any(b"-key" in item.body for item in stored)
