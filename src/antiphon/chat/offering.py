@@ -20,6 +20,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from antiphon.chat.dialects import Dialect
+from antiphon.chat.schemas import ACTION, ACTIONS, COMMAND, COMMANDS, OPERATION, QUERY, object_of
 from antiphon.protocol.grammars import misfit
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.offers import Key, Kind, Offer
@@ -48,60 +49,6 @@ _UNFITTING = re.compile(r"[^a-zA-Z0-9_-]")
 
 Origin = Literal["given", "found", "found elsewhere"]
 """How a tool comes to be in force: the client gave it, or it was searched for, here or at the client's."""
-
-TEXT = {"type": "string"}
-INTEGER = {"type": "integer"}
-TEXTS = {"type": "array", "items": TEXT}
-
-
-def _object(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-
-
-QUERY = _object(
-    ("query",),
-    query={"type": "string", "description": "What the tool should do, in a few words."},
-    limit={"type": "integer", "description": "How many tools to find at most."},
-)
-COMMAND = _object(
-    ("command",),
-    command={**TEXTS, "description": "The program and its arguments, one string each."},
-    working_directory=TEXT,
-    timeout_ms=INTEGER,
-    env={"type": "object", "additionalProperties": TEXT},
-    user=TEXT,
-)
-COMMANDS = _object(
-    ("commands",),
-    commands={**TEXTS, "description": "Command lines, run one after the other."},
-    timeout_ms=INTEGER,
-    max_output_length=INTEGER,
-)
-OPERATION = _object(
-    ("type", "path"),
-    type={"type": "string", "enum": ["create_file", "update_file", "delete_file"]},
-    path={"type": "string", "description": "The file's path, relative to the workspace."},
-    diff={"type": "string", "description": "The changes in the V4A diff format; not for delete_file."},
-)
-POINT = _object(("x", "y"), x=INTEGER, y=INTEGER)
-ACTION = _object(
-    ("type",),
-    type={
-        "type": "string",
-        "enum": [
-            "click", "double_click", "drag", "keypress", "move", "screenshot", "scroll", "type", "wait",
-        ],
-    },
-    x=INTEGER,
-    y=INTEGER,
-    button={"type": "string", "enum": ["left", "right", "wheel", "back", "forward"]},
-    scroll_x=INTEGER,
-    scroll_y=INTEGER,
-    path={"type": "array", "items": POINT, "description": "The points that a drag goes through."},
-    keys=TEXTS,
-    text=TEXT,
-)  # fmt: skip
-ACTIONS = _object(("actions",), actions={"type": "array", "items": ACTION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +233,7 @@ def _custom(tool: CustomTool, dialect: Dialect) -> Offer:
         "custom",
         tool.name,
         description=described.strip() or None,
-        parameters=_object(("input",), input=text),
+        parameters=object_of(("input",), input=text),
         is_async=bool(tool.async_),
         misfit=check,
     )
