@@ -17,8 +17,8 @@ import uvloop
 
 from antiphon import ids
 from antiphon.backends.base import Listing, Reply
+from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
-from antiphon.engine.run import Engine
 from antiphon.protocol.validate import decode_request
 from antiphon.store.base import Store, StoredResponse
 from antiphon.wiring import open_store

@@ -48,6 +48,18 @@ WITH_A_SERVER = {
     "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
     "websocket": (f"{HELLO}My name is Ada. (", f"\n{HELLO}What is my name? ("),
     "webhook": (f"response.completed {HELLO}Hello!\n",),
+    "tools": (
+        "custom note_place Dover\n",
+        'function tides high_at {"place": "Dover"}\n',
+        "shell ['Dover']\n",
+        "The model is not told of web_search\n",
+    ),
+    "compact": (
+        "Compacted: ",
+        " tokens in ['message', 'message', 'compaction']\n",
+        "By itself: ['compaction', 'message']\n",
+        "On a trigger: ['compaction']\nWhat follows: ",
+    ),
     "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
 }
 

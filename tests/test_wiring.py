@@ -1,5 +1,6 @@
 """Settings become parts."""
 
+import base64
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from antiphon.backends.demo import DemoBackend
 from antiphon.backends.http import HttpBackend
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ConfigError
+from antiphon.keyring import new_key
 from antiphon.store.sqlite import SqliteStore
 from antiphon.wiring import House, build, open_store
 from tests.support.replay import ReplayBackend
@@ -134,3 +136,40 @@ async def test_a_store_is_opened_by_its_url(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="sqlite:///path") as caught:
             await open_store(url)
         assert "sk-secret" not in caught.value.message
+
+
+def at(store: str, *keys: str) -> Settings:
+    return Settings(store=store, backends=[BackendConfig(url=GONE)], seal_keys=list(keys))
+
+
+async def test_servers_of_one_store_open_each_others_seals_also_after_a_restart(store_url: str) -> None:
+    async with house(at(store_url)) as one, house(at(store_url)) as other:
+        blob = one.engine.keyring.seal({"summary": "x"}, "acme")
+        assert other.engine.keyring.unseal(blob, "acme") == {"summary": "x"}
+    async with house(at(store_url)) as later:
+        assert later.engine.keyring.unseal(blob, "acme") == {"summary": "x"}
+
+
+async def test_the_first_key_in_the_settings_seals_and_all_of_them_open() -> None:
+    old, new = (base64.b64encode(new_key()).decode() for _ in range(2))
+    async with house(at("sqlite://", old)) as before:
+        blob = before.engine.keyring.seal({"a": 1}, "")
+    async with house(at("sqlite://", new, old)) as after, house(at("sqlite://", new)) as much_later:
+        assert after.engine.keyring.unseal(blob, "") == {"a": 1}
+        assert much_later.engine.keyring.unseal(blob, "") is None
+        assert much_later.engine.keyring.unseal(after.engine.keyring.seal({"b": 2}, ""), "") == {"b": 2}
+
+
+async def test_what_the_stores_own_key_sealed_is_open_to_who_names_another(store_url: str) -> None:
+    async with house(at(store_url)) as before:
+        blob = before.engine.keyring.seal({"a": 1}, "")
+    async with house(at(store_url, base64.b64encode(new_key()).decode())) as after:
+        assert after.engine.keyring.unseal(blob, "") == {"a": 1}
+
+
+async def test_a_key_that_is_none_is_refused_without_being_shown() -> None:
+    with pytest.raises(ConfigError, match="32 bytes") as caught:
+        async with house(at("sqlite://", "canary")):
+            pass
+
+    assert "canary" not in caught.value.message

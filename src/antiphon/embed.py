@@ -14,9 +14,10 @@ from antiphon.backends.http import HttpBackend
 from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.compact import compact
 from antiphon.engine.counting import Count, count_input_tokens
+from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
 from antiphon.engine.response import output_text
-from antiphon.engine.run import Engine, Run
+from antiphon.engine.run import Run
 from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.engine.worker import Worker
 from antiphon.protocol.events import Event

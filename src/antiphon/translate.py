@@ -11,6 +11,7 @@ from antiphon.chat.dialects import tell_dialect
 from antiphon.chat.input import normalise_input
 from antiphon.chat.offering import toolbox_of
 from antiphon.chat.request import to_chat
+from antiphon.chat.toolbox import allowed_names
 from antiphon.engine.history import nothing_given, previous_not_found
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
@@ -68,6 +69,7 @@ class Translator:
         chat = ChatStream(
             self._writer,
             offers=toolbox.offers,
+            allowed=allowed_names(toolbox, decoded.tool_choice),
             call_ids=call_ids(items),
             only_one=decoded.parallel_tool_calls is False,
             needs_reason=not family.ends_without_finish_reason,

@@ -13,8 +13,8 @@ from antiphon.backends.demo import DemoBackend
 from antiphon.backends.discover import discover, named_by_environment
 from antiphon.backends.http import HttpBackend
 from antiphon.config import Settings, check_url, clean_key, key_of
+from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
-from antiphon.engine.run import Engine
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
@@ -68,6 +68,7 @@ class House:
 async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> House:
     """Return the parts that these settings ask for. Raises `ConfigError`."""
     environment = os.environ if environment is None else environment
+    keys = [read_key(key) for key in settings.seal_keys]
     backends, dialects = await _backends(settings, environment)
     store = await open_store(settings.store, settings.store_connections)
     models = Models(backends, ids.now, dialects)
@@ -79,7 +80,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         ids.new_id,
         ids.now,
         settings.retention_days * 86_400,
-        keyring=await open_keyring(store, settings.seal_keys),
+        keyring=await open_keyring(store, keys),
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
     )
@@ -105,11 +106,9 @@ async def open_store(url: str, connections: int = 10) -> Store:
     )
 
 
-async def open_keyring(store: Store, keys: Sequence[str] = ()) -> Keyring:
-    """Return the keys that are configured, else one that the servers of this store share. Raises `ConfigError`."""
-    if keys:
-        return Keyring([read_key(key) for key in keys])
-    return Keyring([await store.secret("seal", new_key())])
+async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:
+    """Return the keys that are configured; the last is one that the servers of this store share."""
+    return Keyring([*keys, await store.secret("seal", new_key())])
 
 
 async def _backends(settings: Settings, environment: Mapping[str, str]) -> tuple[list[Backend], dict[str, str]]:

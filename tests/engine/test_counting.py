@@ -14,7 +14,7 @@ from antiphon.backends.http import HttpBackend
 from antiphon.chat.estimate import MEDIUM, tokens_of
 from antiphon.engine import counting
 from antiphon.engine.counting import Count, count_input_tokens
-from antiphon.engine.run import Engine
+from antiphon.engine.engine import Engine
 from antiphon.protocol.validate import decode_count
 from tests.support.engine import ask, engine, plain
 from tests.support.replay import JSON, Answer, ReplayBackend

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.run import Engine
+from antiphon.engine.engine import Engine
 from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.errors import ClientError
 from antiphon.protocol.validate import decode_input_items_query

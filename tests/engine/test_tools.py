@@ -110,6 +110,22 @@ async def test_a_search_is_done_here_and_the_model_goes_on_in_the_same_response(
     assert response["usage"]["total_tokens"] == 0
 
 
+async def test_a_function_that_was_found_alone_is_its_own_namespace_as_openai_has_it() -> None:
+    made, backend = engine(
+        called("tool_search", '{"query": "weather"}'),
+        called("get_weather", "{}", call_id="call_2"),
+        said("Sunny."),
+    )
+    first = await ask(made, tools=SEARCHED)
+    call = first["output"][-1]
+    output = {"type": "function_call_output", "call_id": "call_2", "output": "sun"}
+    await ask(made, tools=SEARCHED, input=[{"role": "user", "content": "Hi"}, *first["output"], output])
+
+    assert (call["namespace"], call["name"]) == ("get_weather", "get_weather")
+    sent = backend.requests[-1]["messages"][-2]["tool_calls"][0]["function"]["name"]
+    assert sent == "get_weather"
+
+
 async def test_what_was_found_stays_found_in_the_chain() -> None:
     made, backend = engine(
         called("tool_search", '{"query": "weather"}'),

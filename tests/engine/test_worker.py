@@ -8,8 +8,8 @@ import pytest
 
 from antiphon.engine import worker as workers
 from antiphon.engine.background import cancel, enqueue
+from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.run import Engine
 from antiphon.engine.worker import Worker
 from antiphon.errors import StoreError
 from antiphon.protocol.validate import decode_request

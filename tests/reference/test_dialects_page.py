@@ -27,6 +27,7 @@ def row_of(dialect: Dialect) -> str:
         reasoning_of(dialect),
         CHOICES[dialect.tool_choice] if "tool_choice" in dialect.accepts else "",
         ", ".join(f"`{name}`" for name in sorted(dialect.json_formats)) if "response_format" in dialect.accepts else "",
+        "yes" if dialect.patterns else "",
         f"`{dialect.file_part}`" if dialect.file_part else "",
         ", ".join(f"`{name}`" for name in sorted(USUAL - dialect.accepts)),
     )

@@ -38,6 +38,9 @@ TURNS = [
 
 async def test_users_and_systems_messages_stay_and_the_rest_becomes_one_item(served: Served) -> None:
     compacted = await served.sdk.responses.compact(model="m", input=TURNS)  # type: ignore[arg-type]
+    dumped = [item.model_dump(warnings=False) for item in compacted.output]
+    again, _ = await served.post("/responses", json={"model": "m", "input": dumped})
+    assert again == 200
     *kept, compaction = compacted.to_dict(warnings=False)["output"]  # type: ignore[misc]
 
     assert (compacted.object, compacted.id[:5]) == ("response.compaction", "resp_")

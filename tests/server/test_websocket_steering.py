@@ -273,6 +273,13 @@ async def test_a_response_in_a_conversation_cannot_be_steered(served: Served, ba
         assert await refused(one, first) == "steering_not_supported"
 
 
+async def test_a_response_that_is_compacted_by_itself_cannot_be_steered(served: Served, backend: ReplayBackend):
+    Once(backend, TEXT)
+    async with talk(served) as one:
+        first = await begin(one, context_management=[{"type": "compaction", "compact_threshold": 1000}])
+        assert await refused(one, first) == "steering_not_supported"
+
+
 async def test_too_much_cannot_wait_for_one_response(served: Served, backend: ReplayBackend):
     Once(backend, CALL)
     async with talk(served) as one:

@@ -249,6 +249,46 @@ def test_otherwise_all_are_heard() -> None:
     assert len(two_calls().calls) == 2
 
 
+def called(*names: str, **options: Any) -> Translation:
+    """The model says something before and after calls of these tools, all of them at index 0 and without an id."""
+    calls = [{"index": 0, "function": {"name": name, "arguments": '{"a": 1}'}} for name in names]
+    chunks = [delta(content="So:"), *(delta(tool_calls=[each]) for each in calls), delta(content="Done.")]
+    translation = translate(sse(*chunks, delta("tool_calls")), names=["look", "leap", "lookout"], **options)
+    assert check_event_stream(translation.events) == []
+    return translation
+
+
+@pytest.mark.parametrize("names", [["leap", "look"], ["look", "leap"], ["dream", "look", "leap", "dream"]], ids=str)
+def test_a_call_that_is_not_allowed_is_not_heard_and_the_others_are(names: list[str]) -> None:
+    translation = called(*names, allowed={"look"})
+
+    assert translation.calls == [("look", '{"a": 1}')]
+    assert translation.text == "So:Done."
+
+
+def test_where_nothing_may_be_called_nothing_is() -> None:
+    translation = called("look", "dream", allowed=())
+
+    assert translation.calls == []
+    assert not any("call" in event["type"] for event in translation.events)
+    assert translation.response["status"] == "completed"
+
+
+def test_a_call_that_is_not_allowed_is_not_the_only_one() -> None:
+    assert called("leap", "look", allowed={"look"}, only_one=True).calls == [("look", '{"a": 1}')]
+
+
+def test_what_is_not_allowed_is_not_written_again_to_fit_its_grammar() -> None:
+    grammar = {**CUSTOM, "format": {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'}}
+    call = delta(
+        tool_calls=[{"index": 0, "id": "call_1", "function": {"name": "patch", "arguments": '{"input": "b"}'}}]
+    )
+    translation = translate(sse(call, delta("tool_calls")), offers=offered(grammar), allowed=())
+
+    assert translation.ending is not None
+    assert (translation.ending.held, translation.output) == ([], [])
+
+
 @pytest.mark.parametrize("arguments", ["ls -l", '"ls -l"'])
 def test_a_shells_command_that_is_written_bare_is_a_command(arguments: str) -> None:
     translation = calling("shell", arguments, 3, tools=[SHELL])

@@ -10,8 +10,9 @@ import msgspec
 from antiphon.backends.base import Backend, Listing, Reply
 from antiphon.backends.scripted import ScriptedBackend
 from antiphon.chat.dialects import DIALECTS
+from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models, Target
-from antiphon.engine.run import Engine, Run
+from antiphon.engine.run import Run
 from antiphon.errors import BackendError
 from antiphon.protocol.validate import decode_request
 from antiphon.store.base import Store

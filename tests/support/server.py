@@ -11,8 +11,8 @@ from openai import AsyncOpenAI
 
 from antiphon import ids
 from antiphon.backends.base import Backend
+from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
-from antiphon.engine.run import Engine
 from antiphon.engine.worker import Worker
 from antiphon.server.app import create_app
 from antiphon.server.host import Host

@@ -12,7 +12,9 @@ from tests.support.server import serve
 LATER = {"responses:hosted"}
 """Areas that later issues serve; today the server says that it lacks them."""
 
-JUDGED = {f"responses:hosted:{name}" for name in ("code-container", "file-search-told", "mcp-scheme", "mcp-told")}
+JUDGED = {
+    f"responses:hosted:{name}" for name in ("code-container", "demanded", "file-search-told", "mcp-scheme", "mcp-told")
+}
 """What of them can be judged all the same: how they are refused, and told back where they are left out."""
 
 LACKING = {"chat:parameters:n"}
@@ -21,8 +23,8 @@ LACKING = {"chat:parameters:n"}
 UNSHOWN = {"responses:headers:challenge", "responses:websocket:refused-well"}
 """What nothing can show: no key is asked for, and WebSockets are taken."""
 
-BY_CHANCE = {"responses:cancel:no-usage"}
-"""What is shown only if `demo` is cancelled before it has answered."""
+BY_CHANCE = {"responses:cancel:no-usage", "responses:websocket:steer-accepted", "responses:websocket:steered"}
+"""What is shown only if `demo` is cancelled, or steered, before it has answered."""
 
 UNSHOWN_RULES = {"annotation", "command", "error", "failed", "image", "tool"}
 """First words of the rules that no stream of texts and functions shows."""

@@ -98,6 +98,8 @@ LACKS = {
     "responses:formats": "it says what it is told, no JSON",
     "chat:tools": "it calls what it is told",
     "responses:calls": "it calls what it is told",
+    "responses:tools": "it calls what it is told, and checks no grammar",
+    "responses:limits:nothing-dropped": "it counts 10 for everything",
     "responses:background": "it streams it as if it were none, and is done at the second look",
     "responses:cancel": "it cancels what is done",
     "responses:compact": "it checks nothing, and knows no trigger",

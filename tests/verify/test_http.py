@@ -222,6 +222,16 @@ async def test_a_socket_is_spoken_to_and_stays_open() -> None:
     assert all(exchange.is_ok for exchange in exchanges)
 
 
+async def test_what_is_heard_can_end_before_the_answer_does() -> None:
+    first = Request(method="WS", path="/responses", body=1, until="x")
+    rest = Request(method="WS", path="/responses", content=b"")
+    async with serving(socket) as url:
+        begun, ended = await asked(url, first, rest)
+
+    assert [event["type"] for event in begun.events] == ["x"]
+    assert [event["type"] for event in ended.events] == ["response.completed"]
+
+
 async def test_a_socket_that_closes_is_told_and_opened_again() -> None:
     said = [Request(method="WS", path="/responses", content=content) for content in (b"bye", b"1")]
     async with serving(socket) as url:

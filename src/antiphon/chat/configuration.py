@@ -11,7 +11,7 @@ from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConf
 
 def configured(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
     """Return the request with what its conversation's newest updates say, where it says nothing itself."""
-    updates = [item for item in items if isinstance(item, ConfigurationUpdate)]
+    updates = [item for item in items if type(item) is ConfigurationUpdate]
     if not updates:
         return request
     changes: dict[str, Any] = {}

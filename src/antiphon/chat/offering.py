@@ -13,11 +13,14 @@ What only a server can run is left out; so is a tool that only programs may call
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from antiphon.chat.dialects import Dialect
+from antiphon.chat.schemas import ACTION, ACTIONS, COMMAND, COMMANDS, OPERATION, QUERY, object_of
 from antiphon.protocol.grammars import misfit
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.offers import Key, Kind, Offer
@@ -44,59 +47,8 @@ LONGEST_NAME = 64
 _FITTING = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _UNFITTING = re.compile(r"[^a-zA-Z0-9_-]")
 
-TEXT = {"type": "string"}
-INTEGER = {"type": "integer"}
-TEXTS = {"type": "array", "items": TEXT}
-
-
-def _object(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-
-
-QUERY = _object(
-    ("query",),
-    query={"type": "string", "description": "What the tool should do, in a few words."},
-    limit={"type": "integer", "description": "How many tools to find at most."},
-)
-COMMAND = _object(
-    ("command",),
-    command={**TEXTS, "description": "The program and its arguments, one string each."},
-    working_directory=TEXT,
-    timeout_ms=INTEGER,
-    env={"type": "object", "additionalProperties": TEXT},
-    user=TEXT,
-)
-COMMANDS = _object(
-    ("commands",),
-    commands={**TEXTS, "description": "Command lines, run one after the other."},
-    timeout_ms=INTEGER,
-    max_output_length=INTEGER,
-)
-OPERATION = _object(
-    ("type", "path"),
-    type={"type": "string", "enum": ["create_file", "update_file", "delete_file"]},
-    path={"type": "string", "description": "The file's path, relative to the workspace."},
-    diff={"type": "string", "description": "The changes in the V4A diff format; not for delete_file."},
-)
-POINT = _object(("x", "y"), x=INTEGER, y=INTEGER)
-ACTION = _object(
-    ("type",),
-    type={
-        "type": "string",
-        "enum": [
-            "click", "double_click", "drag", "keypress", "move", "screenshot", "scroll", "type", "wait",
-        ],
-    },
-    x=INTEGER,
-    y=INTEGER,
-    button={"type": "string", "enum": ["left", "right", "wheel", "back", "forward"]},
-    scroll_x=INTEGER,
-    scroll_y=INTEGER,
-    path={"type": "array", "items": POINT, "description": "The points that a drag goes through."},
-    keys=TEXTS,
-    text=TEXT,
-)  # fmt: skip
-ACTIONS = _object(("actions",), actions={"type": "array", "items": ACTION})
+Origin = Literal["given", "found", "found elsewhere"]
+"""How a tool comes to be in force: the client gave it, or it was searched for, here or at the client's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +88,8 @@ class Toolbox:
 
     def name_of(self, kind: Kind, namespace: str, name: str) -> str:
         """Return a tool's name as the backend knows it; it may have been in force once."""
+        if namespace == name and (kind, "", name) in self.names:
+            namespace = ""  # it was found by a search
         return self.names.get((kind, namespace, name)) or _fitted(kind, namespace, name)
 
     def drop_search(self) -> None:
@@ -150,46 +104,65 @@ def toolbox_of(request: CreateResponse, items: Iterable[InputItem], dialect: Dia
     Of two with one name the later stands. What was deferred is in force once it was found.
     """
     toolbox = Toolbox()
+    given = list(_given(request, items))
+    if not given:
+        return toolbox
     found: dict[Key, Offer] = {}
-    for tool, is_loaded in _given(request, items):
-        for offer in _offers(tool, is_loaded, toolbox, dialect):
+    for tool, origin in given:
+        for offer in _offers(tool, origin, toolbox, dialect):
             found[offer.key] = offer
     taken: set[str] = set()
     for key in sorted(found, key=lambda key: bool(key[1])):  # what has no namespace keeps its name
-        toolbox.names[key] = _free(key, taken)
-        taken.add(toolbox.names[key])
+        toolbox.names[key] = name = _free(key, taken)
+        taken.add(name)
     for key, offer in found.items():
         toolbox.offers[toolbox.names[key]] = replace(offer, chat_name=toolbox.names[key])
     _settle_search(toolbox)
     return toolbox
 
 
-def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, bool]]:
+def left_out(request: CreateResponse, items: Iterable[InputItem]) -> list[str]:
+    """Return the types of the tools that the model is not offered, each once."""
+    found: dict[str, None] = {}
+    for tool, _ in _given(request, items):
+        for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
+            if is_hosted(each) or not is_callable(each):
+                found[type_of(each)] = None
+    return list(found)
+
+
+def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
     for tool in request.tools or ():
-        yield tool, False
+        yield tool, "given"
     for item in items:
-        if isinstance(item, AdditionalTools | ToolSearchOutput):
+        if isinstance(item, (AdditionalTools, ToolSearchOutput)):
             for tool in item.tools:
-                yield tool, isinstance(item, ToolSearchOutput)
+                yield tool, _origin(item)
 
 
-def _offers(tool: Tool, is_loaded: bool, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
+def _origin(item: AdditionalTools | ToolSearchOutput) -> Origin:
+    if isinstance(item, AdditionalTools):
+        return "given"
+    return "found" if item.execution == "server" else "found elsewhere"
+
+
+def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
     if isinstance(tool, NamespaceTool):
-        yield from _of_namespace(tool, is_loaded, toolbox, dialect)
+        yield from _of_namespace(tool, origin, toolbox, dialect)
     elif is_hosted(tool) or not is_callable(tool):
         toolbox.left_out.append(type_of(tool))
-    elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and not is_loaded:
+    elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":
         toolbox.deferred.append(Deferred(tool))
     else:
-        yield _OFFERED[type(tool)](tool, dialect)
+        yield replace(_OFFERED[type(tool)](tool, dialect), was_found=origin == "found")
 
 
-def _of_namespace(namespace: NamespaceTool, is_loaded: bool, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
+def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
     about = f"[{namespace.name}: {namespace.description}]\n" if namespace.description else ""
     for tool in namespace.tools:
         if not is_callable(tool):
             toolbox.left_out.append(type_of(tool))
-        elif tool.defer_loading and not is_loaded:
+        elif tool.defer_loading and origin == "given":
             toolbox.deferred.append(Deferred(tool, namespace))
         else:
             offer = _OFFERED[type(tool)](tool, dialect)
@@ -260,7 +233,7 @@ def _custom(tool: CustomTool, dialect: Dialect) -> Offer:
         "custom",
         tool.name,
         description=described.strip() or None,
-        parameters=_object(("input",), input=text),
+        parameters=object_of(("input",), input=text),
         is_async=bool(tool.async_),
         misfit=check,
     )

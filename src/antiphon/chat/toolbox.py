@@ -59,6 +59,16 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
     return _mode(offers, choice, dialect)
 
 
+def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str] | None:
+    """Return the names that the model may call, as the backend knows them; None where it may call any.
+
+    A backend is told so too, but not every one keeps to it. Raises as `tool_choice`.
+    """
+    if choice == "none":
+        return frozenset()
+    return _names(toolbox, choice) if isinstance(choice, AllowedTools) else None
+
+
 def not_served(type: str) -> ClientError:
     """Return the refusal of a choice that demands a tool which the model is not offered."""
     return ClientError(
@@ -88,19 +98,22 @@ def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[
 
 
 def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
-    offers = list(toolbox.offers.values())
-    given = offers + toolbox.absent
-    names = {
-        offer.chat_name
-        for each in choice.tools
-        if choice.mode == "required" or not isinstance(each, HostedChoice)
-        for offer in chosen(given, each)
-    }
+    offers, names = list(toolbox.offers.values()), _names(toolbox, choice)
     allowed = [offer for offer in offers if offer.chat_name in names]
     if not allowed or dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
         return _mode(allowed, choice.mode, dialect)
     listed = [_reference(offer) for offer in allowed]
     return offers, {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": listed}}
+
+
+def _names(toolbox: Toolbox, choice: AllowedTools) -> frozenset[str]:
+    given = [*toolbox.offers.values(), *toolbox.absent]
+    return frozenset(
+        offer.chat_name
+        for each in choice.tools
+        if choice.mode == "required" or not isinstance(each, HostedChoice)
+        for offer in chosen(given, each)
+    )
 
 
 def _reference(offer: Offer) -> dict[str, Any]:

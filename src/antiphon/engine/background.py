@@ -9,12 +9,13 @@ import msgspec
 from msgspec.structs import replace as replace_struct
 
 from antiphon.engine.announcements import announcement
+from antiphon.engine.engine import Engine
 from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
 from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
 from antiphon.engine.lent import kept_body
 from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
 from antiphon.engine.response import open_response
-from antiphon.engine.run import Engine, Run, TakenUp
+from antiphon.engine.run import Run, TakenUp
 from antiphon.engine.stored import not_found, shown_response
 from antiphon.engine.tools import look_at_tools
 from antiphon.errors import AntiphonError, ClientError, reportable
@@ -43,8 +44,8 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    target = await engine.models.find(request.model)
-    ignored = look_at_tools(request, context.items, target.dialect, refuses=engine.strict_tools)
+    await engine.models.find(request.model)
+    ignored = look_at_tools(request, context.items, refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)

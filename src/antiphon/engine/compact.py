@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.run import Engine
 from antiphon.protocol.content import InputText
 from antiphon.protocol.items import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CompactRequest, CreateResponse

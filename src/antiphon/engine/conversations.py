@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from antiphon.chat.input import normalise_input
+from antiphon.engine.engine import Engine
 from antiphon.engine.history import conversation_locked, duplicate_item, store_item
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.run import Engine
 from antiphon.engine.stored import page_of, shown_item
 from antiphon.errors import ClientError
 from antiphon.protocol.conversations import AddItems, CreateConversation

@@ -9,10 +9,10 @@ from antiphon.backends.base import Backend
 from antiphon.chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
 from antiphon.chat.request import to_chat
 from antiphon.chat.tokenizers import WAYS, Ask, Way
+from antiphon.engine.engine import Engine
 from antiphon.engine.history import gather
 from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
-from antiphon.engine.run import Engine
 from antiphon.engine.vocabulary import NEWEST, tokens_by, vocabulary_of
 from antiphon.errors import BackendError
 from antiphon.protocol.requests import CreateResponse

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.run import Engine
 from antiphon.errors import ClientError
 from antiphon.store.base import Reply
 

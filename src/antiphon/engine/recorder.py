@@ -6,9 +6,10 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from antiphon.engine.announcements import announcement
+from antiphon.engine.engine import Engine
 from antiphon.engine.history import CHAINABLE, Context, store_item
 from antiphon.engine.keeping import Terms, ended, stored_output
-from antiphon.engine.run import Engine, Run
+from antiphon.engine.run import Run
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
 from antiphon.protocol.response import Response

@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from antiphon.engine.run import Engine
+from antiphon.engine.engine import Engine
 from antiphon.engine.stored import not_found
 from antiphon.errors import ClientError
 from antiphon.store.base import Frames, StoredResponse, Tail

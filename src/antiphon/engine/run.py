@@ -7,35 +7,34 @@ events nobody looks at, so the two cannot disagree.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from dataclasses import replace as replace_fields
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from antiphon.backends.base import Reply
-from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather, store_item
-from antiphon.engine.keeping import Foreground, Keeper, Terms, Ticket, stored_output
-from antiphon.engine.models import Models, Target
+from antiphon.engine.history import Context, store_item
+from antiphon.engine.keeping import Keeper, stored_output
+from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
-from antiphon.engine.tools import look_at_tools
 from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, Settle, Step, Tell, Turn
-from antiphon.engine.wakes import Wakes
 from antiphon.errors import AntiphonError, BackendError, reportable
-from antiphon.ids import Clock, NewId, new_id
-from antiphon.keyring import Keyring
 from antiphon.protocol.calls import call_ids, open_calls
 from antiphon.protocol.content import Item
-from antiphon.protocol.events import Compacting, Event
-from antiphon.protocol.items import ID_PREFIXES, Compaction
+from antiphon.protocol.events import Event
+from antiphon.protocol.items import ID_PREFIXES
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
-from antiphon.store.base import Outcome, Store, StoredItem
+from antiphon.store.base import StoredItem
 from antiphon.stream.answer import AnswerReader, conclude
 from antiphon.stream.chat import ChatStream, Ending
+from antiphon.stream.items import StreamingCompaction
 from antiphon.stream.writer import ResponseWriter
+
+if TYPE_CHECKING:
+    from antiphon.engine.engine import Engine
 
 MAX_ERROR_BODY = 1024 * 1024
 """Bytes of a backend's error that are read."""
@@ -61,107 +60,12 @@ class TakenUp:
     """Nobody was told yet that it is in progress."""
 
 
-@dataclass(slots=True)
-class Engine:
-    """Makes responses. `new_id` and `now` are handed in, so that a trace can be exact."""
-
-    models: Models
-    store: Store
-    new_id: NewId
-    now: Clock
-    retention: int = 30 * 86_400
-    """Seconds for which a response is kept."""
-    keyring: Keyring = field(default_factory=Keyring)
-    strict_tools: bool = False
-    """Tools that this server cannot run are refused, not left out."""
-    strict_seals: bool = False
-    """An `encrypted_content` that cannot be opened is refused, not left out."""
-    worker: str = field(default_factory=lambda: new_id("worker"))
-    """The name under which this process holds things in the store."""
-    wakes: Wakes = field(default_factory=Wakes)
-    holding: set[str] = field(default_factory=set)
-    """Responses that hold a conversation or a key while they are made here."""
-    runs: set["Run"] = field(default_factory=set)
-    """Responses that are being made here."""
-    takes_work: bool = True
-    """False once this process is about to end."""
-    is_over: bool = False
-    """Nobody is to be served any longer."""
-
-    async def create(
-        self,
-        request: CreateResponse,
-        ticket: Ticket | None = None,
-        *,
-        recalled: Sequence[StoredItem] | None = None,
-        generates: bool = True,
-    ) -> "Run":
-        """Begin a response. Raises `ClientError` for what can be refused before the model is asked.
-
-        `recalled` is what the previous response leaves to this one, where that is known without the store. What does
-        not generate asks no model and ends well, with nothing in it (specification section 8, warm-up).
-        """
-        ticket = self.ticket(ticket)
-        terms = Terms(ticket.tenant, request.store is not False, self.retention)
-        keeper = Foreground(
-            self.store, terms, Context(), ticket, request.conversation_id, bool(request.stream), self.holding
-        )
-        try:
-            await self._hold(request, ticket)
-            keeper.context = await gather(
-                request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
-            )
-            target = await self.models.find(request.model)
-            ignored = look_at_tools(request, keeper.context.items, target.dialect, refuses=self.strict_tools)
-            run = Run(self, request, keeper.context, target, keeper, ticket.response_id, ignored=ignored)
-            if not generates:
-                run.warm_up()
-            return run
-        except BaseException:
-            await keeper.drop()
-            raise
-
-    def wind_down(self) -> None:
-        """Take no new work; what was begun goes on."""
-        self.takes_work = False
-        self.wakes.wake("")
-
-    def cut_off(self) -> None:
-        """End what is being made here: this process is about to end itself."""
-        self.takes_work, self.is_over = False, True
-        for run in list(self.runs):
-            run.stop(going_away())
-        self.wakes.wake("")
-
-    def ticket(self, given: Ticket | None) -> Ticket:
-        """Return a ticket that names the response to be made."""
-        given = given or Ticket()
-        return given if given.response_id else replace_fields(given, response_id=self.new_id("resp"))
-
-    async def _hold(self, request: CreateResponse, ticket: Ticket) -> None:
-        if ticket.key:
-            self.holding.add(ticket.response_id)
-        if request.conversation_id is not None:
-            self.holding.add(ticket.response_id)
-            held = await self.store.hold(ticket.tenant, request.conversation_id, ticket.response_id, self.worker)
-            if held is Outcome.UNKNOWN:
-                raise conversation_not_found(request.conversation_id)
-            if held is Outcome.BUSY:
-                raise conversation_locked()
-
-
-def going_away() -> AntiphonError:
-    """Return the error for work that comes while this process is about to end."""
-    text = "This server is shutting down. Please retry."
-    return AntiphonError(text, status=503, code="server_error", headers={"retry-after": "1", "connection": "close"})
-
-
 class Run:
     """One response being made. Iterate `events`, or await `result`; once, and one of the two."""
 
     def __init__(
         self,
-        engine: Engine,
+        engine: "Engine",
         request: CreateResponse,
         context: Context,
         target: Target,
@@ -198,10 +102,9 @@ class Run:
             seal=lambda state: engine.keyring.seal({"family": family, **state}, context.tenant),
             view=view_of(request),
         )
-        self._tenant = context.tenant
         unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
         self._turn = Turn(request, context, target, lambda: self._writer.made, unseal)
-        self._compaction: tuple[int, str] | None = None
+        self._compaction: StreamingCompaction | None = None
         if taken_up is not None:
             self._is_started = True
             self._writer.resume(taken_up.kept, taken_up.next_number)
@@ -289,7 +192,11 @@ class Run:
                     yield self._told()
                     self._is_told = False
                 while not isinstance(step := self._turn.next(), Finish):
-                    async with aclosing(self._do(step)) as batches:
+                    if not isinstance(step, CallModel | AskAside):
+                        self._perform(step)
+                        yield self._told()
+                        continue
+                    async with aclosing(self._call(step)) as batches:
                         async for batch in batches:
                             self._is_told = True
                             yield batch
@@ -335,18 +242,8 @@ class Run:
             raise error
         self._writer.fail(reportable(error), self._turn.usage)
 
-    async def _do(self, step: Step) -> AsyncGenerator[list[Event], None]:
-        """Do what the turn decided; give the events that come of it."""
-        if isinstance(step, CallModel | AskAside):
-            async with aclosing(self._call(step)) as batches:
-                async for batch in batches:
-                    yield batch
-            return
-        self._perform(step)
-        if self._writer.has_pending:
-            yield self._told()
-
     def _perform(self, step: Step) -> None:
+        """Do what the turn decided, where no model is asked."""
         match step:
             case Tell(item):
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
@@ -356,22 +253,9 @@ class Run:
             case Compact(summary):
                 self._end_compaction(summary)
 
-    def _begin_compaction(self) -> int:
-        """Tell that what came before is being made shorter; return the compaction's output index."""
-        if self._compaction is None:
-            item_id = self._writer.new_id(ID_PREFIXES[Compaction])
-            index = self._writer.open_item(Compaction(id=item_id, encrypted_content=""))
-            self._writer.emit(Compacting(output_index=index, item_id=item_id))
-            self._compaction = (index, item_id)
-            nothing = Compaction(id=item_id, encrypted_content="")
-            self._writer.waiting[index] = lambda: self._writer.close_item(index, nothing)
-        return self._compaction[0]
-
     def _end_compaction(self, summary: str) -> None:
-        index = self._begin_compaction()
-        blob = self._engine.keyring.seal({"summary": summary}, self._tenant)
-        item_id = self._compaction[1] if self._compaction else ""
-        self._writer.close_item(index, Compaction(id=item_id, encrypted_content=blob))
+        compaction = self._compaction or StreamingCompaction(self._writer)
+        compaction.close(self._engine.keyring.seal({"summary": summary}, self.context.tenant))
 
     async def _call(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         """Ask the backend once, and translate its answer."""
@@ -387,7 +271,7 @@ class Run:
             if self.is_stream and self._start():
                 yield self._told()
             if isinstance(step, AskAside) and step.compacts:
-                self._begin_compaction()
+                self._compaction = self._compaction or StreamingCompaction(self._writer)
                 yield self._told()
             async with aclosing(self._read(reply, step)) as batches:
                 async for batch in batches:
@@ -401,6 +285,7 @@ class Run:
         chat = ChatStream(
             writer,
             offers=step.toolbox.offers,
+            allowed=step.allowed,
             call_ids=self._call_ids,
             only_one=self._only_one,
             preopened=self._target.preopened,

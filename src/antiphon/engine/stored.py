@@ -107,4 +107,6 @@ def shown_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:
         for part in item["content"]:
             if part["type"] == "input_image":
                 part["image_url"] = None
+    if item["type"] == "computer_call_output" and "computer_call_output.output.image_url" not in include:
+        item["output"]["image_url"] = None
     return item

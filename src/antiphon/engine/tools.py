@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from antiphon.chat.dialects import Dialect
-from antiphon.chat.offering import toolbox_of
+from antiphon.chat.offering import left_out
 from antiphon.errors import ClientError, log
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.requests import CreateResponse
@@ -11,20 +10,20 @@ from antiphon.protocol.requests import CreateResponse
 _told: set[str] = set()
 
 
-def look_at_tools(request: CreateResponse, items: Sequence[InputItem], dialect: Dialect, *, refuses: bool) -> list[str]:
+def look_at_tools(request: CreateResponse, items: Sequence[InputItem], *, refuses: bool) -> list[str]:
     """Return the types of tools that are left out; the log has a line for each, once.
 
     Raises `ClientError` (400) for the first of them where this server `refuses` such tools.
     """
-    left_out = list(dict.fromkeys(toolbox_of(request, items, dialect).left_out))
-    if left_out and refuses:
+    types = left_out(request, items)
+    if types and refuses:
         raise ClientError(
-            f"Unsupported tool: this server does not run tools of type '{left_out[0]}'.",
+            f"Unsupported tool: this server does not run tools of type '{types[0]}'.",
             code="unsupported_value",
             param="tools",
         )
-    new = [each for each in left_out if each not in _told]
+    new = [each for each in types if each not in _told]
     if new:
         _told.update(new)
         log.warning("Tools that this server does not run are left out of what the model sees: %s", ", ".join(new))
-    return left_out
+    return types

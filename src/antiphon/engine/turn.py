@@ -17,6 +17,7 @@ from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import to_chat
 from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.search import search
+from antiphon.chat.toolbox import allowed_names
 from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
@@ -24,7 +25,7 @@ from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.calls import CALLS, open_calls
-from antiphon.protocol.content import Item
+from antiphon.protocol.content import Item, OutputText
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
@@ -49,6 +50,8 @@ class CallModel:
 
     body: dict[str, Any]
     toolbox: Toolbox
+    allowed: frozenset[str] | None
+    """The names that may be called, None where any may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class AskAside:
 
     body: dict[str, Any]
     toolbox: Toolbox
+    allowed: frozenset[str] | None
     compacts: bool = False
     """The client is told, once the backend answers, that what came before is being made shorter."""
 
@@ -256,7 +260,9 @@ class Turn:
             self._usage = added(self._usage, answer.ending.usage)
         return answer
 
-    def _body_of(self, request: CreateResponse, items: Sequence[InputItem]) -> tuple[dict[str, Any], Toolbox]:
+    def _body_of(
+        self, request: CreateResponse, items: Sequence[InputItem]
+    ) -> tuple[dict[str, Any], Toolbox, frozenset[str] | None]:
         refused = frozenset(self._target.refused)
         dialect = self._target.dialect
         toolbox = toolbox_of(request, items, dialect.taught(refused))
@@ -265,7 +271,7 @@ class Turn:
         self._body = to_chat(
             request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
         )
-        return self._body, toolbox
+        return self._body, toolbox, allowed_names(toolbox, request.tool_choice)
 
     def _conversation(self) -> list[InputItem]:
         return [*self._items, *self._made()]
@@ -300,9 +306,11 @@ class Turn:
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
         answered = sum(isinstance(item, ToolSearchOutput) for item in made)
-        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
         new = searches[answered:]
+        if not new:
+            return []
         self._searches = len(searches)
+        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
         return [
             ToolSearchOutput(
                 call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)
@@ -334,7 +342,7 @@ class Turn:
 def text_of(items: Sequence[Item]) -> str:
     """Return what was said in messages."""
     said = [item.content for item in items if isinstance(item, Message)]
-    return "".join(part.text for content in said for part in content if hasattr(part, "text")).strip()
+    return "".join(part.text for content in said for part in content if isinstance(part, OutputText)).strip()
 
 
 def added(before: Usage | None, more: Usage | None) -> Usage | None:

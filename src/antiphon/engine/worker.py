@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from antiphon.engine.background import end, work
-from antiphon.engine.run import Engine
+from antiphon.engine.engine import Engine
 from antiphon.errors import StoreError, log, reportable
 from antiphon.store.base import JOBS, Job
 

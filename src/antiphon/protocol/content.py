@@ -35,25 +35,34 @@ class Part(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     """One part of a message's, a tool output's or a reasoning item's content."""
 
 
-class InputText(Part, kw_only=True, tag="input_text"):
+class Inbound(Part, kw_only=True):
+    """What goes to the model. The SDK dumps it as if it came from there, with these fields null."""
+
+    annotations: NotServed = UNSET
+    logprobs: NotServed = UNSET
+
+
+class InputText(Inbound, kw_only=True, tag="input_text"):
     """Text to the model."""
 
     text: Text
     prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
 
 
-class InputImage(Part, kw_only=True, tag="input_image"):
+class InputImage(Inbound, kw_only=True, tag="input_image"):
     """An image to the model: a URL or a `data:` URL."""
 
+    text: NotServed = UNSET
     image_url: str | UnsetType | None = UNSET
     file_id: str | UnsetType | None = UNSET
     detail: Literal["low", "high", "auto", "original"] | UnsetType | None = UNSET
     prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
 
 
-class InputFile(Part, kw_only=True, tag="input_file"):
+class InputFile(Inbound, kw_only=True, tag="input_file"):
     """A file to the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
 
+    text: NotServed = UNSET
     file_data: str | UnsetType | None = UNSET
     filename: Annotated[str, Meta(max_length=1024)] | UnsetType | None = UNSET
     file_url: str | UnsetType | None = UNSET

@@ -4,9 +4,8 @@ llguidance is what OpenAI compiles these grammars with, so what it takes here it
 text unless a grammar is ambiguous, and it recurses as deep as the rules refer to each other: both are bounded here.
 """
 
-from functools import lru_cache
-
-from llguidance import LLMatcher, LLParserLimits, LLTokenizer
+from functools import cache, lru_cache
+from typing import Any
 
 from antiphon.protocol.tools import Grammar
 from antiphon.stack import with_room
@@ -16,9 +15,6 @@ LONGEST = 100_000
 
 READINGS = 200
 """Ways in which a text so far can be read. They cost their square and more; a text with more is taken as it is."""
-
-_BYTES = LLTokenizer("byte")
-_LIMITS = LLParserLimits(max_items_in_row=READINGS)
 
 
 def unsound(grammar: Grammar) -> str:
@@ -34,12 +30,13 @@ def misfit(grammar: Grammar, text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _unsound(syntax: str, definition: str) -> str:
-    wrong: str = with_room(lambda: LLMatcher.validate_grammar(_compiled(syntax, definition), _BYTES))
+    wrong: str = with_room(lambda: _matcher().validate_grammar(_compiled(syntax, definition), _bytes()))
     return wrong.strip()
 
 
 def _misfit(grammar: Grammar, data: bytes) -> str:
-    matcher = LLMatcher(_BYTES, _compiled(grammar.syntax, grammar.definition), log_level=0, limits=_LIMITS)
+    compiled = _compiled(grammar.syntax, grammar.definition)
+    matcher = _matcher()(_bytes(), compiled, log_level=0, limits=_limits())
     fitting = matcher.try_consume_tokens(list(data))
     if matcher.is_error():
         return ""
@@ -51,5 +48,29 @@ def _misfit(grammar: Grammar, data: bytes) -> str:
 
 
 def _compiled(syntax: str, definition: str) -> str:
-    make = LLMatcher.grammar_from_regex if syntax == "regex" else LLMatcher.grammar_from_lark
+    make = _matcher().grammar_from_regex if syntax == "regex" else _matcher().grammar_from_lark
     return str(make(definition))
+
+
+# Who has no grammar need not wait 25 ms at the start for what reads them.
+
+
+@cache
+def _matcher() -> Any:
+    from llguidance import LLMatcher  # noqa: PLC0415
+
+    return LLMatcher
+
+
+@cache
+def _bytes() -> Any:
+    from llguidance import LLTokenizer  # noqa: PLC0415
+
+    return LLTokenizer("byte")
+
+
+@cache
+def _limits() -> Any:
+    from llguidance import LLParserLimits  # noqa: PLC0415
+
+    return LLParserLimits(max_items_in_row=READINGS)

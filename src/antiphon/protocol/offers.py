@@ -1,8 +1,9 @@
 """What a chat model is offered: every tool as a function, which knows what its calls are to the client."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Kind = Literal[
     "function", "custom", "tool_search", "local_shell", "shell", "apply_patch", "computer", "computer_use_preview"
@@ -11,8 +12,7 @@ Key = tuple[Kind, str, str]
 """A tool as the client knows it: its kind, its namespace and its name, empty where it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """One tool that the model may call."""
 
     chat_name: str
@@ -26,10 +26,17 @@ class Offer:
     is_async: bool = False
     is_hosted: bool = False
     """This server runs it."""
+    was_found: bool = False
+    """A search here brought it, alone: a call then has its name as its namespace (recorded of OpenAI)."""
     environment: dict[str, Any] | None = None
     """Where a shell runs."""
     misfit: Callable[[str], str] | None = None
     """What is wrong with a custom tool's input, empty where it fits; None where any text will do."""
+
+    @property
+    def told_namespace(self) -> str:
+        """Return the namespace that the client sees of a call, empty for none."""
+        return self.namespace or (self.name if self.was_found and self.kind == "function" else "")
 
     @property
     def key(self) -> Key:

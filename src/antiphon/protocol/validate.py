@@ -194,6 +194,7 @@ def normalize(data: dict[str, Any]) -> None:
     and lacks it has the type null, because msgspec would take a lone struct without its tag where the API does not.
     """
     type_items(data.get("input"))
+    _rename(data.get("tools"))
     management = data.get("context_management")
     for entry in management if type(management) is list else ():
         if type(entry) is dict:
@@ -210,6 +211,18 @@ def type_items(items: Any) -> None:
         for item in items:
             if type(item) is dict and item.get("type") is None:
                 _add_type(item)
+        _rename(items)
+
+
+def _rename(entries: Any) -> None:
+    """Give back its name to `async` of items and tools, which the Python SDK dumps as `async_`."""
+    if type(entries) is list:
+        for entry in entries:
+            if type(entry) is dict:
+                if "async_" in entry:
+                    entry.setdefault("async", entry.pop("async_"))
+                if "tools" in entry:
+                    _rename(entry["tools"])
 
 
 def _add_type(item: dict[str, Any]) -> None:

@@ -7,8 +7,8 @@ import msgspec
 from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from antiphon.engine.engine import Engine
 from antiphon.engine.replay import CutOff
-from antiphon.engine.run import Engine
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
 from antiphon.server import chat_completions, conversations, health, models, openapi, responses, webhooks, websocket

@@ -5,8 +5,9 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from antiphon.backends.base import Reply
+from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
-from antiphon.engine.run import MAX_ERROR_BODY, Engine, going_away
+from antiphon.engine.run import MAX_ERROR_BODY
 from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import Resources, read_body

@@ -3,7 +3,7 @@
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine import conversations
-from antiphon.engine.run import Engine
+from antiphon.engine.engine import Engine
 from antiphon.protocol.validate import (
     decode_add_items,
     decode_create_conversation,

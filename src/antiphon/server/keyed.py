@@ -4,10 +4,10 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from antiphon.engine.engine import Engine
 from antiphon.engine.idempotency import Log, admit, check_key
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.replay import replay
-from antiphon.engine.run import Engine
 from antiphon.errors import StoreError, log
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import reply, tenant_of

@@ -2,7 +2,7 @@
 
 from starlette.types import Receive, Scope, Send
 
-from antiphon.engine.run import Engine
+from antiphon.engine.engine import Engine
 from antiphon.errors import ClientError
 from antiphon.server.http import Resources, reply_json
 

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from antiphon.engine.run import Engine
+from antiphon.engine.engine import Engine
 from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
 from antiphon.protocol.counting import CountInputTokens
 from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery

@@ -8,10 +8,10 @@ from starlette.types import Receive, Scope, Send
 from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.compact import compact
 from antiphon.engine.counting import count_input_tokens
+from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.replay import begin_replay, replay
 from antiphon.engine.response import output_text
-from antiphon.engine.run import Engine, going_away
 from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse

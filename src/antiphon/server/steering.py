@@ -117,8 +117,8 @@ class Steering:
 
     def begin(self, response_id: str, request: CreateResponse) -> None:
         """A response is being made."""
-        has_management = bool(getattr(request, "context_management", None))
-        self._active[response_id] = _Active(request.conversation_id is None and not has_management)
+        is_steerable = request.conversation_id is None and not request.context_management
+        self._active[response_id] = _Active(is_steerable)
 
     def submit(self, submission: Submission, *, is_over: bool = False) -> None:
         """Take a submission; `is_over` says that its response is about to end. Raises `Refused`."""

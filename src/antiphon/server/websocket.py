@@ -11,10 +11,11 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
+from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.history import CHAINABLE
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.recall import Lane, Recall
-from antiphon.engine.run import Engine, Run, going_away
+from antiphon.engine.run import Run
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse

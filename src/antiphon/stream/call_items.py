@@ -10,7 +10,7 @@
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -47,6 +47,9 @@ PREFIXES: dict[Kind, str] = {
     "computer_use_preview": "cu",
 }
 """How the id of each kind's call begins."""
+
+
+Named = TypeVar("Named", FunctionCall, CustomToolCall)
 
 
 class StreamingCall:
@@ -119,13 +122,17 @@ class StreamingCall:
             event.obfuscation = padding(delta)
         self.writer.emit(event)
 
-    def _function(self, status: Status, arguments: str) -> FunctionCall:
-        call = FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, arguments=arguments)
-        if self.offer.namespace:
-            call.namespace = self.offer.namespace
+    def _named(self, call: Named) -> Named:
+        """Return a call with what is told of its tool beside the name."""
+        if self.offer.told_namespace:
+            call.namespace = self.offer.told_namespace
         if self.offer.is_async:
             call.async_ = True
         return call
+
+    def _function(self, status: Status, arguments: str) -> FunctionCall:
+        call = FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, arguments=arguments)
+        return self._named(call)
 
 
 class StreamingCustomCall(StreamingCall):
@@ -187,11 +194,7 @@ class StreamingCustomCall(StreamingCall):
 
     def _custom(self, status: Status, text: str) -> CustomToolCall:
         call = CustomToolCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, input=text)
-        if self.offer.namespace:
-            call.namespace = self.offer.namespace
-        if self.offer.is_async:
-            call.async_ = True
-        return call
+        return self._named(call)
 
 
 def _bare(arguments: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from antiphon.errors import log
 from antiphon.protocol.content import Status
 from antiphon.protocol.offers import Offer
 from antiphon.stream.call_items import STREAMING, StreamingCall, StreamingCustomCall
@@ -42,6 +43,8 @@ class _Call:
         """Arguments that came before the name."""
         self.stream: StreamingCall | None = None
         self.is_closed = False
+        self.is_muted = False
+        """It may not be made: it is followed to its end like any other, and the client hears nothing of it."""
 
     def is_whole(self) -> bool:
         return self.stream is not None and self.stream.is_whole()
@@ -51,8 +54,9 @@ class StreamingCalls:
     """The calls of one backend answer.
 
     `make_room` is called before a call opens. `offers` are the tools that the request offers: a name that only begins
-    one of theirs waits for its rest. `taken` are the call ids that the conversation has already. With `only_one`, what
-    comes after the first call is not heard: the client wants no calls side by side.
+    one of theirs waits for its rest. `allowed` are the names that may be called, None where any may. `taken` are the
+    call ids that the conversation has already. With `only_one`, what comes after the first call is not heard: the
+    client wants no calls side by side.
     """
 
     def __init__(
@@ -62,12 +66,14 @@ class StreamingCalls:
         offers: Mapping[str, Offer],
         taken: Collection[str] = (),
         *,
+        allowed: Collection[str] | None = None,
         only_one: bool = False,
     ) -> None:
         self._writer = writer
         self._make_room = make_room
         self._offers = offers
         self._taken = set(taken)
+        self._allowed = allowed
         self._only_one = only_one
         self.is_cut = False
         """A call came beside the only one."""
@@ -89,7 +95,7 @@ class StreamingCalls:
         if known is not None and not self._is_another(known, delta):
             return known
         self._open_known()
-        self.is_cut = self._only_one and self._last is not None
+        self.is_cut = self._only_one and self._last is not None and not self._last.is_muted
         call = self._last = _Call()
         call.is_closed = self.is_cut
         if not self.is_cut:
@@ -188,8 +194,16 @@ class StreamingCalls:
         self._make_room()
         self.close_whole()
         offer = self._offers.get(call.name) or Offer(call.name, name=call.name[:MAX_NAME])
-        call.stream = STREAMING[offer.kind](self._writer, self._settle_id(call), offer)
+        call.stream = STREAMING[offer.kind](self._writer_of(call), self._settle_id(call), offer)
         self._grow(call, call.stream, "".join(call.early))
+
+    def _writer_of(self, call: _Call) -> ResponseWriter:
+        """Return where a call is written: aside, where the client ruled it out (specification section 17, rule 8)."""
+        call.is_muted = self._allowed is not None and call.name not in self._allowed
+        if not call.is_muted:
+            return self._writer
+        log.warning("A call of '%s' is left out: the request does not allow it.", call.name[:MAX_NAME])
+        return self._writer.aside()
 
     def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:
         if arguments:
@@ -201,7 +215,7 @@ class StreamingCalls:
         del self._live[call]
         self._grown.pop(call, None)
         held = call.stream.close(status) if call.stream is not None else None
-        if held is not None:
+        if held is not None and not call.is_muted:
             self.held.append(held)
 
 

@@ -79,7 +79,8 @@ class ChatStream:
 
     Feed it every chunk, or the one object of a plain answer, then `finish` it.
 
-    `offers` are the tools offered, by the names that the backend knows, and `call_ids` those taken in the conversation;
+    `offers` are the tools offered, by the names that the backend knows, `allowed` the names that may be called, None
+    where any may, and `call_ids` those taken in the conversation;
     `only_one` cuts the answer after its first call; `preopened` says that the model's template opens `<think>`;
     `needs_reason` is False for a backend that never says why it finished.
     """
@@ -89,13 +90,16 @@ class ChatStream:
         writer: ResponseWriter,
         *,
         offers: Mapping[str, Offer] | None = None,
+        allowed: Collection[str] | None = None,
         call_ids: Collection[str] = (),
         only_one: bool = False,
         preopened: bool = False,
         needs_reason: bool = True,
     ) -> None:
         self._writer = writer
-        self._calls = StreamingCalls(writer, self._make_room, offers or {}, call_ids, only_one=only_one)
+        self._calls = StreamingCalls(
+            writer, self._make_room, offers or {}, call_ids, allowed=allowed, only_one=only_one
+        )
         self._think = ThinkSplitter(preopened)
         self._surrogates = SurrogateJoiner()
         self._message: StreamingMessage | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.protocol import events
 from antiphon.protocol.content import OutputText, Part, ReasoningText, Refusal, Status, SummaryText
-from antiphon.protocol.items import Message, Reasoning
+from antiphon.protocol.items import Compaction, Message, Reasoning
 from antiphon.stream.reasoning import ReasoningState
 from antiphon.stream.writer import ResponseWriter
 
@@ -93,6 +93,21 @@ class StreamingMessage:
 
     def _place(self) -> dict[str, Any]:
         return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}
+
+
+class StreamingCompaction:
+    """What stands for everything before it: it is told that it is being made, then it is there."""
+
+    def __init__(self, writer: ResponseWriter) -> None:
+        self._writer = writer
+        self.id = writer.new_id("cmp")
+        self._output_index = writer.open_item(Compaction(id=self.id, encrypted_content=""))
+        writer.emit(events.Compacting(output_index=self._output_index, item_id=self.id))
+        writer.waiting[self._output_index] = lambda: self.close("")
+
+    def close(self, blob: str) -> None:
+        """End it with its content."""
+        self._writer.close_item(self._output_index, Compaction(id=self.id, encrypted_content=blob))
 
 
 class StreamingReasoning:

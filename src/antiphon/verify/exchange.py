@@ -28,6 +28,8 @@ class Request:
     """Which of the case's WebSockets; one that is not open yet is opened at `path`."""
     answers: int = 1
     """How many terminal events, or errors, end what is heard in answer to a WebSocket frame."""
+    until: str = ""
+    """How the type of an event begins that ends it as well."""
 
     @property
     def data(self) -> bytes:

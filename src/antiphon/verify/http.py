@@ -170,7 +170,7 @@ class Visit:
                 socket = await self._socket(request, answer)
                 if request.data:
                     await socket.send_str(request.data.decode("utf-8", "surrogateescape"))
-                await _listen(socket, request.answers, answer)
+                await _listen(socket, request, answer)
         except aiohttp.WSServerHandshakeError as error:
             answer.status, answer.headers = error.status, _lowered(error.headers or {})
         except TimeoutError:
@@ -206,8 +206,9 @@ class _Answer:
         return Exchange(request, self.status, self.headers, bytes(self.body), self.fault, is_reused, self.is_reached)
 
 
-async def _listen(socket: ClientWebSocketResponse, answers: int, answer: _Answer) -> None:
-    """Take messages until so many answers have ended; of a message that is JSON the line breaks are gone."""
+async def _listen(socket: ClientWebSocketResponse, request: Request, answer: _Answer) -> None:
+    """Take messages until as many answers have ended as are awaited; of a message that is JSON no line breaks stay."""
+    answers = request.answers
     while answers > 0:
         message = await socket.receive()
         if message.type is not aiohttp.WSMsgType.TEXT:
@@ -217,7 +218,10 @@ async def _listen(socket: ClientWebSocketResponse, answers: int, answer: _Answer
         line = json.dumps(value) if isinstance(value, dict | list) else " ".join(message.data.splitlines())
         answer.body += line.encode("utf-8", "replace") + b"\n"
         kind = at(value, "type")
-        answers -= isinstance(kind, str) and kind in ENDS
+        if isinstance(kind, str):
+            answers -= kind in ENDS
+            if request.until and kind.startswith(request.until):
+                return
         if len(answer.body) > MAX_BODY:
             answer.fault = f"more than {MAX_BODY} bytes were heard"
             return

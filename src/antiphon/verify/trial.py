@@ -77,10 +77,12 @@ class Trial:
         listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         return given({"model": self.model, "messages": listed, self._cap: MAX_TOKENS, **parameters})
 
-    def say(self, message: Any, *, socket: int = 0, answers: int = 1, content: bytes | None = None) -> Asking:
-        """Send a frame to the case's WebSocket; return what is heard up to the next terminal event or error."""
-        request = Request(method="WS", path="/responses", body=message, socket=socket, answers=answers, content=content)
-        return self.ask(request)
+    def say(self, message: Any, **fields: Any) -> Asking:
+        """Send a frame to the case's WebSocket; return what is heard up to the next terminal event or error.
+
+        The fields are a `Request`'s: `socket`, `answers`, `until`, `content`.
+        """
+        return self.ask(Request(method="WS", path="/responses", body=message, **fields))
 
     def together(self, *requests: Request) -> Generator[Step, Any, list[Exchange]]:
         """Send requests at once; return their exchanges in order."""

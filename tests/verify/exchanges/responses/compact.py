@@ -18,6 +18,8 @@ TRIGGERED = says(RESPONSE | {"output": [ITEM]})
 
 REFUSED = error("Missing required parameter: 'model'.")
 
+LOST = error("Previous response not found.", 400, "previous_response_not_found", "previous_response_id")
+
 BROKEN = error("Internal Server Error", 500)
 
 EXCHANGES: dict[str, Shown] = {
@@ -33,7 +35,12 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(compact.compaction_needs_a_model, [REFUSED], [COMPACTED]),
-    **spoiled(compact.compaction_is_triggered, [TRIGGERED], [PLAIN]),
+    **shown(
+        compact.compaction_is_triggered,
+        [TRIGGERED, PLAIN],
+        {"responses:compact:trigger": [PLAIN], "responses:compact:chained": [TRIGGERED, LOST]},
+    ),
+    **spoiled(compact.a_stored_chain_is_compacted, [PLAIN, COMPACTED], [PLAIN, REFUSED]),
     **spoiled(compact.compaction_is_left_to_the_server, [PLAIN], [REFUSED]),
     **spoiled(compact.a_forged_compaction_is_seen, [COMPACTED, REFUSED], [COMPACTED, BROKEN]),
 }

@@ -69,5 +69,6 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **{name: one for case in hosted.REFUSING for name, one in spoiled(case, [REFUSED], [TAKEN]).items()},
+    **spoiled(hosted.a_hosted_tool_is_demanded, [REFUSED], [TAKEN]),
     **spoiled(hosted.a_file_search_is_told_back, [REFUSED], [TAKEN]),
 }

@@ -5,8 +5,9 @@ from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 
 
-def counted(number: int) -> Answer:
-    return says({"object": "response.input_tokens", "input_tokens": number})
+def counted(number: int, exactness: str = "exact") -> Answer:
+    body = {"object": "response.input_tokens", "input_tokens": number}
+    return says(body, antiphon_token_count=exactness)
 
 
 SHORT, LONG = counted(12), counted(99)
@@ -22,6 +23,7 @@ EXCHANGES: dict[str, Shown] = {
             "responses:input-tokens:count": [counted(0)],
             "responses:input-tokens:grows": [SHORT, SHORT, LONG, USED],
             "responses:input-tokens:extras": [SHORT, LONG, SHORT, USED],
+            "responses:input-tokens:exactness": [counted(12, "about"), LONG, LONG, USED],
             "responses:input-tokens:equals": [counted(13), LONG, LONG, USED],
         },
     ),

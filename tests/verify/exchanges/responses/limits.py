@@ -2,7 +2,7 @@
 
 from antiphon.verify.cases.responses import limits
 from tests.testing.events.streams import STREAMS
-from tests.verify.exchanges import Shown, says, shown, streams
+from tests.verify.exchanges import Shown, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import MESSAGE, RESPONSE
 
 GOOD = (
@@ -10,6 +10,8 @@ GOOD = (
     .patched("output", to=[MESSAGE | {"status": "incomplete"}])
     .patched("usage", "output_tokens", to=16)
 )
+
+LONG = error("The input is too long.", 400, "context_length_exceeded", "input")
 
 EXCHANGES: dict[str, Shown] = {
     **shown(
@@ -24,6 +26,7 @@ EXCHANGES: dict[str, Shown] = {
             "responses:limits:usage": [GOOD.patched("usage", to=None)],
         },
     ),
+    **spoiled(limits.a_long_input_is_not_truncated, [LONG], [says(RESPONSE).patched("usage", "input_tokens", to=4096)]),
     **shown(
         limits.a_long_stream_is_cut,
         [streams(STREAMS["cut"])],

@@ -15,6 +15,12 @@ GOOD = says(RESPONSE | {"output": [ITEM, MESSAGE]}).patched("usage", "output_tok
 
 REFUSED = error("Invalid value: 'low'.", 400, "invalid_value", "reasoning.effort")
 
+SEALED = GOOD.patched("output", 0, "encrypted_content", to="gAAABBBB")
+
+FORGED = error("The encrypted content could not be verified.", 400, "invalid_encrypted_content")
+
+BROKEN = error("Internal Server Error", 500)
+
 EXCHANGES: dict[str, Shown] = {
     **shown(
         reasoning.reasoning_is_an_item,
@@ -38,6 +44,15 @@ EXCHANGES: dict[str, Shown] = {
         reasoning.a_stored_response_needs_nothing_encrypted,
         [GOOD],
         {"responses:reasoning:encrypted-only-when-asked": [GOOD.patched("output", 0, "encrypted_content", to="gAAA")]},
+    ),
+    **shown(
+        reasoning.encrypted_reasoning_goes_back,
+        [SEALED, GOOD, FORGED],
+        {
+            "responses:reasoning:encrypted": [GOOD],
+            "responses:reasoning:encrypted-taken": [SEALED, FORGED, FORGED],
+            "responses:reasoning:encrypted-forged": [SEALED, GOOD, BROKEN],
+        },
     ),
     **shown(
         reasoning.encrypted_reasoning_may_be_asked_for, [GOOD], {"responses:reasoning:include-accepted": [REFUSED]}

@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.verify.cases.responses import websocket
 from tests.testing.events.streams import STREAMS
-from tests.verify.exchanges import Answer, Shown, changed, hears, shown, spoiled
+from tests.verify.exchanges import Answer, Shown, changed, hears, says, shown, spoiled
 
 EMPTY = Answer(400, b"{}")
 
@@ -44,6 +44,27 @@ def in_lane(*, lane: str | None) -> Answer:
 CHAIN = [FIRST, SECOND, LOST, FIRST]
 
 BAD = [FIRST, fails(), fails(), fails("invalid_type", "input")]
+
+COMPACTED = says({"object": "response.compaction", "output": [{"type": "compaction", "encrypted_content": "gAAA"}]})
+
+
+def steered(outcome: str, **fields: Any) -> Answer:
+    """What became of a steer."""
+    steer = fields.pop("steer", {"previous_response_id": "resp_1"})
+    return replace(hears({"type": f"response.steer.{outcome}", "steer": steer, **fields}), is_reused=True)
+
+
+NO_SUCH = {"code": "response_not_found", "message": "The response is not there.", "type": "invalid_request_error"}
+
+NOT_FOUND = steered("failed", error=NO_SUCH, steer={"previous_response_id": "resp_0", "input": "In French, please."})
+
+ACCEPTED = steered("accepted", steer={"id": "steer_1", "previous_response_id": "resp_1"})
+
+BEGUN = hears(EVENTS[0])
+
+CUT = STREAMS["cut"][-1]
+
+BOTH = hears(CUT, changed(EVENTS[-1], "response", "id", to="resp_2"))
 
 EXCHANGES: dict[str, Shown] = {
     **spoiled(websocket.an_upgrade_is_refused_well, [EMPTY, Answer(426)], [EMPTY, Answer(404)]),
@@ -91,5 +112,23 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(websocket.a_failed_continuation_ends_a_chain, [FIRST, fails(), LOST], [FIRST, fails(), SECOND]),
+    **spoiled(websocket.a_compacted_context_begins_a_chain, [COMPACTED, FIRST], [COMPACTED, fails()]),
+    **shown(
+        websocket.a_response_that_is_not_there_is_steered,
+        [FIRST, NOT_FOUND],
+        {
+            "responses:websocket:steer-unknown": [FIRST, ACCEPTED],
+            "responses:websocket:steer-failed": [FIRST, steered("failed", error=NO_SUCH)],
+        },
+    ),
+    **shown(
+        websocket.a_response_is_steered,
+        [BEGUN, ACCEPTED, BOTH],
+        {
+            "responses:websocket:steer-answered": [BEGUN, FIRST],
+            "responses:websocket:steer-accepted": [BEGUN, steered("accepted"), BOTH],
+            "responses:websocket:steered": [BEGUN, ACCEPTED, replace(FIRST, fault="the time was up")],
+        },
+    ),
     **spoiled(websocket.background_has_no_place_on_a_socket, [fails("unsupported_parameter")], [FIRST]),
 }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from antiphon.verify.case import case
+from antiphon.verify.cases.responses.chain import id_of
 from antiphon.verify.cases.responses.text import output_of
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
 from antiphon.verify.trial import Steps, Trial, is_response
@@ -58,11 +59,24 @@ def compaction_needs_a_model(trial: Trial) -> Steps:
     trial.expect("responses:compact:missing-model", exchange.status in (400, 422), exchange.came)
 
 
-@case("responses:compact:trigger")
+@case("responses:compact:by-id")
+def a_stored_chain_is_compacted(trial: Trial) -> Steps:
+    """Store a response, and compact what led to it by its id."""
+    first = trial.response((yield from trial.respond(TURNS, store=True)))
+    body = {"model": trial.model, "previous_response_id": id_of(first)}
+    exchange = yield from trial.post("/responses/compact", body)
+    trial.offered(exchange)
+    trial.expect("responses:compact:by-id", len(compactions_of(exchange.json)) == 1, exchange.came)
+
+
+@case("responses:compact:trigger", "responses:compact:chained")
 def compaction_is_triggered(trial: Trial) -> Steps:
-    """Ask for a compaction by the last item of the input."""
+    """Ask for a compaction by the last item of the input, and go on from it."""
     response = trial.response((yield from trial.respond([*TURNS, {"type": "compaction_trigger"}])))
-    trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, shown(at(response, "output")))
+    if trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, shown(at(response, "output"))):
+        again = yield from trial.respond("What is my name?", previous_response_id=at(response, "id"))
+        trial.offered(again)
+        trial.expect("responses:compact:chained", again.is_ok and is_response(again.json), again.came)
 
 
 @case("responses:compact:threshold")

@@ -154,3 +154,13 @@ def a_file_search_is_told_back(trial: Trial) -> Steps:
     told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
     is_told = 400 <= exchange.status < 500 or "file_search" in told
     trial.expect("responses:hosted:file-search-told", is_told, exchange.came)
+
+
+@case("responses:hosted:demanded")
+def a_hosted_tool_is_demanded(trial: Trial) -> Steps:
+    """Demand a call of a hosted tool."""
+    hosted = HOSTED["image"]
+    exchange = yield from trial.respond(hosted.asked, tools=[hosted.tool], tool_choice=hosted.tool)
+    trial.served(exchange)
+    is_run = exchange.is_ok and any(at(item, "type") == hosted.item for item in listed(exchange.json, "output"))
+    trial.expect("responses:hosted:demanded", is_run or 400 <= exchange.status < 500, exchange.came)

@@ -6,8 +6,12 @@ from antiphon.verify.case import case
 from antiphon.verify.cases.tools import TOOLS
 from antiphon.verify.reading import at, is_integer, shown
 from antiphon.verify.trial import Asking, Steps, Trial
+from antiphon.verify.verdict import Stop
 
 TEXT = "Please say hello."
+
+EXACTNESS = "antiphon-token-count"
+"""A header by which a server can say that it only estimates."""
 
 
 def count(trial: Trial, input: Any, **parameters: Any) -> Asking:
@@ -21,11 +25,15 @@ def count(trial: Trial, input: Any, **parameters: Any) -> Asking:
     "responses:input-tokens:grows",
     "responses:input-tokens:extras",
     "responses:input-tokens:equals",
+    "responses:input-tokens:exactness",
 )
 def tokens_are_counted_beforehand(trial: Trial) -> Steps:
     """Count a short input, a long one, one with tools, and use the short one."""
     exchange = yield from count(trial, TEXT)
     short = trial.whole(exchange)
+    exactness = exchange.headers.get(EXACTNESS)
+    if exactness is not None:
+        trial.expect("responses:input-tokens:exactness", exactness in ("exact", "estimate"), exactness)
     trial.expect("responses:input-tokens:object", at(short, "object") == "response.input_tokens", exchange.came)
     number = at(short, "input_tokens")
     if not trial.expect("responses:input-tokens:count", is_integer(number) and number > 0, exchange.came):
@@ -36,6 +44,8 @@ def tokens_are_counted_beforehand(trial: Trial) -> Steps:
         trial.expect(
             f"responses:input-tokens:{name}", is_integer(more) and more > number, f"{number}, then {shown(more)}"
         )
+    if exactness == "estimate":
+        raise Stop("not offered", f"{EXACTNESS}: {exactness}")
     used = at(trial.response((yield from trial.respond(TEXT))), "usage", "input_tokens")
     trial.expect("responses:input-tokens:equals", used == number, f"{number} counted, {shown(used)} used")
 

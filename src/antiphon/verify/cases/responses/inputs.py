@@ -39,6 +39,19 @@ def part(text: str, kind: str = "input_text") -> dict[str, Any]:
     return {"type": kind, "text": text}
 
 
+def made(kind: str, prefix: str, **fields: Any) -> dict[str, Any]:
+    """Return an item that a tool left behind which another server ran."""
+    return {"type": kind, "id": f"{prefix}_00000000000000000000000000000001", **fields}
+
+
+SEARCHED = made("web_search_call", "ws", status="completed", action={"type": "search", "query": "tea"})
+
+LISTED = made("mcp_list_tools", "mcpl", server_label="shop", tools=[{"name": "price", "input_schema": {}}])
+
+ASKED = made("mcp_call", "mcp", server_label="shop", name="price", arguments="{}", output="3", status="completed")
+
+CODE: dict[str, Any] = {"status": "completed", "code": "1 + 1", "outputs": [{"type": "logs", "logs": "2"}]}
+
 FORMS: dict[str, dict[str, Any]] = {
     "string": {"input": "Say hello."},
     "messages": {"input": [HELLO]},
@@ -79,6 +92,13 @@ FORMS: dict[str, dict[str, Any]] = {
         "tools": [WEATHER | {"parameters": {"$schema": "http://json-schema.org/draft-07/schema#", **CITY}}],
         "tool_choice": "none",
     },
+    "web-search-item": {"input": [HELLO, SEARCHED, ANSWER, HELLO]},
+    "file-search-item": {
+        "input": [HELLO, made("file_search_call", "fs", status="completed", queries=["tea"], results=None), HELLO]
+    },
+    "code-item": {"input": [HELLO, made("code_interpreter_call", "ci", container_id="cntr_1", **CODE), ANSWER, HELLO]},
+    "mcp-items": {"input": [LISTED, HELLO, ASKED, ANSWER, HELLO]},
+    "configuration": {"input": [{"type": "configuration_update", "text": {"format": {"type": "text"}}}, HELLO]},
     "client-ids": {"input": [{"type": "message", "id": "msg_0b8f8a4e-1c2d-4e5f-8a9b-0c1d2e3f4a5b", **HELLO}]},
 }
 """By the requirement's name: parameters that a server takes."""

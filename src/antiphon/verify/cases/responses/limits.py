@@ -13,6 +13,9 @@ LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so 
 LEAST = 16
 """The least that `max_output_tokens` may be."""
 
+WORDS = 20_000
+"""Words of a long input: more than the context of a server that was given none by its operator."""
+
 BELOW = "The answer was shorter than the limit."
 
 
@@ -57,3 +60,18 @@ def a_long_stream_is_cut(trial: Trial) -> Steps:
     if last.get("type") == "response.completed" and is_short(at(last, "response")):
         raise Stop("skipped", BELOW)
     trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", shown(last.get("type")))
+
+
+@case("responses:limits:nothing-dropped")
+def a_long_input_is_not_truncated(trial: Trial) -> Steps:
+    """Send a long input where nothing may be dropped."""
+    asked = {"truncation": "disabled", "max_output_tokens": LEAST}
+    exchange = yield from trial.respond("tide " * WORDS, **asked)
+    if 400 <= exchange.status < 500 or at(exchange.json, "status") == "failed":
+        trial.served(exchange)
+        trial.expect("responses:limits:nothing-dropped", True)
+        return
+    used = at(trial.response(exchange), "usage", "input_tokens")
+    if not is_integer(used):
+        raise Stop("skipped", "There is no usage that tells what was read.")
+    trial.expect("responses:limits:nothing-dropped", used >= WORDS, f"{used} tokens were read of {WORDS} words")

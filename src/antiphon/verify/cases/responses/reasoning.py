@@ -4,6 +4,7 @@ from typing import Any
 
 from antiphon.verify.case import case
 from antiphon.verify.cases.responses.text import output_of, text_of
+from antiphon.verify.cases.taken import is_taken
 from antiphon.verify.reading import at, is_integer, is_text, listed, shown
 from antiphon.verify.trial import Steps, Trial
 from antiphon.verify.verdict import Stop
@@ -91,3 +92,35 @@ def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
     asked = {"include": ["reasoning.encrypted_content"], "store": False}
     trial.response((yield from trial.respond("Say hello.", **asked)))
     trial.expect("responses:reasoning:include-accepted", True)
+
+
+@case("responses:reasoning:encrypted", "responses:reasoning:encrypted-taken", "responses:reasoning:encrypted-forged")
+def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
+    """Ask for encrypted reasoning, unstored; send it back as it came, then changed."""
+    asked = {"include": ["reasoning.encrypted_content"], "store": False, "reasoning": {"effort": "low"}}
+    output = output_of(trial.response((yield from trial.respond(QUESTION, **asked))))
+    if not any(item.get("type") == "reasoning" for item in output):
+        raise Stop("skipped", "The model did not reason.")
+    blobs = [item.get("encrypted_content") for item in output if item.get("type") == "reasoning"]
+    if not trial.expect("responses:reasoning:encrypted", all(map(is_text, blobs)), shown(output)):
+        raise Stop("skipped", "Nothing is encrypted.")
+    again = yield from trial.respond(followed(output), **asked)
+    trial.offered(again)
+    trial.expect("responses:reasoning:encrypted-taken", is_taken(again), again.came)
+    forged = [tampered(item) if is_text(item.get("encrypted_content")) else item for item in output]
+    exchange = yield from trial.respond(followed(forged), **asked)
+    is_seen = is_taken(exchange) or 400 <= exchange.status < 500
+    trial.expect("responses:reasoning:encrypted-forged", is_seen, exchange.came)
+
+
+def followed(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the input of the next turn of a client that keeps everything itself."""
+    return [{"role": "user", "content": QUESTION}, *output, {"role": "user", "content": "And 18 times 3?"}]
+
+
+def tampered(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item in whose blob a character in the middle is another."""
+    blob = str(item["encrypted_content"])
+    middle = len(blob) // 2
+    other = "B" if blob[middle] == "A" else "A"
+    return item | {"encrypted_content": f"{blob[:middle]}{other}{blob[middle + 1 :]}"}

@@ -4,17 +4,18 @@ from typing import Any
 
 from antiphon.verify.case import case
 from antiphon.verify.cases.responses.chain import id_of
+from antiphon.verify.cases.responses.compact import TURNS, compactions_of
 from antiphon.verify.exchange import Exchange
-from antiphon.verify.reading import MISSING, at, is_integer, is_text, shown
+from antiphon.verify.reading import MISSING, at, is_integer, is_text, listed, shown
 from antiphon.verify.soundness import ENDS, STREAM_IDS, judge_stream
 from antiphon.verify.trial import Asking, Steps, Trial
 from antiphon.verify.verdict import Stop
 
 
-def create(trial: Trial, input: Any = "Say hello.", *, socket: int = 0, **parameters: Any) -> Asking:
+def create(trial: Trial, input: Any = "Say hello.", *, socket: int = 0, until: str = "", **parameters: Any) -> Asking:
     """Send `response.create`; return what is heard. Ends the case where there is no WebSocket mode."""
     body = {"type": "response.create", **trial.response_body(input, **parameters)}
-    exchange = yield from trial.say(body, socket=socket)
+    exchange = yield from trial.say(body, socket=socket, until=until)
     if exchange.status != 101:
         trial.offered(exchange)
         raise Stop("not offered", f"status {exchange.status}")
@@ -149,3 +150,75 @@ def background_has_no_place_on_a_socket(trial: Trial) -> Steps:
     """Ask for a background response on a socket."""
     exchange = yield from create(trial, background=True)
     trial.expect("responses:websocket:no-stream", at(last(exchange), "type") == "error", exchange.came)
+
+
+@case("responses:websocket:compacted")
+def a_compacted_context_begins_a_chain(trial: Trial) -> Steps:
+    """Compact a conversation over HTTP, and go on with it on a socket."""
+    compacted = trial.whole((yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})))
+    if not compactions_of(compacted):
+        raise Stop("skipped", "There is no compaction.")
+    more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
+    exchange = yield from create(trial, more, store=False)
+    trial.expect("responses:websocket:compacted", at(last(exchange), "type") in ENDS[:2], exchange.came)
+
+
+# Steering.
+
+STEER = "response.steer."
+
+LONG = "Count from 1 to 100 in words, separated by blanks."
+
+
+def steer(trial: Trial, response_id: str, answers: int = 1) -> Asking:
+    """Send `response.steer`; return what is heard up to what became of it. Ends the case where there is no steering.
+
+    `answers` are the ends and errors that may come before that.
+    """
+    body = {"type": "response.steer", "previous_response_id": response_id, "input": "In French, please."}
+    exchange = yield from trial.say(body, until=STEER, answers=answers)
+    if any(at(event, "type") == "error" for event in exchange.events):
+        raise Stop("not offered", exchange.came)
+    return exchange
+
+
+def is_given_back(event: Any) -> bool:
+    """Whether a failed steer says why, and what it was."""
+    is_told = is_text(at(event, "error", "code")) and is_text(at(event, "error", "message"))
+    return is_told and bool(at(event, "steer", "input"))
+
+
+@case("responses:websocket:steer-unknown", "responses:websocket:steer-failed")
+def a_response_that_is_not_there_is_steered(trial: Trial) -> Steps:
+    """Make a response, and steer another."""
+    heard(trial, (yield from create(trial)))
+    exchange = yield from steer(trial, "resp_00000000000000000000000000000000")
+    failed = last(exchange)
+    is_unknown = at(failed, "type") == f"{STEER}failed" and at(failed, "error", "code") == "response_not_found"
+    if trial.expect("responses:websocket:steer-unknown", is_unknown, exchange.came):
+        trial.expect("responses:websocket:steer-failed", is_given_back(failed), exchange.came)
+
+
+@case(
+    "responses:websocket:steer-answered",
+    "responses:websocket:steer-failed",
+    "responses:websocket:steer-accepted",
+    "responses:websocket:steered",
+)
+def a_response_is_steered(trial: Trial) -> Steps:
+    """Begin a long answer, and say something into it."""
+    begun = yield from create(trial, LONG, until="response.created")
+    response_id = id_of(at(last(begun), "response"))
+    exchange = yield from steer(trial, response_id, answers=2)
+    told = last(exchange)
+    is_answered = at(told, "type") in (f"{STEER}accepted", f"{STEER}failed")
+    if not trial.expect("responses:websocket:steer-answered", is_answered, exchange.came):
+        return
+    if at(told, "type") == f"{STEER}failed":
+        trial.expect("responses:websocket:steer-failed", is_given_back(told), exchange.came)
+        raise Stop("skipped", "The answer was over before it could be steered.")
+    is_named = is_text(at(told, "steer", "id")) and at(told, "steer", "previous_response_id") == response_id
+    trial.expect("responses:websocket:steer-accepted", is_named, exchange.came)
+    rest = yield from trial.say(None, content=b"", answers=2)
+    ids = [at(event, "response", "id") for event in rest.events if at(event, "type") in ENDS]
+    trial.expect("responses:websocket:steered", rest.is_ok and len(ids) == 2 and ids[0] != ids[1], rest.came)

@@ -48,6 +48,11 @@ TABLE: Table = (
     ),
     must("responses:hosted:mcp-scheme", "spec 13", "An MCP server at a `file:` URL is refused with a 4xx."),
     must("responses:hosted:code-container", "spec 13", "A code interpreter without a container is refused with a 4xx."),
+    must(
+        "responses:hosted:demanded",
+        "spec 6",
+        "A hosted tool that `tool_choice` demands is run, or the request is refused with a 4xx.",
+    ),
     capability(
         should("responses:hosted:web-search-used", "spec 16", "The model searches the web where it is asked to.")
     ),

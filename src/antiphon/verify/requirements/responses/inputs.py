@@ -37,5 +37,10 @@ TABLE: Table = (
     may("responses:inputs:duplicate-keys", "spec 13", "Of two keys of one name in the body the last counts."),
     must("responses:inputs:odd-keys", "spec 13", "Metadata keys such as `__proto__` and `$ref` are plain data."),
     should("responses:inputs:schema-key", "client ai-sdk", "A tool's parameters may name their `$schema`."),
+    should("responses:inputs:web-search-item", "spec 5", "A web search that ran elsewhere is taken."),
+    should("responses:inputs:file-search-item", "spec 5", "A file search that ran elsewhere is taken."),
+    should("responses:inputs:code-item", "spec 5", "A code interpreter's call that ran elsewhere is taken."),
+    should("responses:inputs:mcp-items", "spec 5", "An MCP server's tools and a call that ran elsewhere are taken."),
+    should("responses:inputs:configuration", "spec 5", "An item `configuration_update` is taken."),
     should("responses:inputs:client-ids", "client codex", "Input items may have ids that the client made."),
 )

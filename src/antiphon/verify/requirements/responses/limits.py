@@ -9,5 +9,10 @@ TABLE: Table = (
     should("responses:limits:item", "open-responses 3", "The item that was cut is `incomplete` too."),
     must("responses:limits:bounded", "spec 2", "No more output tokens are used than `max_output_tokens` allows."),
     must("responses:limits:streamed", "spec 16", "A cut stream ends with `response.incomplete`."),
+    must(
+        "responses:limits:nothing-dropped",
+        "open-responses 9",
+        "With `truncation: disabled` a long input is read whole, or refused with a 4xx, or the response fails.",
+    ),
     should("responses:limits:usage", "spec 3", "A cut answer has usage."),
 )

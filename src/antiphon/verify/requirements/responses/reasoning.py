@@ -21,6 +21,13 @@ TABLE: Table = (
         "spec 10",
         "`encrypted_content` comes only with `store: false` or where `include` asks for it.",
     ),
+    should("responses:reasoning:encrypted", "spec 10", "With `store: false` a reasoning item has `encrypted_content`."),
+    must("responses:reasoning:encrypted-taken", "client codex", "Encrypted reasoning is taken back as it came."),
+    must(
+        "responses:reasoning:encrypted-forged",
+        "spec 13",
+        "Encrypted reasoning that was tampered with is refused with a 4xx, or left out.",
+    ),
     should("responses:reasoning:counted", "spec 3", "Where there is reasoning, usage counts its tokens."),
     must("responses:reasoning:include-accepted", "spec 10", "`include` may ask for `reasoning.encrypted_content`."),
 )

@@ -39,5 +39,31 @@ TABLE: Table = (
         "open-responses 13",
         "A continuation that fails takes its unstored parent with it.",
     ),
+    must(
+        "responses:websocket:compacted",
+        "open-responses 13",
+        "What `/responses/compact` gave begins a new chain on a socket, without a `previous_response_id`.",
+    ),
+    should(
+        "responses:websocket:steer-unknown",
+        "spec 8",
+        "A `response.steer` of a response that is not there is a `response.steer.failed`, `response_not_found`.",
+    ),
+    must(
+        "responses:websocket:steer-failed",
+        "spec 8",
+        "A steer that fails gives its input back, beside an error with a code and a message.",
+    ),
+    should(
+        "responses:websocket:steer-answered",
+        "spec 8",
+        "A `response.steer` is answered by `response.steer.accepted` or `response.steer.failed`.",
+    ),
+    must(
+        "responses:websocket:steer-accepted",
+        "spec 8",
+        "An accepted steer has an id, and the `previous_response_id` that it was for.",
+    ),
+    must("responses:websocket:steered", "spec 8", "A response that was steered ends, and so does what follows it."),
     may("responses:websocket:no-stream", "open-responses 13", "`background: true` in a `response.create` is refused."),
 )

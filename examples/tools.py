@@ -1,0 +1,31 @@
+"""Tools of several kinds, against a running server (`make serve`): each call comes back in the form of its kind."""
+
+from openai import OpenAI
+from openai.types.responses import ToolParam
+
+client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
+
+PLACE: ToolParam = {
+    "type": "custom",
+    "name": "note_place",
+    "description": "Note down a place.",
+    "format": {"type": "grammar", "syntax": "lark", "definition": "start: /[A-Z][a-z]+/"},
+}
+TIDES: ToolParam = {
+    "type": "namespace",
+    "name": "tides",
+    "description": "Tables of the tide.",
+    "tools": [{"type": "function", "name": "high_at", "parameters": {"properties": {"place": {"type": "string"}}}}],
+}
+TOOLS: list[ToolParam] = [PLACE, TIDES, {"type": "shell", "environment": {"type": "local"}}, {"type": "web_search"}]
+
+for said in ("note_place Dover", "tides__high_at Dover", "shell Dover"):
+    reply = client.responses.with_raw_response.create(model="demo", input=said, tools=TOOLS)
+    for item in reply.parse().output:
+        if item.type == "custom_tool_call":
+            print("custom", item.name, item.input)
+        elif item.type == "function_call":
+            print("function", item.namespace, item.name, item.arguments)
+        elif item.type == "shell_call":
+            print("shell", item.action.commands)
+print("The model is not told of", reply.headers["antiphon-ignored-tools"])
