@@ -397,6 +397,27 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
             "Invalid grammar for custom tool 'c': " + unsound(Grammar(syntax="lark", definition="(")),
         ),
     ),
+    "too much grammar": (
+        GOOD
+        | {
+            "tools": [
+                {
+                    "type": "namespace",
+                    "name": f"n{i}",
+                    "description": "",
+                    "tools": [
+                        {
+                            "type": "custom",
+                            "name": "c",
+                            "format": {"type": "grammar", "syntax": "regex", "definition": "a" * 90_000},
+                        }
+                    ],
+                }
+                for i in range(5)
+            ]
+        },
+        ("invalid_value", "tools", "Invalid 'tools': grammars of 450000 characters. Expected at most 400000 in all."),
+    ),
     "a trigger that is not last": (
         GOOD | {"input": [{"type": "compaction_trigger"}, {"role": "user", "content": "x"}]},
         ("invalid_value", "input[0]", "Invalid 'input[0]': 'compaction_trigger' must be the last item of the input."),

@@ -1,6 +1,6 @@
 """The rules for tools, wherever they are given: names, schemas, grammars, addresses (specification sections 6, 13)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,16 +10,32 @@ from antiphon.protocol.grammars import unsound
 from antiphon.protocol.schema_rules import check_function_schema
 from antiphon.protocol.tools import CustomTool, FunctionTool, Grammar, McpTool, NamespaceTool, Tool
 
+ALL_GRAMMARS = 400_000
+"""Characters of all grammars together: a compiler needs some 40 ms for each 100,000."""
+
 
 def check_tools(tools: Sequence[Tool], path: str) -> None:
     """Raise `ClientError` (400) for the first tool that breaks a rule; `path` is that of the list."""
     known: set[tuple[str, str]] = set()
+    _check_grammars(tools, path)
     for i, tool in enumerate(tools):
         place = f"{path}[{i}]"
         _check_name(tool, known, place)
         rule = _RULES.get(type(tool))
         if rule is not None:
             rule(tool, place)
+
+
+def _check_grammars(tools: Sequence[Tool], path: str) -> None:
+    formats = [each.format for each in _flat(tools) if isinstance(each, CustomTool)]
+    size = sum(len(each.definition) for each in formats if isinstance(each, Grammar))
+    if size > ALL_GRAMMARS:
+        raise refusals.invalid(path, f"grammars of {size} characters. Expected at most {ALL_GRAMMARS} in all.")
+
+
+def _flat(tools: Sequence[Tool]) -> Iterator[Tool]:
+    for tool in tools:
+        yield from tool.tools if isinstance(tool, NamespaceTool) else (tool,)
 
 
 def _check_name(tool: Tool, known: set[tuple[str, str]], path: str) -> None:
