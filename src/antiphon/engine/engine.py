@@ -7,6 +7,7 @@ from dataclasses import replace as replace_fields
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Terms, Ticket
 from antiphon.engine.models import Models
+from antiphon.engine.observers import Observers
 from antiphon.engine.run import Run
 from antiphon.engine.tools import look_at_tools
 from antiphon.engine.wakes import Wakes
@@ -34,6 +35,7 @@ class Engine:
     """An `encrypted_content` that cannot be opened is refused, not left out."""
     worker: str = field(default_factory=lambda: new_id("worker"))
     """The name under which this process holds things in the store."""
+    observers: Observers = field(default_factory=Observers)
     wakes: Wakes = field(default_factory=Wakes)
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""

@@ -90,6 +90,8 @@ class Run:
         self._is_stopped = False
         """The task that iterates was cancelled from here."""
         self._stopped: AntiphonError | None = None
+        self._answer_error: AntiphonError | None = None
+        """How the last answer of the model ended, where it failed."""
         self._is_steered = False
         self._is_told = False
         """What was made is being told, by who iterates: this task does not wait for anything here."""
@@ -136,6 +138,11 @@ class Run:
         if not self._start():
             self._writer.keepalive()
         return self._told()
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return self._target.model
 
     @property
     def is_over(self) -> bool:
@@ -185,6 +192,7 @@ class Run:
         """
         self._task = asyncio.current_task()
         self._engine.runs.add(self)
+        self._engine.observers.began(self)
         try:
             try:
                 if self._writer.has_pending:
@@ -216,6 +224,7 @@ class Run:
             self._engine.runs.discard(self)
             if not self._is_over:
                 await self._give_up()
+            self._engine.observers.ended(self)
 
     def _told(self) -> list[Event]:
         """Return the events that go out now."""
@@ -259,13 +268,18 @@ class Run:
 
     async def _call(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         """Ask the backend once, and translate its answer."""
+        observers, backend = self._engine.observers, self._target.backend.name
+        observers.asked(self, backend)
         try:
             reply = await self._target.backend.post("/chat/completions", _encode(step.body))
         except AntiphonError as error:
+            observers.answered(self, backend, error)
             self._turn.failed(error)
             return
+        failure: AntiphonError | None = None
         try:
             if reply.status >= 400:
+                failure = BackendError(f"The model backend answered with status {reply.status}.", status=reply.status)
                 self._turn.refused(reply.status, reply.headers, await reply.read(MAX_ERROR_BODY))
                 return
             if self.is_stream and self._start():
@@ -276,8 +290,10 @@ class Run:
             async with aclosing(self._read(reply, step)) as batches:
                 async for batch in batches:
                     yield batch
+            failure = self._answer_error
         finally:
             await reply.close()
+            observers.answered(self, backend, failure)
 
     async def _read(self, reply: Reply, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
@@ -296,7 +312,11 @@ class Run:
         answer = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
         try:
             self._check_steered()
+            is_silent = True
             async for part in reply.body:
+                if is_silent:
+                    is_silent = False
+                    self._engine.observers.spoke(self, self._target.backend.name)
                 answer.feed(part)
                 if answer.is_over:
                     break
@@ -310,6 +330,7 @@ class Run:
             answer.finish()
             raise
         ending = answer.finish()
+        self._answer_error = ending.error
         items = [] if isinstance(step, CallModel) else writer.output
         self._turn.answered(ending, items, is_silent=writer.newest == said)
         self._target.preopened = chat.preopened
