@@ -8,6 +8,7 @@ from antiphon.engine.history import Context, conversation_locked, conversation_n
 from antiphon.engine.keeping import Foreground, Terms, Ticket
 from antiphon.engine.models import Models
 from antiphon.engine.observers import Observers
+from antiphon.engine.routing.router import Router, chains_of
 from antiphon.engine.run import Run
 from antiphon.engine.tools import look_at_tools
 from antiphon.engine.wakes import Wakes
@@ -45,6 +46,10 @@ class Engine:
     """False once this process is about to end."""
     is_over: bool = False
     """Nobody is to be served any longer."""
+    router: Router = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.router = Router(self.models)
 
     async def create(
         self,
@@ -69,9 +74,9 @@ class Engine:
             keeper.context = await gather(
                 request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
             )
-            target = await self.models.find(request.model)
+            route = await self.router.route(request.model, *chains_of(request, ticket.tenant), tenant=ticket.tenant)
             ignored = look_at_tools(request, keeper.context.items, refuses=self.strict_tools)
-            run = Run(self, request, keeper.context, target, keeper, ticket.response_id, ignored=ignored)
+            run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored)
             if not generates:
                 run.warm_up()
             return run
