@@ -66,6 +66,10 @@ class Instant:
         self.asked = time.perf_counter()
         return Reply(200, {"content-type": "application/json"}, _answer())
 
+    async def get(self, path: str) -> Reply:
+        """See `Backend.get`."""
+        return Reply(404, {}, _answer())
+
     async def list_models(self) -> Listing:
         """See `Backend.list_models`."""
         return Listing([{"id": "instant"}])

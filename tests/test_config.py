@@ -68,6 +68,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "GRACE": "2.5",
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
         "WEBSOCKET": "false",
+        "FALLBACK": "a=b,c d=e",
+        "CHECK_INTERVAL": "0",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -79,6 +81,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.background_jobs, settings.background_jobs_per_tenant) == (0, 4)
     assert settings.webhook_private_addresses
     assert not settings.websocket
+    assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
 
 
 def test_an_empty_variable_is_none() -> None:
@@ -131,6 +134,8 @@ def test_a_file_is_utf_8_wherever_it_is_read() -> None:
         ("log_level = 'loud'", "loud"),
         ("backends = 1", "backends"),
         ("[[backends]]\nname = 'x'", "url"),
+        ("[[backends]]\nurl = 'http://b/v1'\nweight = 0", "weight"),
+        ("[[backends]]\nurl = 'http://b/v1'\nmodels = 'x'", "models"),
         ("[[backends]]\nurl = 'http://b/v1'\nkey = 'sk-secret'", "key"),
     ],
 )

@@ -32,6 +32,22 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Environment variable with its key; empty where it needs none."""
     dialect: str = ""
     """Family of backends that it belongs to; by default told from its URL and its list of models."""
+    models: list[str] | Literal["*"] = field(default_factory=list)
+    """Models that it serves, or `*` for whatever is asked for; by default those that it lists."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Names that clients use, each with the model's name at this backend."""
+    weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    """How much it is asked beside the others that serve the same model."""
+    concurrency: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    """Requests that it is sent at once; 0 for any number."""
+    queue: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
+    """Requests that may wait for it beyond `concurrency`."""
+    connect_timeout: Annotated[float, Meta(gt=0)] | None = None
+    """As the setting of this name, for this backend."""
+    first_byte_timeout: Annotated[float, Meta(gt=0)] | None = None
+    """As the setting of this name, for this backend."""
+    idle_timeout: Annotated[float, Meta(gt=0)] | None = None
+    """As the setting of this name, for this backend."""
 
 
 class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -67,6 +83,10 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Keys that seal `encrypted_content`, 32 bytes in base64 each: the first seals, all open."""
     backends: list[BackendConfig] = field(default_factory=list)
     """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
+    fallback: dict[str, list[str]] = field(default_factory=dict)
+    """Models that may answer in another's place, where nobody can serve that one."""
+    check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
+    """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
     connect_timeout: Annotated[float, Meta(gt=0)] = 5.0
     """How long a connection to a backend may take."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] = 900.0
@@ -157,7 +177,15 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name in ("backends", "seal_keys"):
         if name in values:
             values[name] = values[name].replace(",", " ").split()
+    if "fallback" in values:
+        values["fallback"] = _chains(values["fallback"])
     return values
+
+
+def _chains(text: str) -> dict[str, list[str]]:
+    """Return what `a=b,c d=e` says: the models that may answer in another's place."""
+    pairs = (pair.partition("=") for pair in text.split())
+    return {name: [other for other in others.split(",") if other] for name, _, others in pairs}
 
 
 def _where(error: msgspec.ValidationError) -> str:

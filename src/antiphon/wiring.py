@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from antiphon import ids
@@ -12,9 +12,12 @@ from antiphon.backends.base import Backend
 from antiphon.backends.demo import DemoBackend
 from antiphon.backends.discover import discover, named_by_environment
 from antiphon.backends.http import HttpBackend
-from antiphon.config import Settings, check_url, clean_key, key_of
+from antiphon.chat.dialects import tell_dialect
+from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
 from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
+from antiphon.engine.routing.station import Share, Station
+from antiphon.engine.routing.watch import Watch
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
@@ -37,11 +40,38 @@ class House:
     courier: Courier
     endpoints: Endpoints
     listing: asyncio.Task[None]
+    watch: Watch | None = None
+    _gone: list[tuple[Station, Backend]] = field(default_factory=list)
+    """Backends that are in use no longer, until their last answer has ended."""
 
     def start(self) -> None:
-        """Begin to make background responses, and to deliver webhooks."""
+        """Begin to make background responses, to deliver webhooks, and to look after the backends."""
         self.worker.start()
         self.courier.start()
+        if self.watch is not None:
+            self.watch.start()
+
+    async def reassign(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+        """Take over the backends of new settings; what is under way ends as it began. Raises `ConfigError`.
+
+        Everything else that differs is taken over by the next start.
+        """
+        environment = os.environ if environment is None else environment
+        line = await _backends(settings, environment, self.backends)
+        stations = {served.backend.name: served.station for served in self.engine.models.served}
+        before, kept = self.backends, set(map(id, line.backends))
+        self.engine.models.assign(line.backends, line.dialects, line.shares, settings.fallback)
+        self.backends = line.backends
+        self._gone += [(stations[one.name], one) for one in before if id(one) not in kept]
+        await self.engine.models.refresh()
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Close the backends that nobody uses any longer."""
+        idle = [pair for pair in self._gone if not pair[0].slots.in_flight]
+        self._gone = [pair for pair in self._gone if pair not in idle]
+        for _, backend in idle:
+            await backend.close()
 
     async def wind_down(self) -> None:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
@@ -60,7 +90,9 @@ class House:
         self.listing.cancel()
         with suppress(asyncio.CancelledError):
             await self.listing
-        for backend in self.backends:
+        if self.watch is not None:
+            await self.watch.close()
+        for backend in (*self.backends, *(backend for _, backend in self._gone)):
             await backend.close()
         await self.engine.store.close()
 
@@ -69,9 +101,9 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     """Return the parts that these settings ask for. Raises `ConfigError`."""
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
-    backends, dialects = await _backends(settings, environment)
+    line = await _backends(settings, environment)
     store = await open_store(settings.store, settings.store_connections)
-    models = Models(backends, ids.now, dialects)
+    models = Models(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
     engine = Engine(
@@ -88,7 +120,8 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     takes_private = settings.webhook_private_addresses
     courier = Courier(store, ids.now, takes_private=takes_private)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, takes_private)
-    return House(engine, backends, worker, courier, endpoints, listing)
+    watch = Watch(models, settings.check_interval) if settings.check_interval else None
+    return House(engine, line.backends, worker, courier, endpoints, listing, watch)
 
 
 async def open_store(url: str, connections: int = 10) -> Store:
@@ -111,17 +144,35 @@ async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:
     return Keyring([*keys, await store.secret("seal", new_key())])
 
 
-async def _backends(settings: Settings, environment: Mapping[str, str]) -> tuple[list[Backend], dict[str, str]]:
+@dataclass(slots=True)
+class _Line:
+    """The backends that settings ask for, and what was said of each by its name."""
+
+    backends: list[Backend] = field(default_factory=list)
+    dialects: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, Share] = field(default_factory=dict)
+
+
+async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
+    """Return the backends that are wanted, among them those of `before` that are the same."""
     if not settings.backends:
-        return await _found(settings, environment), {}
-    backends: list[Backend] = []
-    dialects = {}
+        return _Line(await _found(settings, environment))
+    line = _Line()
     for configured in settings.backends:
-        name = _free_name(configured.name or urlsplit(configured.url).netloc, backends)
-        backends.append(_http(settings, name, configured.url, key_of(configured, environment)))
+        name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
+        made = _http(settings, name, configured.url, key_of(configured, environment), configured)
+        line.backends.append(next((one for one in before if made.is_like(one)), made))
+        line.shares[name] = _share(configured)
         if configured.dialect:
-            dialects[name] = configured.dialect
-    return backends, dialects
+            tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
+            line.dialects[name] = configured.dialect
+    return line
+
+
+def _share(configured: BackendConfig) -> Share:
+    names = ["*"] if configured.models == "*" else configured.models
+    aliases, weight = configured.aliases, configured.weight
+    return Share(frozenset(names), aliases, weight, configured.concurrency, configured.queue)
 
 
 async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:
@@ -135,15 +186,12 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
     return backends or [DemoBackend()]
 
 
-def _http(settings: Settings, name: str, url: str, key: str) -> HttpBackend:
-    return HttpBackend(
-        name,
-        url,
-        key,
-        connect_timeout=settings.connect_timeout,
-        first_byte_timeout=settings.first_byte_timeout,
-        idle_timeout=settings.idle_timeout,
-    )
+def _http(settings: Settings, name: str, url: str, key: str, configured: BackendConfig | None = None) -> HttpBackend:
+    timeouts = {
+        limit: getattr(configured, limit, None) or getattr(settings, limit)
+        for limit in ("connect_timeout", "first_byte_timeout", "idle_timeout")
+    }
+    return HttpBackend(name, url, key, **timeouts)
 
 
 def _free_name(name: str, backends: Sequence[Backend]) -> str:

@@ -75,7 +75,7 @@ async def stream(engine: Engine, **body: Any) -> list[dict[str, Any]]:
 
 def target(dialect: str = "generic") -> Target:
     """A model of this family, at a backend that is never asked."""
-    return Target(ScriptedBackend([]), DIALECTS[dialect], "m")
+    return Target(ScriptedBackend([]), DIALECTS[dialect], "m", "m")
 
 
 class Listed:
@@ -86,6 +86,9 @@ class Listed:
         self.asked = 0
 
     async def post(self, path: str, body: bytes) -> Reply:
+        raise BackendError("The model backend cannot be reached.", status=503)
+
+    async def get(self, path: str) -> Reply:
         raise BackendError("The model backend cannot be reached.", status=503)
 
     async def list_models(self) -> Listing:

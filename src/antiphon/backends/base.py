@@ -72,6 +72,10 @@ class Backend(Protocol):
         """
         ...
 
+    async def get(self, path: str) -> Reply:
+        """GET `path`, likewise; within a few seconds, for these are questions of the server about the server."""
+        ...
+
     async def list_models(self) -> Listing:
         """GET `/models`. Raises `BackendError` where the backend cannot be reached or does not answer a list."""
         ...

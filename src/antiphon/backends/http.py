@@ -59,6 +59,13 @@ class HttpBackend:
         self._session: aiohttp.ClientSession | None = None
         self._leaving: set[asyncio.Task[None]] = set()
 
+    def is_like(self, other: object) -> bool:
+        """Whether asking the other one comes to the same: name, place, key and patience are."""
+        return isinstance(other, HttpBackend) and self._terms() == other._terms()
+
+    def _terms(self) -> tuple[object, ...]:
+        return (self.name, self.url, self._key, self._timeout, self._first_byte_timeout, self._idle_timeout)
+
     def __repr__(self) -> str:
         return f"HttpBackend({self.name!r}, {self.url!r})"
 
@@ -70,6 +77,14 @@ class HttpBackend:
                 response = await self._client().post(
                     self.url + path, data=data, timeout=self._timeout, allow_redirects=False
                 )
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._unreachable(error) from error
+        return Reply(response.status, response.headers, _Body(response, self._parts(response)))
+
+    async def get(self, path: str) -> Reply:
+        """See `Backend.get`."""
+        try:
+            response = await self._client().get(self.url + path, timeout=self._list_timeout, allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
         return Reply(response.status, response.headers, _Body(response, self._parts(response)))

@@ -73,6 +73,10 @@ class ScriptedBackend:
             raise ClientError(f"There is no '{path}'.", status=404, code="unknown_url")
         return self._script(request)
 
+    async def get(self, path: str) -> Reply:
+        """See `Backend.get`; a script tells nothing of itself."""
+        return self._reply((404, {}), {})
+
     async def list_models(self) -> Listing:
         """See `Backend.list_models`."""
         return Listing(self._models, "antiphon")

@@ -6,6 +6,7 @@ import json
 import logging
 import resource
 import shlex
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -15,6 +16,7 @@ import typer
 import uvloop
 from rich.console import Console
 
+from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings
@@ -48,7 +50,11 @@ def serve(
     config: ConfigFlag = None,
 ) -> None:
     """Serve the Responses API."""
-    settings = read_settings(config, backend, host=host, port=port, store=store, workers=workers)
+
+    def read() -> Settings:
+        return read_settings(config, backend, host=host, port=port, store=store, workers=workers)
+
+    settings = read()
     logging.basicConfig(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
     )
@@ -56,10 +62,10 @@ def serve(
     _allow_connections()
     with _listen(settings) as listener:
         if settings.workers == 1:
-            _run(settings, listener, True)
+            _run(settings, listener, True, read)
             return
         _check_shared(settings)
-        code = supervise(settings.workers, lambda number: _run(settings, listener, number == 0))
+        code = supervise(settings.workers, lambda number: _run(settings, listener, number == 0, read))
     raise typer.Exit(code)
 
 
@@ -68,18 +74,20 @@ def _check_shared(settings: Settings) -> None:
         raise ConfigError("Several workers need a store that they share: name a file or a PostgreSQL database.")
 
 
-def _run(settings: Settings, listener: socket.socket, is_first: bool) -> None:
+def _run(settings: Settings, listener: socket.socket, is_first: bool, read: Read) -> None:
     """Be one of the processes that serve the port."""
-    uvloop.run(_serve(settings, listener, is_first))
+    uvloop.run(_serve(settings, listener, is_first, read))
 
 
-async def _serve(settings: Settings, listener: socket.socket, is_first: bool) -> None:
+async def _serve(settings: Settings, listener: socket.socket, is_first: bool, read: Read) -> None:
     house = await build(settings)
     try:
         app = create_app(house.engine, house.endpoints, has_websocket=settings.websocket)
         host = Host(app, house, settings.grace, has_websocket=settings.websocket)
         purging = asyncio.create_task(_purge(house))
         house.start()
+        reread = Reread(house, settings, read)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread.begin)
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         if is_first:

@@ -33,6 +33,7 @@ class _Supervisor:
     def run(self, count: int) -> int:
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, self._end)
+        signal.signal(signal.SIGHUP, self._tell)
         for number in range(count):
             self._start(number)
         worst = 0
@@ -65,6 +66,7 @@ class _Supervisor:
         os.close(self._lifeline)
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it can read its settings again
         threading.Thread(target=self._end_with_supervisor, daemon=True).start()
         try:
             self._serve(number)
@@ -78,6 +80,10 @@ class _Supervisor:
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         self._is_ending = True
+        for pid in self._numbers:
+            os.kill(pid, number)
+
+    def _tell(self, number: int, frame: FrameType | None) -> None:
         for pid in self._numbers:
             os.kill(pid, number)
 

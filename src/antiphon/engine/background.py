@@ -15,6 +15,7 @@ from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
 from antiphon.engine.lent import kept_body
 from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
 from antiphon.engine.response import open_response
+from antiphon.engine.routing.router import chains_of
 from antiphon.engine.run import Run, TakenUp
 from antiphon.engine.stored import not_found, shown_response
 from antiphon.engine.tools import look_at_tools
@@ -44,7 +45,7 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    await engine.models.find(request.model)
+    await engine.models.candidates(request.model)
     ignored = look_at_tools(request, context.items, refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
@@ -119,7 +120,8 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
     stored = job.response
     request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
     context = await gather(request, engine.store, engine.new_id, stored.tenant)
-    target = await engine.models.find(request.model)
+    chains = chains_of(request, stored.tenant)
+    route = await engine.router.route(request.model, *chains, tenant=stored.tenant, is_patient=True)
     taken_up = TakenUp(
         created_at=stored.created_at,
         kept=[load_item(item) for item in stored.output],
@@ -129,7 +131,7 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
     )
     recorder = Recorder(engine, job, context, _terms(engine, request, stored.tenant))
     asked = replace_struct(request, stream=True)
-    recorder.run = Run(engine, asked, context, target, recorder, stored.id, taken_up)
+    recorder.run = Run(engine, asked, context, route, recorder, stored.id, taken_up)
     return recorder
 
 

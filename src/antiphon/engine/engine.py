@@ -7,6 +7,8 @@ from dataclasses import replace as replace_fields
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Terms, Ticket
 from antiphon.engine.models import Models
+from antiphon.engine.observers import Observers
+from antiphon.engine.routing.router import Router, chains_of
 from antiphon.engine.run import Run
 from antiphon.engine.tools import look_at_tools
 from antiphon.engine.wakes import Wakes
@@ -34,6 +36,7 @@ class Engine:
     """An `encrypted_content` that cannot be opened is refused, not left out."""
     worker: str = field(default_factory=lambda: new_id("worker"))
     """The name under which this process holds things in the store."""
+    observers: Observers = field(default_factory=Observers)
     wakes: Wakes = field(default_factory=Wakes)
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""
@@ -43,6 +46,10 @@ class Engine:
     """False once this process is about to end."""
     is_over: bool = False
     """Nobody is to be served any longer."""
+    router: Router = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.router = Router(self.models)
 
     async def create(
         self,
@@ -67,9 +74,9 @@ class Engine:
             keeper.context = await gather(
                 request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
             )
-            target = await self.models.find(request.model)
+            route = await self.router.route(request.model, *chains_of(request, ticket.tenant), tenant=ticket.tenant)
             ignored = look_at_tools(request, keeper.context.items, refuses=self.strict_tools)
-            run = Run(self, request, keeper.context, target, keeper, ticket.response_id, ignored=ignored)
+            run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored)
             if not generates:
                 run.warm_up()
             return run

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from antiphon.chat.request import responses_parameter
+from antiphon.engine.routing.slots import LONGEST_WAIT
+from antiphon.engine.routing.waits import wait_of
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat_errors import error_code, error_message
 from antiphon.stream.surrogates import repaired
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
-LONGEST_WAIT = 120
-"""Seconds: above this the SDKs do not wait (specification section 14)."""
 
 
 def read_failure(
@@ -84,7 +84,7 @@ def _client_error(status: int, value: Any, message: str, rename: Callable[[str],
 
 
 def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
-    waits = _wait(headers)
+    waits = _wait(headers, message)
     wait = waits.get("retry-after")
     text = message or "Rate limit reached."
     if wait and "try again in" not in text.lower():
@@ -92,13 +92,10 @@ def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
     return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits)
 
 
-def _wait(headers: Mapping[str, str]) -> dict[str, str]:
+def _wait(headers: Mapping[str, str], message: str = "") -> dict[str, str]:
     """Return the headers that tell a client how long to wait, in whole seconds."""
-    try:
-        seconds = (
-            float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(headers["retry-after"])
-        )
-    except (KeyError, ValueError):
+    seconds = wait_of(headers, message)
+    if seconds is None:
         return {"retry-after": "1"}
     if not 0 <= seconds <= LONGEST_WAIT:
         return {"x-should-retry": "false"}

@@ -14,11 +14,15 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.backends.base import Reply
+from antiphon.engine.failures import read_failure
 from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import Keeper, stored_output
 from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
+from antiphon.engine.routing.router import Route, chains_of
+from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.waits import wait_of
 from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, Settle, Step, Tell, Turn
 from antiphon.errors import AntiphonError, BackendError, reportable
 from antiphon.protocol.calls import call_ids, open_calls
@@ -68,7 +72,7 @@ class Run:
         engine: "Engine",
         request: CreateResponse,
         context: Context,
-        target: Target,
+        route: Route,
         keeper: Keeper,
         response_id: str,
         taken_up: TakenUp | None = None,
@@ -76,7 +80,7 @@ class Run:
     ) -> None:
         self._engine = engine
         self._keeper = keeper
-        self._target = target
+        self._route = route
         self.context = context
         self._chat: ChatStream | None = None
         self._call_ids = call_ids(context.items)
@@ -90,20 +94,22 @@ class Run:
         self._is_stopped = False
         """The task that iterates was cancelled from here."""
         self._stopped: AntiphonError | None = None
+        self._answer_error: AntiphonError | None = None
+        """How the last answer of the model ended, where it failed."""
         self._is_steered = False
         self._is_told = False
         """What was made is being told, by who iterates: this task does not wait for anything here."""
-        family = target.dialect.name
         created_at = taken_up.created_at if taken_up else int(engine.now())
         self._writer = ResponseWriter(
             response=open_response(request, response_id, created_at),
             new_id=engine.new_id,
             now=engine.now,
-            seal=lambda state: engine.keyring.seal({"family": family, **state}, context.tenant),
+            seal=lambda state: engine.keyring.seal({"family": self._target.dialect.name, **state}, context.tenant),
             view=view_of(request),
         )
         unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
-        self._turn = Turn(request, context, target, lambda: self._writer.made, unseal)
+        self._turn = Turn(request, context, route.target, lambda: self._writer.made, unseal)
+        self._chains = chains_of(request, context.tenant)
         self._compaction: StreamingCompaction | None = None
         if taken_up is not None:
             self._is_started = True
@@ -136,6 +142,20 @@ class Run:
         if not self._start():
             self._writer.keepalive()
         return self._told()
+
+    @property
+    def model(self) -> str:
+        """The model that is asked, by the name that clients know."""
+        return self._target.name
+
+    @property
+    def backend(self) -> str:
+        """The name of the backend that is asked, or that answered."""
+        return self._target.backend.name
+
+    @property
+    def _target(self) -> Target:
+        return self._turn.target
 
     @property
     def is_over(self) -> bool:
@@ -185,12 +205,14 @@ class Run:
         """
         self._task = asyncio.current_task()
         self._engine.runs.add(self)
+        self._engine.observers.began(self)
         try:
             try:
                 if self._writer.has_pending:
                     self._is_told = True
                     yield self._told()
                     self._is_told = False
+                self._choose()
                 while not isinstance(step := self._turn.next(), Finish):
                     if not isinstance(step, CallModel | AskAside):
                         self._perform(step)
@@ -216,6 +238,17 @@ class Run:
             self._engine.runs.discard(self)
             if not self._is_over:
                 await self._give_up()
+            self._engine.observers.ended(self)
+
+    def _choose(self) -> None:
+        """Take who is best now: since the request came, others did too."""
+        self._route.renew()
+        self._turn.target = self._route.target
+        self._show_model()
+
+    def _show_model(self) -> None:
+        """Say which model answers, where it is one in the place of another (`fallback`)."""
+        self._writer.response.model = self._target.name
 
     def _told(self) -> list[Event]:
         """Return the events that go out now."""
@@ -258,26 +291,50 @@ class Run:
         compaction.close(self._engine.keyring.seal({"summary": summary}, self.context.tenant))
 
     async def _call(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
-        """Ask the backend once, and translate its answer."""
-        try:
-            reply = await self._target.backend.post("/chat/completions", _encode(step.body))
-        except AntiphonError as error:
-            self._turn.failed(error)
-            return
-        try:
-            if reply.status >= 400:
-                self._turn.refused(reply.status, reply.headers, await reply.read(MAX_ERROR_BODY))
+        """Ask the backend once, and translate its answer. Where it fails in silence, another may be asked."""
+        observers, backend = self._engine.observers, self._target.backend
+        failure: AntiphonError | None = None
+        async with self._route.hold():
+            observers.asked(self, backend.name)
+            try:
+                reply = await backend.post("/chat/completions", _encode(step.body))
+            except AntiphonError as error:
+                observers.answered(self, backend.name, error)
+                if not self._moves_on(Failure(0), error):
+                    self._turn.failed(error)
                 return
-            if self.is_stream and self._start():
-                yield self._told()
-            if isinstance(step, AskAside) and step.compacts:
-                self._compaction = self._compaction or StreamingCompaction(self._writer)
-                yield self._told()
-            async with aclosing(self._read(reply, step)) as batches:
-                async for batch in batches:
-                    yield batch
-        finally:
-            await reply.close()
+            try:
+                if (status := reply.status) >= 400:
+                    failure = BackendError(f"The model backend answered with status {status}.", status=status)
+                    self._refused(reply, await reply.read(MAX_ERROR_BODY))
+                    return
+                if self.is_stream and self._start():
+                    yield self._told()
+                if isinstance(step, AskAside) and step.compacts:
+                    self._compaction = self._compaction or StreamingCompaction(self._writer)
+                    yield self._told()
+                async with aclosing(self._read(reply, step)) as batches:
+                    async for batch in batches:
+                        yield batch
+                failure = self._answer_error
+            finally:
+                await reply.close()
+                observers.answered(self, backend.name, failure)
+
+    def _refused(self, reply: Reply, body: bytes) -> None:
+        """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
+        error = read_failure(reply.status, reply.headers, body, self._target.model)
+        failure = Failure(reply.status, error.code, wait_of(reply.headers, error.message))
+        if not self._moves_on(failure, error):
+            self._turn.refused(reply.status, reply.headers, body)
+
+    def _moves_on(self, failure: Failure, error: AntiphonError) -> bool:
+        """The backend failed before it said anything; return whether the question goes to another."""
+        if not self._route.moves_on(failure, error):
+            return False
+        self._turn.target = self._route.target
+        self._show_model()
+        return True
 
     async def _read(self, reply: Reply, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
@@ -293,10 +350,15 @@ class Run:
         )
         if isinstance(step, CallModel):
             self._chat = chat
+        is_broken = False
         answer = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
         try:
             self._check_steered()
+            is_silent = True
             async for part in reply.body:
+                if is_silent:
+                    is_silent = False
+                    self._engine.observers.spoke(self, self._target.backend.name)
                 answer.feed(part)
                 if answer.is_over:
                     break
@@ -304,15 +366,30 @@ class Run:
                     yield self._told()
                 self._check_steered()
         except BackendError as error:
+            is_broken = True
             answer.fail(error)
         except BaseException:
             # The client went away, or steers: what was said so far is closed as incomplete, to be kept.
             answer.finish()
             raise
         ending = answer.finish()
+        self._answer_error = ending.error
+        if not self._settles(ending.error, is_silent=writer.newest == said, is_broken=is_broken):
+            return
         items = [] if isinstance(step, CallModel) else writer.output
         self._turn.answered(ending, items, is_silent=writer.newest == said)
         self._target.preopened = chat.preopened
+
+    def _settles(self, error: AntiphonError | None, *, is_silent: bool, is_broken: bool) -> bool:
+        """Return whether this answer counts; one that failed before it said anything may be had from another."""
+        if error is None:
+            self._route.answered(*self._chains, f"{self.context.tenant}\0{self._writer.response.id}")
+            return True
+        failure = Failure(0 if is_broken else error.status, error.code, wait_of({}, error.message))
+        if is_silent:
+            return not self._moves_on(failure, error)
+        self._route.broke(failure, error)
+        return True
 
     def _start(self) -> bool:
         """Say that the response began, unless that was said; return whether it was said now."""

@@ -123,7 +123,8 @@ class Turn:
         self._request = request
         self._items = context.items
         self._history = len(context.history)
-        self._target = target
+        self.target = target
+        """Where the model is asked; another one once that one failed before its first byte."""
         self._made = made
         self._unseal = unseal
         self._refusals = 0
@@ -263,30 +264,31 @@ class Turn:
     def _body_of(
         self, request: CreateResponse, items: Sequence[InputItem]
     ) -> tuple[dict[str, Any], Toolbox, frozenset[str] | None]:
-        refused = frozenset(self._target.refused)
-        dialect = self._target.dialect
+        refused = frozenset(self.target.refused)
+        dialect = self.target.dialect
         toolbox = toolbox_of(request, items, dialect.taught(refused))
         if self._searches >= (request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
         self._body = to_chat(
             request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
         )
+        self._body["model"] = self.target.model
         return self._body, toolbox, allowed_names(toolbox, request.tool_choice)
 
     def _conversation(self) -> list[InputItem]:
         return [*self._items, *self._made()]
 
     def _learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        error = read_failure(status, headers, body, self._target.model)
+        error = read_failure(status, headers, body, self.target.model)
         if is_overflow(error):
             if not self._shorten():
                 raise error
             return
         name = refused_parameter(status, body, self._body)
         self._refusals += 1
-        if name is None or name in self._target.refused or self._refusals > MAX_REFUSALS:
+        if name is None or name in self.target.refused or self._refusals > MAX_REFUSALS:
             raise error
-        self._target.refused.add(name)
+        self.target.refused.add(name)
 
     def _shorten(self) -> bool:
         """Let the oldest part go, where that is allowed and there is one; return whether it went."""
@@ -310,7 +312,7 @@ class Turn:
         if not new:
             return []
         self._searches = len(searches)
-        toolbox = toolbox_of(self._request, self._conversation(), self._target.dialect)
+        toolbox = toolbox_of(self._request, self._conversation(), self.target.dialect)
         return [
             ToolSearchOutput(
                 call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)

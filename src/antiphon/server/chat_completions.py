@@ -1,5 +1,6 @@
 """`/v1/chat/completions` and `/v1/embeddings`: validated like everything, then passed to the backend byte for byte."""
 
+import json
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -7,10 +8,14 @@ from starlette.types import Receive, Scope, Send
 from antiphon.backends.base import Reply
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
+from antiphon.engine.routing.router import Route
+from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.waits import wait_of
 from antiphon.engine.run import MAX_ERROR_BODY
+from antiphon.errors import AntiphonError
 from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
-from antiphon.server.http import Resources, read_body
+from antiphon.server.http import BACKEND, Resources, plain_name, read_body, tenant_of
 
 PASSED_HEADERS = ("content-type", "cache-control")
 
@@ -20,34 +25,64 @@ def resources(engine: Engine) -> Resources:
 
     async def create_chat_completion(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
-        await _pass_on(engine, "/chat/completions", decode_chat_request(body), body, receive, send)
+        await _pass_on(engine, "/chat/completions", decode_chat_request(body), body, tenant_of(scope), receive, send)
 
     async def create_embeddings(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
-        await _pass_on(engine, "/embeddings", decode_embeddings_request(body), body, receive, send)
+        await _pass_on(engine, "/embeddings", decode_embeddings_request(body), body, tenant_of(scope), receive, send)
 
     return {"/v1/chat/completions": {"POST": create_chat_completion}, "/v1/embeddings": {"POST": create_embeddings}}
 
 
 async def _pass_on(
-    engine: Engine, path: str, request: dict[str, Any], body: bytes, receive: Receive, send: Send
+    engine: Engine,
+    path: str,
+    request: dict[str, Any],
+    body: bytes,
+    tenant: str,
+    receive: Receive,
+    send: Send,
 ) -> None:
     if not engine.takes_work:
         raise going_away()
-    target = await engine.models.find(request["model"])
+    route = await engine.router.route(request["model"], tenant=tenant)
     async with Attendance(receive):
-        reply = await target.backend.post(path, body)
+        while not await _ask(route, path, request, body, send):
+            pass
+
+
+async def _ask(route: Route, path: str, request: dict[str, Any], body: bytes, send: Send) -> bool:
+    """Ask the target and pass on what it says; return False where another is to be asked instead."""
+    target = route.target
+    if target.model != request["model"]:
+        body = json.dumps({**request, "model": target.model}).encode()
+    async with route.hold():
+        try:
+            reply = await target.backend.post(path, body)
+        except AntiphonError as error:
+            if route.moves_on(Failure(0), error):
+                return False
+            raise
         try:
             if reply.status >= 400:
-                body = await reply.read(MAX_ERROR_BODY)
-                raise read_failure(reply.status, reply.headers, body, target.model, rename=str)
-            await _copy(reply, send)
+                return _refuse(route, reply, await reply.read(MAX_ERROR_BODY))
+            await _copy(reply, target.backend.name, send)
+            route.answered()
+            return True
         finally:
             await reply.close()
 
 
-async def _copy(reply: Reply, send: Send) -> None:
-    headers = [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
+def _refuse(route: Route, reply: Reply, body: bytes) -> bool:
+    error = read_failure(reply.status, reply.headers, body, route.target.model, rename=str)
+    if not route.moves_on(Failure(reply.status, error.code, wait_of(reply.headers, error.message)), error):
+        raise error
+    return False
+
+
+async def _copy(reply: Reply, backend: str, send: Send) -> None:
+    headers = [(BACKEND.encode(), plain_name(backend).encode())]
+    headers += [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     async for part in reply.body:
         await send({"type": "http.response.body", "body": part, "more_body": True})

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
@@ -14,6 +14,9 @@ MAX_BODY = 64 * 1024 * 1024
 
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one says whose request it is."""
+
+BACKEND = "antiphon-backend"
+"""The header with the name of the backend that answers."""
 
 Endpoint = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -75,6 +78,11 @@ async def reply(send: Send, status: int, headers: Mapping[str, str], body: bytes
     raw.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": body})
+
+
+def plain_name(name: str) -> str:
+    """Return an operator's name for something as a header can hold it."""
+    return quote(name, safe=" !#$&'()*+,/:;=?@[]")
 
 
 def method_not_supported(scope: Scope, allowed: Iterable[str]) -> ClientError:

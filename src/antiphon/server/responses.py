@@ -26,9 +26,11 @@ from antiphon.protocol.validate import (
 )
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import (
+    BACKEND,
     Resources,
     method_not_supported,
     path_part,
+    plain_name,
     read_body,
     read_query,
     reply_json,
@@ -111,6 +113,7 @@ async def _create(engine: Engine, request: CreateResponse, ticket: Ticket, recei
         return
     async with Attendance(receive):
         response = await run.result()
+    headers |= {BACKEND: plain_name(run.backend)}
     await reply_json(send, replace(response, output_text=output_text(response)), headers=headers)
 
 

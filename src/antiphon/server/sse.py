@@ -9,6 +9,7 @@ from starlette.types import Receive, Send
 from antiphon.engine.run import Run
 from antiphon.protocol.events import Event
 from antiphon.server.attendance import LATE, Attendance
+from antiphon.server.http import BACKEND, plain_name
 from antiphon.stream.sse import COMMENT, encode
 
 GRACE = 0.5
@@ -106,6 +107,7 @@ class _EventStream:
         async with self._lock:
             if not self._is_open:
                 self._is_open = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
+                headers = [*self._headers, (BACKEND.encode(), plain_name(self._run.backend).encode())]
+                await self._send({"type": "http.response.start", "status": 200, "headers": headers})
             self._last_sent = self._loop.time()
             await self._send({"type": "http.response.body", "body": body, "more_body": more_body})

@@ -1,0 +1,1 @@
+"""Which backend is asked, how many at once, and what becomes of one that fails."""

@@ -1,0 +1,62 @@
+"""What a failure says about a backend, and whether another may be asked instead: a table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+QUOTA_REST = 600.0
+"""Seconds that a backend rests whose account is used up: money does not come back in a minute."""
+
+KEY_REST = 60.0
+"""Seconds that a backend rests which refuses this server's key."""
+
+RATE_REST = 1.0
+"""Seconds that a backend rests which limits its rate and does not say for how long."""
+
+LONGEST_REST = 3600.0
+"""Seconds: who asks for more is tried again after these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A question that came to nothing. `status` is 0 where no answer began; `wait` is what the backend asked for."""
+
+    status: int
+    code: str | None = None
+    wait: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What follows from a failure."""
+
+    moves: bool = False
+    """Another backend may be asked instead."""
+    counts: bool = False
+    """It counts against the backend's health."""
+    rest: float = 0.0
+    """Seconds for which the backend is not to be asked."""
+
+
+def verdict(failure: Failure) -> Verdict:
+    """Return what follows from this failure; what none of the rows knows is the client's own mistake."""
+    return next((made(failure) for fits, made in ROWS if fits(failure)), Verdict())
+
+
+def _wait(failure: Failure, default: float) -> float:
+    wait = default if failure.wait is None or failure.wait < 0 else failure.wait
+    return min(wait, LONGEST_REST)
+
+
+ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...] = (
+    (
+        lambda failure: failure.code == "insufficient_quota" or failure.status == 402,
+        lambda failure: Verdict(moves=True, rest=max(_wait(failure, QUOTA_REST), QUOTA_REST)),
+    ),
+    (lambda failure: failure.status in {401, 403}, lambda _: Verdict(moves=True, rest=KEY_REST)),
+    (lambda failure: failure.status == 429, lambda failure: Verdict(moves=True, rest=_wait(failure, RATE_REST))),
+    (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
+    (
+        lambda failure: failure.status == 0 or failure.status >= 500,
+        lambda failure: Verdict(moves=True, counts=True, rest=_wait(failure, 0.0)),
+    ),
+)
