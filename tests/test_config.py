@@ -68,6 +68,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "GRACE": "2.5",
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
         "WEBSOCKET": "false",
+        "METRICS": "false",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
