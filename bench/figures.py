@@ -6,7 +6,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import chain, jobs, readers, translator
+from bench import chain, counting, jobs, readers, translator
 from bench.backend import EVENTS
 from bench.load import Load
 from bench.measure import Measured, chat, measure, responses, under
@@ -20,6 +20,9 @@ DRIP_STREAMS = 200
 OPEN_STREAMS = 500
 JOBS = 500
 READERS = 1000
+
+COUNTING = 5.0
+"""Microseconds that the counting may take of a response."""
 
 NGINX_TIMES = 2.5
 """A delta that comes alone may take so many times what it takes nginx, and the event loop's part besides."""
@@ -56,9 +59,11 @@ class Servers:
 
 
 def translation() -> Iterator[Reading]:
-    """The translator alone."""
+    """The translator alone, and the counting."""
     yield "translation of a delta in a burst, µs", OURS, translator.microseconds(translator.BURST)
     yield "translation of a delta alone, µs", OURS, translator.microseconds(EVENTS)
+    yield "counting a response for /metrics, µs", OURS, counting.microseconds()
+    yield "counting a response for /metrics, µs", TARGET, COUNTING
 
 
 def rates(servers: Servers, seconds: float) -> Iterator[Reading]:

@@ -70,6 +70,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEBSOCKET": "false",
         "FALLBACK": "a=b,c d=e",
         "CHECK_INTERVAL": "0",
+        "METRICS": "false",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 

@@ -19,7 +19,8 @@ ARROWS: dict[str, set[str]] = {
     "chat": {"protocol"},
     **{base: {"protocol"} for base in BASES},
     "keyring": {"errors"},
-    "engine": {"stream", "chat", "keyring"} | BASES,
+    "measures": set(),
+    "engine": {"stream", "chat", "keyring", "measures"} | BASES,
     "store": {"store.base"},
     "store.base": {"protocol", "store.records"},
     "outgoing": {"errors"},
@@ -46,7 +47,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 
 SANS_IO = (
     *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
-    *("verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
+    *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
 )
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),

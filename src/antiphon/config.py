@@ -93,6 +93,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a backend may be silent before its first byte."""
     idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
     """How long a backend may be silent in the middle of an answer."""
+    metrics: bool = True
+    """Whether `/metrics` is served, to this machine alone."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What is worth a line in the log, on standard error."""
 

@@ -15,12 +15,14 @@ from antiphon.backends.http import HttpBackend
 from antiphon.chat.dialects import tell_dialect
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
 from antiphon.engine.engine import Engine
+from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
 from antiphon.engine.routing.station import Share, Station
 from antiphon.engine.routing.watch import Watch
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
+from antiphon.measures import Measures
 from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
 from antiphon.webhooks.courier import Courier
@@ -102,7 +104,8 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
     line = await _backends(settings, environment)
-    store = await open_store(settings.store, settings.store_connections)
+    measures = Measures()
+    store = timed(await open_store(settings.store, settings.store_connections), measures)
     models = Models(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
@@ -115,10 +118,13 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         keyring=await open_keyring(store, keys),
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
+        measures=measures,
     )
+    if settings.metrics:
+        engine.observers.add(Measuring(measures, ModelNames(models)))
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
     takes_private = settings.webhook_private_addresses
-    courier = Courier(store, ids.now, takes_private=takes_private)
+    courier = Courier(store, ids.now, takes_private=takes_private, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, takes_private)
     watch = Watch(models, settings.check_interval) if settings.check_interval else None
     return House(engine, line.backends, worker, courier, endpoints, listing, watch)

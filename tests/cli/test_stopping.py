@@ -13,6 +13,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from tests.support.command import antiphon, serving
+from tests.support.metrics import read
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 
 BODY = {"model": "m", "input": "Hi"}
@@ -92,6 +93,24 @@ async def test_workers_share_a_port_and_everything_else(tmp_path: Path, backend:
 
     assert done.code == 0
     assert "another takes its place" in done.err
+
+
+async def test_whichever_worker_is_asked_tells_what_all_have_counted(tmp_path: Path, backend: ReplayBackend) -> None:
+    flags = ("--port", "0", "--workers", "2", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
+    async with (
+        serving(tmp_path, *flags) as server,
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True)) as http,
+    ):
+        for _ in range(12):
+            async with http.post(f"{server.url}/responses", json=BODY) as response:
+                assert response.status == 200
+        for _ in range(4):
+            async with http.get(server.url.removesuffix("/v1") + "/metrics") as response:
+                numbers = read(await response.text())
+            assert numbers["antiphon_responses_total{model=m,status=completed}"] == 12
+        done = await server.stop(signal.SIGTERM)
+
+    assert (done.code, done.err) == (0, "")
 
 
 async def test_workers_end_with_the_process_that_watches_them(tmp_path: Path, backend: ReplayBackend) -> None:

@@ -1,16 +1,17 @@
 """The page of endpoints, the routes and `/openapi.json` name the same."""
 
+import json
 import re
 
 from tests.support.pages import table
 
-from antiphon.server import chat_completions, conversations, health, models, openapi, responses, webhooks
+from antiphon.server import chat_completions, conversations, health, metrics, models, openapi, responses, webhooks
 
 LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it does")}
 
 
 def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
-    parts = (responses, conversations, chat_completions, models, health, openapi)
+    parts = (responses, conversations, chat_completions, models, health, metrics, openapi)
     resources = [part.resources(served.engine) for part in parts] + [webhooks.resources(served.endpoints)]
     routes = {
         f"{method} {re.sub(':path', '', path)}"
@@ -31,5 +32,6 @@ async def test_every_endpoint_answers(served) -> None:
         method, path = endpoint.split()
         url = served.url.removesuffix("/v1") + re.sub(r"\{.*?\}", "x", path)
         async with served.http.request(method, url, data=b"{" if method == "POST" else None) as response:
-            body = await response.json()
-            assert body.get("error", {}).get("code") not in {"unknown_url", "method_not_supported"}
+            body = await response.text()
+            error = json.loads(body).get("error", {}) if response.content_type == "application/json" else {}
+            assert error.get("code") not in {"unknown_url", "method_not_supported"}

@@ -43,7 +43,9 @@ def calls() -> Iterator[tuple[str, dict[str, ast.expr], list[ast.expr]]]:
 
 def constant(given: dict[str, ast.expr], name: str, default: object) -> object:
     """The argument's value; None where it is worked out."""
-    return getattr(given[name], "value", None) if name in given else default
+    if name not in given:
+        return default
+    return node.value if isinstance(node := given[name], ast.Constant) else None
 
 
 def written() -> set[Made]:

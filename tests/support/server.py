@@ -12,8 +12,10 @@ from openai import AsyncOpenAI
 from antiphon import ids
 from antiphon.backends.base import Backend
 from antiphon.engine.engine import Engine
+from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
 from antiphon.engine.worker import Worker
+from antiphon.measures import Measures
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
 from antiphon.store.base import Store
@@ -52,11 +54,17 @@ async def serve(
     grace: float = 0.0,
     takes_private: bool = True,
     has_websocket: bool = True,
+    measures: Measures | None = None,
 ) -> AsyncIterator[Served]:
-    """Serve these backends; everything is closed at the end."""
+    """Serve these backends, and count in `measures`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
-    engine = Engine(Models(backends, ids.now, dialects), opened, ids.new_id, ids.now)
-    courier = Courier(opened, ids.now, takes_private=takes_private)
+    models = Models(backends, ids.now, dialects)
+    engine = Engine(models, opened, ids.new_id, ids.now)
+    if measures is not None:
+        opened = engine.store = timed(opened, measures)
+        engine.measures = measures
+        engine.observers.add(Measuring(measures, ModelNames(models)))
+    courier = Courier(opened, ids.now, takes_private=takes_private, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, takes_private)
     house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.store.base import Job, Outcome, Progress, Reply, Reservation, StoredItem, StoredResponse
+from antiphon.store.base import Backlog, Job, Outcome, Progress, Reply, Reservation, StoredItem, StoredResponse
 from antiphon.store.sqlite import SqliteStore
 from antiphon.testing import check_store
 
@@ -149,6 +149,12 @@ class ServesTheCrowd(SqliteStore):
         return await super().claim(worker, 1_000_000)
 
 
+class CountsTheClaimed(SqliteStore):
+    async def backlog(self) -> Backlog:
+        waiting = await super().backlog()
+        return replace(waiting, jobs=waiting.jobs + sum([1 for one in await self.beats()]))
+
+
 class TellsNobody(SqliteStore):
     def _tell(self, response_id: str) -> None:
         pass
@@ -225,6 +231,7 @@ BROKEN = [
     (BuriesTheLiving, "A buried worker's jobs wait again:"),
     (CountsThemLost, "A job that is given back, or whose worker goes, waits again"),
     (ServesTheCrowd, "The tenant with the fewest jobs in progress is next,"),
+    (CountsTheClaimed, "The backlog counts the jobs that wait and no others"),
     (TellsNobody, "Who listens hears that a job waits,"),
     (AnnouncesWhatWasRefused, "A job that cannot be finished announces nothing."),
     (AddsInPart, "No item is in a conversation twice;"),

@@ -10,6 +10,9 @@ import signal
 import socket
 import sys
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -24,6 +27,8 @@ from antiphon.engine.models import Served
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host, silence_uvicorn
+from antiphon.server.metrics import own
+from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
 from antiphon.wiring import House, build
 
@@ -62,10 +67,12 @@ def serve(
     _allow_connections()
     with _listen(settings) as listener:
         if settings.workers == 1:
-            _run(settings, listener, True, read)
+            _run(settings, listener, read)
             return
         _check_shared(settings)
-        code = supervise(settings.workers, lambda number: _run(settings, listener, number == 0, read))
+        # Its own user alone may enter; each process has a socket there for the others.
+        with TemporaryDirectory(prefix="antiphon-") as folder:
+            code = supervise(settings.workers, lambda number: _run(settings, listener, read, number, Path(folder)))
     raise typer.Exit(code)
 
 
@@ -74,15 +81,24 @@ def _check_shared(settings: Settings) -> None:
         raise ConfigError("Several workers need a store that they share: name a file or a PostgreSQL database.")
 
 
-def _run(settings: Settings, listener: socket.socket, is_first: bool, read: Read) -> None:
+def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 0, folder: Path | None = None) -> None:
     """Be one of the processes that serve the port."""
-    uvloop.run(_serve(settings, listener, is_first, read))
+    uvloop.run(_serve(settings, listener, read, number, folder))
 
 
-async def _serve(settings: Settings, listener: socket.socket, is_first: bool, read: Read) -> None:
+async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
     house = await build(settings)
+    siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
     try:
-        app = create_app(house.engine, house.endpoints, has_websocket=settings.websocket)
+        app = create_app(
+            house.engine,
+            house.endpoints,
+            has_websocket=settings.websocket,
+            has_metrics=settings.metrics,
+            siblings=siblings,
+        )
+        if siblings:
+            await siblings.start()
         host = Host(app, house, settings.grace, has_websocket=settings.websocket)
         purging = asyncio.create_task(_purge(house))
         house.start()
@@ -90,7 +106,7 @@ async def _serve(settings: Settings, listener: socket.socket, is_first: bool, re
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread.begin)
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
-        if is_first:
+        if number == 0:
             _announce(settings, listener.getsockname()[1], house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
         # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
@@ -99,6 +115,8 @@ async def _serve(settings: Settings, listener: socket.socket, is_first: bool, re
         await serving
         purging.cancel()
     finally:
+        if siblings:
+            await siblings.close()
         await house.close()
 
 

@@ -1,7 +1,6 @@
 """Background responses: put into the queue, cancelled, and made by whichever worker claims them."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,9 +110,13 @@ async def work(engine: Engine, job: Job) -> None:
         recorder = await _take_up(engine, job)
     except Exception as error:
         await end(engine, job, reportable(error))
+        engine.measures.jobs.add("done")
         return
-    with suppress(Lost):
+    try:
         await recorder.record()
+        engine.measures.jobs.add("done")
+    except Lost:
+        engine.measures.jobs.add("lost")
 
 
 async def _take_up(engine: Engine, job: Job) -> Recorder:

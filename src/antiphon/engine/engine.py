@@ -15,6 +15,7 @@ from antiphon.engine.wakes import Wakes
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
 from antiphon.keyring import Keyring
+from antiphon.measures import Measures
 from antiphon.protocol.requests import CreateResponse
 from antiphon.store.base import Outcome, Store, StoredItem
 
@@ -37,6 +38,7 @@ class Engine:
     worker: str = field(default_factory=lambda: new_id("worker"))
     """The name under which this process holds things in the store."""
     observers: Observers = field(default_factory=Observers)
+    measures: Measures = field(default_factory=Measures)
     wakes: Wakes = field(default_factory=Wakes)
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""

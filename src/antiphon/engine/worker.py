@@ -100,6 +100,7 @@ class Worker:
             job = await asyncio.shield(self._asked)
             if job is None:
                 return
+            self.engine.measures.jobs.add("claimed")
             task = asyncio.create_task(self._work(job))
             self._running[job.response.id] = task
 

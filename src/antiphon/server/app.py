@@ -11,11 +11,28 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.replay import CutOff
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
-from antiphon.server import chat_completions, conversations, health, models, openapi, responses, webhooks, websocket
+from antiphon.measures import Counter
+from antiphon.server import (
+    chat_completions,
+    conversations,
+    health,
+    metrics,
+    models,
+    openapi,
+    responses,
+    webhooks,
+    websocket,
+)
 from antiphon.server.http import ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
+from antiphon.server.siblings import Siblings
 from antiphon.webhooks.endpoints import Endpoints
 
 SOCKET_PATHS = ("/v1/responses",)
+
+OTHER = "other"
+
+GONE = "gone"
+"""Stands for the status where the client left before there was any."""
 
 FIXED_HEADERS = [
     (b"openai-version", b"2020-10-01"),
@@ -24,11 +41,24 @@ FIXED_HEADERS = [
 ]
 
 
-def create_app(engine: Engine, endpoints: Endpoints, *, has_websocket: bool = True) -> ASGIApp:
-    """Return the application that serves this engine, and these webhook endpoints."""
+def create_app(
+    engine: Engine,
+    endpoints: Endpoints,
+    *,
+    has_websocket: bool = True,
+    has_metrics: bool = True,
+    siblings: Siblings | None = None,
+) -> ASGIApp:
+    """Return the application that serves this engine, and these webhook endpoints.
+
+    `siblings` are the processes that serve the same port.
+    """
     parts = (responses, conversations, chat_completions, models, health, openapi)
+    resources = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
+    if has_metrics:
+        resources.append(metrics.resources(engine, siblings))
     sockets = websocket.resources(engine) if has_websocket else dict.fromkeys(SOCKET_PATHS, responses.refuse_websocket)
-    return _Gate(_router([*(part.resources(engine) for part in parts), webhooks.resources(endpoints)], sockets))
+    return _Gate(_router(resources, sockets), engine.measures.requests)
 
 
 def _router(parts: Iterable[Resources], sockets: Mapping[str, Endpoint]) -> Router:
@@ -67,14 +97,20 @@ class _Socket:
 class _Gate:
     """Every request passes here: it gets its id and headers, and its errors their envelope (section 13 and 14)."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, requests: Counter) -> None:
+        self._app, self._requests = app, requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await _Exchange(self._app, scope, receive, send).serve()
+            exchange = _Exchange(self._app, scope, receive, send)
         elif scope["type"] == "websocket":
-            await _Exchange(self._app, scope, receive, _Upgrade(scope, send)).serve()
+            exchange = _Exchange(self._app, scope, receive, _Upgrade(scope, send))
+        else:
+            return
+        try:
+            await exchange.serve()
+        finally:
+            self._requests.add(*exchange.labels)
 
 
 def _note(error: Exception) -> None:
@@ -107,7 +143,7 @@ class _Exchange:
     def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         self._app, self._scope, self._receive, self._send = app, scope, receive, send
         self._began = time.monotonic()
-        self._is_answered = False
+        self._status = 0
 
     async def serve(self) -> None:
         try:
@@ -115,11 +151,20 @@ class _Exchange:
         except ClientGone:
             return
         except Exception as error:
-            if self._is_answered:
+            if self._status:
                 # Too late for an envelope; breaking off is the only honest end, and returning here does it.
                 _note(error)
                 return
             await self._refuse(error)
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """What is counted of it: route, method, status. Paths and methods that are not served are all the same."""
+        route = self._scope.get("route")
+        status = str(self._status or GONE)
+        if not isinstance(route, Route | WebSocketRoute):
+            return OTHER, OTHER, status
+        return route.path_format, OTHER if self._status == 405 else self._scope.get("method", "GET"), status
 
     async def _refuse(self, error: Exception) -> None:
         known = reportable(error)
@@ -128,7 +173,7 @@ class _Exchange:
 
     async def _send_with_headers(self, message: Message) -> None:
         if message["type"] in {"http.response.start", "websocket.accept"}:
-            self._is_answered = True
+            self._status = message.get("status", 101)
             took = int((time.monotonic() - self._began) * 1000)
             message["headers"] = [
                 *message.get("headers", ()),

@@ -49,6 +49,7 @@ def describe() -> dict[str, Any]:
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
             "/healthz": {"get": _operation("Is the process alive", None)},
             "/readyz": {"get": _operation("Can it serve", None)},
+            "/metrics": {"get": _METRICS},
             "/openapi.json": {"get": _operation("This description", None)},
         },
         "components": {"schemas": {**_bodies(components), "Error": _ERROR}},
@@ -68,6 +69,16 @@ _EMBEDDINGS = {
     "type": "object",
     "required": ["model", "input"],
     "properties": {"model": {"type": "string"}, "input": {"type": ["string", "array"]}},
+}
+_METRICS = {
+    "summary": "What was counted, for Prometheus",
+    "responses": {
+        "200": {"description": "Done", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        "default": {
+            "description": "Refused",
+            "content": {"application/json": {"schema": {"$ref": REF.format(name="Error")}}},
+        },
+    },
 }
 _ERROR = {
     "type": "object",

@@ -42,7 +42,11 @@ def resources(engine: Engine) -> Mapping[str, Endpoint]:
             raise going_away()
         channel = Channel(scope, receive, send)
         await channel.accept()
-        await Connection(engine, tenant_of(scope), channel).serve()
+        engine.measures.websockets.add()
+        try:
+            await Connection(engine, tenant_of(scope), channel).serve()
+        finally:
+            engine.measures.websockets.add(by=-1)
 
     return {"/v1/responses": open_websocket}
 

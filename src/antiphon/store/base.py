@@ -5,6 +5,7 @@ from typing import Protocol
 
 from antiphon.store.records import (
     Announcement,
+    Backlog,
     Delivery,
     Frames,
     Job,
@@ -22,6 +23,7 @@ from antiphon.store.records import (
 __all__ = [
     "JOBS",
     "Announcement",
+    "Backlog",
     "Delivery",
     "Frames",
     "Job",
@@ -132,6 +134,10 @@ class Jobs(Protocol):
 
     async def find_job(self, tenant: str, response_id: str) -> Job | None:
         """Return the job of a response as it stands, whoever runs it; None where there is none."""
+        ...
+
+    async def backlog(self) -> Backlog:
+        """Return how much waits in the queue and in the outbox, of all tenants together."""
         ...
 
     async def owned(self, worker: str) -> Mapping[str, int]:

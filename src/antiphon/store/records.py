@@ -90,6 +90,14 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Backlog:
+    """How much waits: jobs that nobody has claimed, deliveries that are neither received nor given up."""
+
+    jobs: int
+    deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tail:
     """A response's event log from somewhere on."""
 

@@ -10,6 +10,7 @@ from antiphon.store.acts.step import Act, R
 from antiphon.store.base import JOBS
 from antiphon.store.records import (
     Announcement,
+    Backlog,
     Delivery,
     Frames,
     Job,
@@ -144,6 +145,10 @@ class SqlStore(ABC):
     async def find_job(self, tenant: str, response_id: str) -> Job | None:
         """See `Store.find_job`."""
         return await self._read(lambda: jobs.find_job(tenant, response_id))
+
+    async def backlog(self) -> Backlog:
+        """See `Store.backlog`."""
+        return await self._read(jobs.backlog)
 
     async def owned(self, worker: str) -> Mapping[str, int]:
         """See `Store.owned`."""

@@ -42,11 +42,18 @@ class Courier:
     """Delivers what is due, from `start` to `close`. Every process has one; the store sees that none do it twice."""
 
     def __init__(
-        self, store: Store, now: Clock, *, takes_private: bool, chance: Callable[[], float] = random.random
+        self,
+        store: Store,
+        now: Clock,
+        *,
+        takes_private: bool,
+        chance: Callable[[], float] = random.random,
+        count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         self._store = store
         self._now = now
         self._chance = chance
+        self._count = count
         self._client = Client(takes_private=takes_private, timeout=TIMEOUT)
         self._task: asyncio.Task[None] | None = None
 
@@ -95,11 +102,13 @@ class Courier:
         except (ClientError, OSError) as error:
             trouble = str(error)
         if not trouble:
+            self._count("delivered")
             await self._store.delivered(delivery.id)
             return
         wait = wait_after(delivery.attempts, self._chance())
         due_at = int(self._now() + wait) + 1
         is_over = due_at > delivery.created_at + GIVEN_UP_AFTER
+        self._count("given_up" if is_over else "failed")
         await self._store.postpone(delivery.id, None if is_over else due_at, trouble)
         if is_over:
             log.warning("A webhook for %s was given up: %s", delivery.endpoint.id, trouble)

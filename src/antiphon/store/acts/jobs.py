@@ -14,7 +14,7 @@ from antiphon.store.acts.responses import (
 )
 from antiphon.store.acts.step import Act, Row, Rows, ask, ask_many, first
 from antiphon.store.acts.webhooks import announce
-from antiphon.store.records import Announcement, Frames, Job, Outcome, Progress, Reply, StoredResponse, Tail
+from antiphon.store.records import Announcement, Backlog, Frames, Job, Outcome, Progress, Reply, StoredResponse, Tail
 
 QUEUE = ""
 """The worker without a name, whose row everybody locks who looks for a job."""
@@ -161,6 +161,12 @@ def _put_back(rows: Rows, is_lost: bool) -> Act[list[str]]:
         changed += yield from ask("next_generation", row[0])
         yield from ask("put_back", row[0], int(is_lost))
     return [row[0] for row in changed]
+
+
+def backlog() -> Act[Backlog]:
+    """Count what waits; see `Store.backlog`."""
+    (row,) = yield from ask("backlog")
+    return Backlog(*row)
 
 
 def tail(tenant: str, response_id: str, after: int, now: int) -> Act[Tail | None]:

@@ -134,3 +134,8 @@ UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1 AND holder
 
 -- release_key --
 DELETE FROM idempotency_keys WHERE owner = $1 AND response_id = $2 AND reply IS NULL
+
+-- backlog --
+SELECT
+    (SELECT count(*) FROM jobs WHERE owner IS NULL),
+    (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NULL)

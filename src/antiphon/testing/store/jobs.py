@@ -191,6 +191,23 @@ async def _announcement_comes_with_the_end(store: Store) -> None:
     await _end(store, queued)
 
 
+async def _counts_what_waits(store: Store) -> None:
+    """The backlog counts the jobs that wait and no others, and the deliveries that are to come."""
+    endpoint = WebhookEndpoint(new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_")
+    await store.put_endpoint(endpoint)
+    before = await store.backlog()
+    queued = [await _queue(store) for _ in range(3)]
+    job = await _claim(store, new_id("worker"))
+    event = Announcement(new_id("evt"), "response.completed", 1, b"{}")
+    await store.finish(job, replace(job.response, status="completed"), announcement=event)
+    await _claim(store, new_id("worker"))
+    found = await store.backlog()
+    waiting = found.jobs - before.jobs, found.deliveries - before.deliveries
+    hold(waiting == (1, 1), f"1 job and 1 delivery wait, and {waiting} are counted")
+    await store.delete_endpoint(T, endpoint.id)
+    await _end(store, *queued)
+
+
 PROMISES: tuple[Promise, ...] = (
     _is_made_once,
     _is_fenced,
@@ -200,4 +217,5 @@ PROMISES: tuple[Promise, ...] = (
     _claims_do_not_collide,
     _changes_are_told,
     _announcement_comes_with_the_end,
+    _counts_what_waits,
 )

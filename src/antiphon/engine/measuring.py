@@ -1,0 +1,143 @@
+"""Counts what happens to responses, and what the store does for them."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from antiphon.engine.models import Models
+from antiphon.engine.observers import Observer
+from antiphon.errors import AntiphonError, StoreError
+from antiphon.measures import Measures
+from antiphon.protocol.response import Usage
+from antiphon.store.base import Store
+
+if TYPE_CHECKING:
+    from antiphon.engine.run import Run
+
+OTHER = "other"
+"""Stands for every model that no backend lists: names that clients make up are no labels."""
+
+MOST_MODELS = 200
+"""Models that are counted by name; the rest of a long list is `other`."""
+
+READS = {
+    *("load", "history", "find_item", "find_job", "owned", "held", "beats", "tail", "load_conversation", "items"),
+    *("conversation_item", "find_key", "load_endpoint", "endpoints", "deliveries", "backlog", "check"),
+}
+WRITES = {
+    *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "beat", "bury", "give_back", "purge"),
+    *("create_conversation", "update_conversation", "delete_conversation", "add_items", "delete_item", "hold"),
+    *("let_go", "reserve", "free_key", "put_endpoint", "delete_endpoint", "due", "delivered", "postpone", "secret"),
+}
+"""The store's methods that are timed."""
+
+
+class ModelNames:
+    """Which models are called by their names outside: those that a backend lists."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._known: dict[str, str] = {}
+
+    def of(self, model: str) -> str:
+        """Return the model's name as a backend lists it, else `other`."""
+        known = self._known.get(model)
+        if known is not None:
+            return known
+        names = {model, f"{model}:latest"}
+        listed = (one["id"] for served in self._models.served for one in served.models)
+        found: str | None = next((name for name in listed if name in names), None)
+        if found is None or len(self._known) >= MOST_MODELS:
+            return OTHER
+        self._known[model] = found
+        return found
+
+
+@dataclass(slots=True)
+class Measuring(Observer):
+    """Counts responses, their times and tokens, and the calls of models."""
+
+    measures: Measures
+    names: ModelNames
+    _began: dict["Run", float] = field(default_factory=dict)
+    _silent: dict["Run", float] = field(default_factory=dict)
+    """When each response began, and each stream whose model has not said anything."""
+
+    def began(self, run: "Run") -> None:
+        """See `Observer.began`."""
+        self._began[run] = now = time.monotonic()
+        if run.is_stream:
+            self._silent[run] = now
+
+    def asked(self, run: "Run", backend: str) -> None:
+        """See `Observer.asked`."""
+        self.measures.calls_in_flight.add(backend)
+
+    def spoke(self, run: "Run", backend: str) -> None:
+        """See `Observer.spoke`; a response's first token is that of its first call."""
+        if (began := self._silent.pop(run, None)) is not None:
+            self.measures.first_token.observe(time.monotonic() - began, backend, self.names.of(run.model))
+
+    def answered(self, run: "Run", backend: str, error: AntiphonError | None) -> None:
+        """See `Observer.answered`."""
+        self.measures.calls_in_flight.add(backend, by=-1)
+        self.measures.calls.add(backend, _outcome(error))
+
+    def ended(self, run: "Run") -> None:
+        """See `Observer.ended`."""
+        measures, model, response = self.measures, self.names.of(run.model), run.response
+        self._silent.pop(run, None)
+        measures.duration.observe(time.monotonic() - self._began.pop(run), model)
+        measures.responses.add(model, "refused" if response.status == "in_progress" else response.status)
+        if (usage := response.usage) is not None:
+            self._count(model, usage)
+
+    def _count(self, model: str, usage: Usage) -> None:
+        tokens = self.measures.tokens
+        tokens.add(model, "input", by=usage.input_tokens)
+        tokens.add(model, "output", by=usage.output_tokens)
+        if cached := usage.input_tokens_details.cached_tokens:
+            tokens.add(model, "cached", by=cached)
+        if reasoning := usage.output_tokens_details.reasoning_tokens:
+            tokens.add(model, "reasoning", by=reasoning)
+
+
+def _outcome(error: AntiphonError | None) -> str:
+    if error is None:
+        return "answered"
+    return "refused" if 400 <= error.status < 500 else "failed"
+
+
+def timed(store: Store, measures: Measures) -> Store:
+    """Return the store, whichever it is, with every call timed and every failure counted."""
+    return cast("Store", _Timed(store, measures))
+
+
+class _Timed:
+    """Stands before a store. Attributes that are not timed are the store's own."""
+
+    def __init__(self, store: Store, measures: Measures) -> None:
+        self._store, self._measures = store, measures
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name in READS or name in WRITES:
+            found = self._time(name, found)
+            setattr(self, name, found)
+        return found
+
+    def _time(self, name: str, act: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        kind, measures = "read" if name in READS else "write", self._measures
+
+        async def timed_act(*args: Any, **kwargs: Any) -> Any:
+            began = time.monotonic()
+            try:
+                return await act(*args, **kwargs)
+            except StoreError:
+                measures.store_errors.add(name)
+                raise
+            finally:
+                measures.store.observe(time.monotonic() - began, kind)
+
+        return timed_act

@@ -1,0 +1,77 @@
+"""`/metrics`: what every process of this server has counted, in Prometheus's text format."""
+
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
+from starlette.types import Receive, Scope, Send
+
+from antiphon.engine.engine import Engine
+from antiphon.errors import ClientError
+from antiphon.measures import Family, Level, families
+from antiphon.server.http import Resources, reply
+from antiphon.server.siblings import Siblings
+
+FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"}
+"""Headers by which a proxy on this machine says that it asks for somebody else."""
+
+
+def resources(engine: Engine, siblings: Siblings | None = None) -> Resources:
+    """Return what is served under which path; `siblings` are the processes that serve the same port."""
+
+    async def get_metrics(scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_local(scope):
+            text = "The metrics are shown to this machine alone, not through a proxy."
+            raise ClientError(text, status=403, code="metrics_not_allowed")
+        counted = siblings.own() if siblings else own(engine, "0")
+        others = await siblings.others() if siblings else []
+        body = exposition([*counted, *others, *await _shared(engine)])
+        await reply(send, 200, {"content-type": CONTENT_TYPE_LATEST}, body)
+
+    return {"/metrics": {"GET": get_metrics}}
+
+
+def own(engine: Engine, worker: str) -> list[Family]:
+    """Return what this process has counted, under the number that it has among its siblings."""
+    making = Level("antiphon_responses_in_flight", "Responses that are being made.", lambda: len(engine.runs))
+    return families([*engine.measures.all(), making], worker=worker)
+
+
+async def _shared(engine: Engine) -> list[Family]:
+    """What the processes have in common stands in the store, and is told once."""
+    waiting = await engine.store.backlog()
+    jobs = Level("antiphon_background_waiting", "Background responses that wait to be made.", lambda: waiting.jobs)
+    text = "Webhooks that wait to be delivered."
+    return families([jobs, Level("antiphon_webhooks_waiting", text, lambda: waiting.deliveries)])
+
+
+def exposition(counted: Iterable[Family]) -> bytes:
+    """Return families as text. Those of one name, from several processes, become one."""
+    metrics: dict[str, Metric] = {}
+    for family in counted:
+        metric = metrics.setdefault(family.name, Metric(family.name, family.text, family.kind))
+        for sample in family.samples:
+            metric.add_sample(family.name + sample.suffix, sample.labels, sample.value)
+    return generate_latest(_Collected(list(metrics.values())))
+
+
+class _Collected:
+    """What `prometheus_client` asks for metrics that were collected already."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Sequence[Metric]:
+        return self._metrics
+
+
+def _is_local(scope: Scope) -> bool:
+    """Whether a program of this machine asks, for itself. On a Unix socket there is no address: the file guards it."""
+    if any(name in FORWARDED for name, _ in scope["headers"]):
+        return False
+    client = scope.get("client")
+    try:
+        return not client or ip_address(client[0].removeprefix("::ffff:")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,47 @@
+"""Models by the names that backends list, and a store that is timed whichever it is."""
+
+import inspect
+from pathlib import Path
+
+from antiphon import ids
+from antiphon.backends.scripted import ScriptedBackend
+from antiphon.engine.measuring import MOST_MODELS, OTHER, READS, WRITES, ModelNames, timed
+from antiphon.engine.models import Models
+from antiphon.measures import Measures
+from antiphon.store.base import Store
+from antiphon.store.sqlite import SqliteStore
+from antiphon.testing import check_store
+
+
+async def names(*listed: str) -> ModelNames:
+    models = Models([ScriptedBackend([], models=listed)], ids.now)
+    await models.refresh()
+    return ModelNames(models)
+
+
+async def test_a_model_is_called_as_its_backend_lists_it() -> None:
+    known = await names("small", "llama3:latest")
+
+    assert [known.of(name) for name in ("small", "llama3", "llama3:latest")] == ["small", *["llama3:latest"] * 2]
+    assert known.of("made up") == OTHER
+
+
+async def test_a_long_list_of_models_is_cut() -> None:
+    listed = [f"m{number}" for number in range(MOST_MODELS + 1)]
+    known = await names(*listed)
+
+    assert [known.of(name) for name in listed] == [*listed[:-1], OTHER]
+
+
+def test_every_method_of_a_store_is_timed_that_asks_it_anything() -> None:
+    methods = {name for base in Store.__mro__ for name, what in vars(base).items() if inspect.iscoroutinefunction(what)}
+    assert methods - {"close", "inspect"} == READS | WRITES
+
+
+async def test_a_timed_store_keeps_every_promise(tmp_path: Path) -> None:
+    measures = Measures()
+    await check_store(lambda: timed(SqliteStore.open(f"sqlite://{tmp_path}/a.db"), measures))
+
+    counts = {one.labels["kind"]: one.value for one in measures.store.samples() if one.suffix == "_count"}
+    assert counts["write"] > counts["read"] > 100
+    assert measures.store_errors.value("load") == 1

@@ -1,0 +1,59 @@
+"""Counters, gauges and histograms, as plain numbers."""
+
+from antiphon.measures import Counter, Family, Gauge, Histogram, Measures, Sample, families
+
+
+def values(metric: Counter | Histogram) -> dict[tuple[str, ...], float]:
+    return {(one.suffix, *one.labels.values()): one.value for one in metric.samples()}
+
+
+def test_a_counter_counts_each_combination_of_labels() -> None:
+    counter = Counter("c", "", "a", "b")
+    counter.add("x", "y")
+    counter.add("x", "y", by=2)
+    counter.add("x", "z")
+
+    assert values(counter) == {("_total", "x", "y"): 3, ("_total", "x", "z"): 1}
+    assert (counter.value("x", "y"), counter.value("never", "seen")) == (3, 0)
+
+
+def test_a_gauge_goes_down_again() -> None:
+    gauge = Gauge("g", "", "a")
+    gauge.add("x")
+    gauge.add("x", by=-1)
+
+    assert values(gauge) == {("", "x"): 0}
+
+
+def test_a_histogram_says_how_many_were_at_most_as_long_as_each_bound() -> None:
+    histogram = Histogram("h", "", "a", bounds=(0.5, 1.0))
+    for seconds in (0.25, 0.5, 0.75, 8.0):
+        histogram.observe(seconds, "x")
+
+    assert values(histogram) == {
+        ("_bucket", "x", "0.5"): 2,
+        ("_bucket", "x", "1.0"): 3,
+        ("_bucket", "x", "+Inf"): 4,
+        ("_count", "x"): 4,
+        ("_sum", "x"): 9.5,
+    }
+
+
+def test_what_nobody_counted_has_no_numbers() -> None:
+    assert [sample for one in Measures().all() for sample in one.samples()] == []
+
+
+def test_every_name_is_told_once_and_says_its_unit() -> None:
+    metrics = Measures().all()
+
+    assert len({one.name for one in metrics}) == len(metrics)
+    assert all(one.name.endswith("_seconds") == (one.kind == "histogram") for one in metrics)
+
+
+def test_a_family_carries_the_labels_of_who_counts() -> None:
+    counter = Counter("c", "text", "a")
+    counter.add("x")
+
+    assert families([counter], worker="3") == [
+        Family("c", "counter", "text", [Sample("_total", {"a": "x", "worker": "3"}, 1)])
+    ]
