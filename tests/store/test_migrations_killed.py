@@ -72,7 +72,7 @@ async def postgres_schema(url: str) -> str:
     return repr([tuple(row) for row in (*columns, *indexes)])
 
 
-PG_COUNT = sum(script.count(";") for script in migrations("postgres"))
+PG_COUNT = migrations("postgres")[0].count(";") + 1
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 7, PG_COUNT - 1])

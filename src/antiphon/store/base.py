@@ -13,6 +13,7 @@ from antiphon.store.records import (
     Progress,
     Reply,
     Reservation,
+    StoredAnswer,
     StoredConversation,
     StoredItem,
     StoredResponse,
@@ -32,6 +33,7 @@ __all__ = [
     "Reply",
     "Reservation",
     "Store",
+    "StoredAnswer",
     "StoredConversation",
     "StoredItem",
     "StoredResponse",
@@ -84,7 +86,7 @@ class Responses(Protocol):
     async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Forget for good what has expired, in small steps; return how many rows of each table that are.
 
-        Responses at their `expires_at`, keys after a day, deliveries given up a month ago.
+        Responses and answers at their `expires_at`, keys after a day, deliveries given up a month ago.
         """
         ...
 
@@ -304,7 +306,27 @@ class Secrets(Protocol):
         ...
 
 
-class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Protocol):
+class Answers(Protocol):
+    """Answers of models, kept to be given again. What has expired is unknown."""
+
+    async def keep_answer(self, answer: StoredAnswer) -> None:
+        """Keep an answer in place of the one that its tenant has under this key."""
+        ...
+
+    async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
+        """Return the body of an answer, which is used by this, or None."""
+        ...
+
+    async def answers_size(self) -> int:
+        """Return the bytes that all answers take, of every tenant."""
+        ...
+
+    async def trim_answers(self, limit: int) -> int:
+        """Forget the answers that were not used for longest, until the rest takes `limit` bytes; return how many."""
+        ...
+
+
+class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, Protocol):
     """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.
 
     Guarantees: what a method that writes returned from is durable, whole or not at all; reads see every finished

@@ -151,6 +151,18 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """A model's answer as it is kept to be given again. `key` is a digest of all that was asked."""
+
+    tenant: str
+    key: bytes
+    body: bytes
+    used_at: int
+    """When it was given last, to a minute or so."""
+    expires_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Announcement:
     """An event for webhooks: its id, its type such as `response.completed`, and the JSON to deliver."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.store.acts import conversations, jobs, keys, responses, secrets, webhooks
+from antiphon.store.acts import answers, conversations, jobs, keys, responses, secrets, webhooks
 from antiphon.store.acts.step import Act, R
 from antiphon.store.base import JOBS
 from antiphon.store.records import (
@@ -18,6 +18,7 @@ from antiphon.store.records import (
     Progress,
     Reply,
     Reservation,
+    StoredAnswer,
     StoredConversation,
     StoredItem,
     StoredResponse,
@@ -31,7 +32,10 @@ AT_ONCE = 500
 KEPT_FAILURES = 30 * 86_400
 """Seconds for which a delivery that was given up is still listed."""
 
-_AGES = {"responses": 0, "keys": keys.KEPT, "deliveries": KEPT_FAILURES}
+USED_EVERY = 60
+"""Seconds within which a second use of an answer is not written down."""
+
+_AGES = {"responses": 0, "keys": keys.KEPT, "deliveries": KEPT_FAILURES, "answers": 0}
 
 MakeAct = Callable[[], Act[R]]
 """Makes the act anew each time that it must be performed."""
@@ -102,9 +106,12 @@ class SqlStore(ABC):
         return await self._read(lambda: responses.count_old(f"count_{table}", before))
 
     async def _purge(self, table: str, before: int) -> int:
+        return await self._in_steps(f"purge_{table}", before)
+
+    async def _in_steps(self, query: str, bound: int) -> int:
         gone, step = 0, AT_ONCE
         while step == AT_ONCE:
-            step = await self._write(lambda: responses.purge(f"purge_{table}", before, AT_ONCE))
+            step = await self._write(lambda: responses.purge(query, bound, AT_ONCE))
             gone += step
         return gone
 
@@ -298,6 +305,30 @@ class SqlStore(ABC):
     async def secret(self, name: str, fresh: bytes) -> bytes:
         """See `Store.secret`."""
         return await self._write(lambda: secrets.agree(name, fresh))
+
+    # Answers.
+
+    async def keep_answer(self, answer: StoredAnswer) -> None:
+        """See `Store.keep_answer`."""
+        await self._write(lambda: answers.keep(answer))
+
+    async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
+        """See `Store.find_answer`."""
+        now = self._now()
+        found = await self._read(lambda: answers.find(tenant, key, now))
+        if found is None:
+            return None
+        if now - found.used_at >= USED_EVERY:
+            await self._write(lambda: answers.use(tenant, key, now))
+        return found.body
+
+    async def answers_size(self) -> int:
+        """See `Store.answers_size`."""
+        return await self._read(answers.size)
+
+    async def trim_answers(self, limit: int) -> int:
+        """See `Store.trim_answers`."""
+        return await self._in_steps("trim_answers", limit)
 
     def _now(self) -> int:
         return int(self._clock())

@@ -91,7 +91,7 @@ def find_item(tenant: str, item_id: str, now: int) -> Act[StoredItem | None]:
 
 
 def purge(query: str, before: int, limit: int) -> Act[int]:
-    """Take out a bounded number of rows that are too old; return how many."""
+    """Take out a bounded number of rows that are too old, or too many; return how many."""
     return len((yield from ask(query, before, limit)))
 
 
@@ -101,7 +101,10 @@ def count_old(query: str, before: int) -> Act[int]:
     return int(row[0])
 
 
-TABLES = ("responses", "items", "events", "jobs", "conversations", "conversation_items", "keys", "deliveries")
+TABLES = (
+    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "keys", "deliveries"),
+    "answers",
+)
 
 
 def counts() -> Act[Mapping[str, int]]:

@@ -1,0 +1,57 @@
+"""Promises about answers that are kept to be given again."""
+
+import time
+
+from antiphon.ids import new_id
+from antiphon.store.base import Store, StoredAnswer
+from antiphon.testing.store.making import Promise, T, hold
+
+SOON = 60
+"""Seconds for which a proof's answers are kept."""
+
+
+def _answer(body: bytes = b"answer\0", *, tenant: str = T, used_at: int = 0, kept: int = SOON) -> StoredAnswer:
+    now = int(time.time())
+    return StoredAnswer(tenant, new_id("key").encode(), body, used_at or now, now + kept)
+
+
+async def _is_found_under_its_key(store: Store) -> None:
+    """An answer is found by its tenant under its key, and the newest replaces the one before."""
+    mine = _answer()
+    hold(await store.find_answer(T, mine.key) is None, "an answer is there that nobody kept")
+    await store.keep_answer(mine)
+    hold(await store.find_answer(T, mine.key) == mine.body, "an answer is not as it was kept")
+    hold(await store.find_answer(T + "2", mine.key) is None, "another tenant found an answer")
+    hold(await store.find_answer(T, mine.key + b"\0") is None, "an answer was found under another key")
+    theirs = StoredAnswer(T + "2", mine.key, b"theirs", mine.used_at, mine.expires_at)
+    await store.keep_answer(theirs)
+    await store.keep_answer(StoredAnswer(T, mine.key, b"newer", mine.used_at, mine.expires_at))
+    hold(await store.find_answer(T, mine.key) == b"newer", "an answer was not replaced")
+    hold(await store.find_answer(T + "2", mine.key) == b"theirs", "another tenant's answer was replaced")
+
+
+async def _expires(store: Store) -> None:
+    """An answer that has expired is unknown, and `purge` forgets it."""
+    old = _answer(kept=-1)
+    await store.keep_answer(old)
+    hold(await store.find_answer(T, old.key) is None, "an answer that has expired is there")
+    hold((await store.purge(dry_run=True))["answers"] >= 1, "an answer that has expired is not counted")
+    hold((await store.purge())["answers"] >= 1, "an answer that has expired is not forgotten")
+    hold((await store.purge())["answers"] == 0, "an answer that has expired is still there")
+
+
+async def _least_recently_used_goes_first(store: Store) -> None:
+    """`trim_answers` forgets those that were not used for longest, and no more than it must."""
+    first, second = _answer(bytes(1000), used_at=1), _answer(bytes(1000), used_at=2)
+    await store.keep_answer(first)
+    await store.keep_answer(second)
+    full = await store.answers_size()
+    hold(await store.trim_answers(full) == 0, "an answer went though there was room")
+    await store.find_answer(T, first.key)
+    hold(await store.trim_answers(full - 1) == 1, "it was not one answer that went")
+    hold(await store.find_answer(T, first.key) == first.body, "the answer went that was used last")
+    hold(await store.find_answer(T, second.key) is None, "the answer stayed that was not used for longest")
+    hold(await store.answers_size() <= full - 1000, "the size does not say what went")
+
+
+PROMISES: tuple[Promise, ...] = (_is_found_under_its_key, _expires, _least_recently_used_goes_first)
