@@ -23,12 +23,24 @@ MOST_MODELS = 200
 
 READS = {
     *("load", "history", "find_item", "find_job", "owned", "held", "beats", "tail", "load_conversation", "items"),
-    *("conversation_item", "find_key", "load_endpoint", "endpoints", "deliveries", "backlog", "check"),
+    *("conversation_item", "find_key", "load_endpoint", "endpoints", "deliveries", "backlog", "check", "find_answer"),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "beat", "bury", "give_back", "purge"),
     *("create_conversation", "update_conversation", "delete_conversation", "add_items", "delete_item", "hold"),
-    *("let_go", "reserve", "free_key", "put_endpoint", "delete_endpoint", "due", "delivered", "postpone", "secret"),
+    *(
+        "let_go",
+        "reserve",
+        "free_key",
+        "put_endpoint",
+        "delete_endpoint",
+        "due",
+        "delivered",
+        "postpone",
+        "secret",
+        "keep_answer",
+        "trim_answers",
+    ),
 }
 """The store's methods that are timed."""
 
