@@ -23,7 +23,17 @@ MOST_MODELS = 200
 
 READS = {
     *("load", "history", "find_item", "find_job", "owned", "held", "beats", "tail", "load_conversation", "items"),
-    *("conversation_item", "find_key", "load_endpoint", "endpoints", "deliveries", "backlog", "check", "find_answer"),
+    *(
+        "conversation_item",
+        "find_key",
+        "load_endpoint",
+        "endpoints",
+        "deliveries",
+        "backlog",
+        "check",
+        "find_answer",
+        "answers_size",
+    ),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "beat", "bury", "give_back", "purge"),
