@@ -147,7 +147,7 @@ class Asking:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
         self._failure = BackendError(f"The model backend answered with status {status}.", status=status)
-        body = await reply.read(MAX_ERROR_BODY)
+        body = await read_error(reply)
         error = read_failure(status, headers, body, self.target.model)
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
             self._turn.refused(status, headers, body)
@@ -174,3 +174,11 @@ class Asking:
         """Say which model answers: it may be one in the place of another (`fallback`)."""
         self._turn.target = self.target
         self._writer.response.model = self.target.name
+
+
+async def read_error(reply: Reply) -> bytes:
+    """Return the body of a backend's error; nothing where it breaks off or has no end, for the status says enough."""
+    try:
+        return await reply.read(MAX_ERROR_BODY)
+    except BackendError:
+        return b""
