@@ -132,7 +132,7 @@ def known(engine: "Engine") -> list[Known]:
     """Return what the engine knows of itself and its backends at any time."""
 
     def by_backend(of: Callable[[Served], float]) -> Callable[[], Mapping[Labels, float]]:
-        return lambda: {(served.name,): of(served) for served in engine.models.served}
+        return lambda: {(served.name,): float(of(served)) for served in engine.models.served}
 
     def is_up(served: Served) -> bool:
         return served.health.is_up(engine.models.clock())
