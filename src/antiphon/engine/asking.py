@@ -16,6 +16,7 @@ from antiphon.engine.observers import Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.tokens import Tokens
 from antiphon.engine.turn import AskAside, CallModel, Turn
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.calls import call_ids
@@ -102,6 +103,7 @@ class Asking:
         said = writer.newest
         chat = self._stream(writer, step)
         answer = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
+        tokens = Tokens(reply, answer)
         is_broken, is_silent = False, True
         try:
             async for part in reply.body:
@@ -111,6 +113,7 @@ class Asking:
                 answer.feed(part)
                 if answer.is_over:
                     break
+                tokens.look()
                 yield
         except BackendError as error:
             is_broken = True
