@@ -56,17 +56,24 @@ async def _ask(route: Route, path: str, request: dict[str, Any], body: bytes, se
     target = route.target
     if target.model != request["model"]:
         body = json.dumps({**request, "model": target.model}).encode()
-    async with route.hold():
+    await route.enter()
+    try:
         try:
             reply = await target.backend.post(path, body)
         except AntiphonError as error:
             return _give_up(route, Failure(0), error)
-        try:
-            if reply.status >= 400:
-                return _refuse(route, reply, await read_error(reply))
-            return await _copy(route, reply, send)
-        finally:
-            await reply.close()
+        return await _answer(route, reply, send)
+    finally:
+        route.leave()
+
+
+async def _answer(route: Route, reply: Reply, send: Send) -> bool:
+    try:
+        if reply.status >= 400:
+            return _refuse(route, reply, await read_error(reply))
+        return await _copy(route, reply, send)
+    finally:
+        await reply.close()
 
 
 def _refuse(route: Route, reply: Reply, body: bytes) -> bool:

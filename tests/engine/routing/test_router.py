@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -14,6 +15,15 @@ from tests.support.engine import Listed
 
 ERROR = BackendError("It failed.")
 RATE = ClientError("Slow down.", status=429, type="requests", code="rate_limit_exceeded")
+
+
+@asynccontextmanager
+async def slot(route: Route) -> AsyncIterator[None]:
+    await route.enter()
+    try:
+        yield
+    finally:
+        route.leave()
 
 
 class Clock:
@@ -39,7 +49,7 @@ class Field:
     async def answer(self, *chains: str) -> str:
         """One request that is answered; who answered."""
         route = await self.route(*chains)
-        async with route.hold():
+        async with slot(route):
             route.answered(*chains)
         return route.target.served.name
 
@@ -66,7 +76,7 @@ async def test_requests_one_after_the_other_are_spread_by_weight() -> None:
 async def test_requests_at_once_are_spread_by_weight() -> None:
     field = Field("a", "b", a=Share(weight=3))
     for _ in range(40):
-        await (await field.route()).hold().__aenter__()
+        await (await field.route()).enter()
 
     assert [served.slots.in_flight for served in field.served.values()] == [30, 10]
 
@@ -77,7 +87,7 @@ async def test_a_chain_returns_to_who_served_it_last_unless_that_one_is_full() -
     assert [await field.answer("resp_1") for _ in range(5)] == [first] * 5
 
     holding = await field.route("resp_1")
-    async with holding.hold():
+    async with slot(holding):
         assert who(await field.route("resp_1")) != first
 
 
@@ -135,7 +145,7 @@ async def test_only_one_request_at_a_time_probes() -> None:
 
 async def held(field: Field) -> Route:
     route = await field.route()
-    await route.hold().__aenter__()
+    await route.enter()
     return route
 
 
@@ -184,11 +194,11 @@ async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests(
     for _ in range(1000):
         field.clock.now += 0.01
         route = await field.route()
-        async with route.hold():
+        async with slot(route):
             calls += 1
         while route.moves_on(Failure(503), ERROR):
             route._pauses = False
-            async with route.hold():
+            async with slot(route):
                 calls += 1
 
     assert calls <= 1100 + 10
@@ -232,7 +242,7 @@ async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
 
 async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> None:
     field = Field("a", a=Share(concurrency=1, queue=0))
-    async with (await field.route()).hold():
+    async with slot(await field.route()):
         with pytest.raises(BackendError) as caught:
             await field.route()
         assert (caught.value.status, caught.value.code) == (503, "server_is_overloaded")
@@ -242,7 +252,7 @@ async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> 
 
 async def test_one_that_takes_no_more_is_passed_over_for_one_that_does() -> None:
     field = Field("a", "b", a=Share(concurrency=1, queue=0, weight=100))
-    async with (await field.route()).hold():
+    async with slot(await field.route()):
         assert {who(await field.route()) for _ in range(5)} == {"b"}
 
 

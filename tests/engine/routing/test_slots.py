@@ -32,12 +32,13 @@ class Crowd:
 
     async def _hold(self, tenant: str, end: asyncio.Future[None], *, is_patient: bool) -> None:
         try:
-            async with self.slots.hold(tenant, is_patient=is_patient):
-                self.inside.append(tenant)
-                try:
-                    await end
-                finally:
-                    self.inside.remove(tenant)
+            await self.slots.enter(tenant, is_patient=is_patient)
+            self.inside.append(tenant)
+            try:
+                await end
+            finally:
+                self.inside.remove(tenant)
+                self.slots.leave(0.1)
         except BackendError:
             self.refused.append(tenant)
         except Gone:
@@ -138,8 +139,7 @@ async def test_one_too_many_is_refused_at_once_with_the_time_to_wait() -> None:
 
     assert not crowd.slots.takes("")
     with pytest.raises(BackendError) as caught:
-        async with crowd.slots.hold():
-            pass
+        await crowd.slots.enter()
     assert (caught.value.status, caught.value.code) == (503, "server_is_overloaded")
     assert int(caught.value.headers["retry-after"]) >= 1
     await crowd.close()

@@ -1,6 +1,6 @@
 """The way of one response through the backends: whom it asks, and whom then (issue: fail-over before the first byte).
 
-Router.route(model) ──> Route.target, asked within Route.hold()
+Router.route(model) ──> Route.target, asked between enter() and leave()
                             └─ answered() ──> the next question of the response goes to the same
                             └─ moves_on(failure) ──> True: ask the new target; False: that was it
 """
@@ -8,13 +8,13 @@ Router.route(model) ──> Route.target, asked within Route.hold()
 import asyncio
 import random
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from antiphon.engine.routing.budget import Budget
 from antiphon.engine.routing.choice import Candidate, next_turn, order
 from antiphon.engine.routing.refusal import resting
+from antiphon.engine.routing.served import Served
 from antiphon.engine.routing.verdict import Failure, Verdict, verdict
 from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse
@@ -72,6 +72,8 @@ class Route:
         self._is_patient = is_patient
         self._tried: list[Target] = []
         self._pauses = False
+        self._held: Served | None = None
+        self._since = 0.0
         target = self._choose()
         if target is None and not is_patient:
             raise self._refusal()
@@ -81,21 +83,26 @@ class Route:
         """Choose again, at the moment of asking: others may have come meanwhile."""
         self.target = self._choose() or self.target
 
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        """Have a slot of the target. Raises `BackendError` (503) at once where its queue is full."""
+    async def enter(self) -> None:
+        """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""
         served = self.target.served
         if self._pauses:
             self._pauses = False
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
-        async with served.slots.hold(self._tenant, is_patient=self._is_patient):
-            if not self._tried:
-                self._router.budget.earn()
-            served.asked += 1
-            others = [target.served for target in self._targets if target.served is not served]
-            served.turn = next_turn(served.turn, served.share.weight, [(one.turn, one.share.weight) for one in others])
-            served.health.asked(self._router.models.clock())
-            yield
+        await served.slots.enter(self._tenant, is_patient=self._is_patient)
+        self._held, self._since = served, self._router.models.clock()
+        if not self._tried:
+            self._router.budget.earn()
+        served.asked += 1
+        others = [target.served for target in self._targets if target.served is not served]
+        served.turn = next_turn(served.turn, served.share.weight, [(one.turn, one.share.weight) for one in others])
+        served.health.asked(self._since)
+
+    def leave(self) -> None:
+        """Give back the slot, where one is held; the target may be another by now."""
+        if self._held is not None:
+            self._held.slots.leave(self._router.models.clock() - self._since)
+            self._held = None
 
     def answered(self, *chains: str) -> None:
         """The target answered to the end; it is now the one that these chains know."""

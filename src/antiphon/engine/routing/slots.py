@@ -3,8 +3,6 @@
 import asyncio
 import math
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from antiphon.errors import BackendError
@@ -54,19 +52,10 @@ class Slots:
         """Whether this tenant may come now, if only to wait."""
         return not self.is_full or self.waiting < self.bound or self._crowding(tenant) is not None
 
-    @asynccontextmanager
-    async def hold(self, tenant: str = "", *, is_patient: bool = False) -> AsyncIterator[None]:
-        """Have a slot, in one's turn. Raises `BackendError` (503) at once where even the queue is full.
-
-        Who is patient waits in any case: what was begun is to be ended.
-        """
-        await self._enter(tenant, is_patient)
-        began = asyncio.get_running_loop().time()
-        try:
-            yield
-        finally:
-            self._took += (asyncio.get_running_loop().time() - began - self._took) * MEMORY
-            self._leave()
+    def leave(self, took: float) -> None:
+        """Give the slot back after these seconds."""
+        self._took += (took - self._took) * MEMORY
+        self._pass_on()
 
     def resize(self, concurrency: int, bound: int) -> None:
         """Have another number of slots; who has one keeps it, who waits stays."""
@@ -78,7 +67,11 @@ class Slots:
         wait = self._took * (self.waiting + 1) / (self.concurrency or 1)
         return overloaded(min(max(1, math.ceil(wait)), LONGEST_WAIT))
 
-    async def _enter(self, tenant: str, is_patient: bool) -> None:
+    async def enter(self, tenant: str = "", *, is_patient: bool = False) -> None:
+        """Take a slot, in one's turn; `leave` gives it back. Raises `BackendError` (503) at once where all are taken.
+
+        Who is patient waits in any case: what was begun is to be ended.
+        """
         if not self.is_full:
             self.in_flight += 1
             return
@@ -93,10 +86,11 @@ class Slots:
             if place.turn.cancelled():
                 self._give_up(place)
             elif place.turn.exception() is None:
-                self._leave()  # the slot came in the same moment
+                self._pass_on()  # the slot came in the same moment
             raise
 
-    def _leave(self) -> None:
+    def _pass_on(self) -> None:
+        """Give a slot to who waits."""
         self.in_flight -= 1
         self._hand_out()
 
