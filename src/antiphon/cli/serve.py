@@ -10,7 +10,6 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -23,11 +22,12 @@ from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings
+from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError, log
+from antiphon.server import metrics, status
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host, silence_uvicorn
-from antiphon.server.metrics import own
 from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
 from antiphon.wiring import House, build
@@ -88,7 +88,7 @@ def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 
 
 async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
     house = await build(settings)
-    siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
+    siblings = _siblings(house.engine, number, folder) if folder else None
     try:
         app = create_app(
             house.engine,
@@ -118,6 +118,11 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
         if siblings:
             await siblings.close()
         await house.close()
+
+
+def _siblings(engine: Engine, number: int, folder: Path) -> Siblings:
+    name = str(number)
+    return Siblings(folder, name, metrics.topic(engine, name), status.topic(engine))
 
 
 def _allow_connections() -> None:

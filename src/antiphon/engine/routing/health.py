@@ -20,6 +20,7 @@ class Health:
     """Failures in a row."""
     ejections: int = 0
     last_error: AntiphonError | None = None
+    last_error_at: float = 0.0
     resting_for: AntiphonError | None = None
     """Why it rests."""
     _probe_at: float | None = None
@@ -51,7 +52,7 @@ class Health:
 
     def failed(self, found: Verdict, error: AntiphonError, now: float) -> bool:
         """It failed; return whether that is the failure for which it is left out."""
-        self.last_error = error
+        self.last_error, self.last_error_at = error, now
         if found.rest:
             self._rests_until, self.resting_for = max(self._rests_until, now + found.rest), error
         if not found.counts:
