@@ -22,8 +22,8 @@ IS_LONG = "ANTIPHON_NEMESIS_SECONDS" in os.environ
 SECONDS = 60.0 if IS_LONG else 4.0
 PEAK_SECONDS = 10.0 if IS_LONG else 2.0
 
-SLOTS = 8
-QUEUE = 16
+SLOTS = 4
+QUEUE = 8
 TAKES = 0.1
 """Seconds that the backend has for an answer."""
 
