@@ -28,6 +28,7 @@ async def _measured(backends: int, concurrency: int) -> float:
         chain = f"\0resp_{number}"
         route = await router.route("m", chain)
         route.renew()
-        async with route.hold():
-            route.answered(chain)
+        await route.enter()
+        route.answered(chain)
+        route.leave()
     return (time.process_time() - began) / _REQUESTS * 1e6

@@ -67,6 +67,8 @@ class Route:
     ) -> None:
         self._router = router
         self._targets = targets
+        self._models = list(dict.fromkeys(target.name for target in targets))
+        """The names of the model, then of those that may answer in its place."""
         self._warm = warm
         self._tenant = tenant
         self._is_patient = is_patient
@@ -139,11 +141,12 @@ class Route:
         return True
 
     def _choose(self) -> "Target | None":
-        places = order([self._candidate(target) for target in self._targets])
+        now = self._router.models.clock()
+        places = order([self._candidate(target, now) for target in self._targets])
         return self._targets[places[0]] if places else None
 
-    def _candidate(self, target: "Target") -> Candidate:
-        served, now = target.served, self._router.models.clock()
+    def _candidate(self, target: "Target", now: float) -> Candidate:
+        served = target.served
         slots = served.slots
         return Candidate(
             is_up=served.health.is_up(now),
@@ -157,11 +160,6 @@ class Route:
             load=(slots.in_flight + slots.waiting) / served.share.weight,
             turn=served.turn,
         )
-
-    @property
-    def _models(self) -> list[str]:
-        """The names of the model, then of those that may answer in its place."""
-        return list(dict.fromkeys(target.name for target in self._targets))
 
     def _refusal(self) -> AntiphonError:
         """Return why nobody can be asked: of the model's own backends, the one that can be asked first says."""
