@@ -5,11 +5,18 @@ import time
 from types import SimpleNamespace
 from typing import Any, cast
 
+from antiphon.backends.scripted import ScriptedBackend
+from antiphon.chat.dialects import DIALECTS
 from antiphon.engine.measuring import Measuring, ModelNames, timed
+from antiphon.engine.models import Target
+from antiphon.engine.observers import Call
 from antiphon.measures import Measures
 from antiphon.protocol.response import Response, Usage
 
 _RESPONSES = 5_000
+
+
+_TARGET = Target(ScriptedBackend([]), DIALECTS["generic"], "burst", "burst")
 
 
 class _Run:
@@ -17,6 +24,7 @@ class _Run:
 
     model = "burst"
     is_stream = True
+    is_background = False
     response = Response(id="resp", created_at=1, model=model, status="completed", usage=Usage(input_tokens=9))
 
 
@@ -29,7 +37,7 @@ class _Store:
 
 def microseconds() -> float:
     """Return what it takes of processor time, in µs."""
-    models = SimpleNamespace(served=[SimpleNamespace(models=[{"id": "burst"}])])
+    models = SimpleNamespace(served=[SimpleNamespace(offers=lambda: [{"id": "burst"}])])
     measures = Measures()
     measuring = Measuring(measures, ModelNames(cast("Any", models)))
     alone, counted = asyncio.run(_saves(_Store())), asyncio.run(_saves(timed(cast("Any", _Store()), measures)))
@@ -41,9 +49,10 @@ def microseconds() -> float:
 
 def _count(measuring: Measuring, run: Any) -> None:
     measuring.began(run)
-    measuring.asked(run, "backend")
-    measuring.spoke(run, "backend")
-    measuring.answered(run, "backend", None)
+    call = Call(run, _TARGET, {})
+    measuring.asked(call)
+    measuring.spoke(call)
+    measuring.answered(call)
     measuring.ended(run)
     measuring.measures.requests.add("/v1/responses", "POST", "200")
 

@@ -71,6 +71,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "FALLBACK": "a=b,c d=e",
         "CHECK_INTERVAL": "0",
         "METRICS": "false",
+        "LOG_FORMAT": "json",
+        "ACCESS_LOG": "true",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 

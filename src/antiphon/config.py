@@ -97,6 +97,10 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether `/metrics` is served, to this machine alone."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What is worth a line in the log, on standard error."""
+    log_format: Literal["text", "json"] = "text"
+    """Lines for people, or one JSON object each."""
+    access_log: bool = False
+    """Whether every request has a line in the log."""
 
 
 def load_settings(

@@ -17,6 +17,7 @@ from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_o
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
+from antiphon.engine.noting import Noting
 from antiphon.engine.routing.station import Share, Station
 from antiphon.engine.routing.watch import Watch
 from antiphon.engine.worker import Worker
@@ -120,6 +121,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         strict_seals=settings.strict_seals,
         measures=measures,
     )
+    engine.observers.add(Noting())
     if settings.metrics:
         engine.observers.add(Measuring(measures, ModelNames(models)))
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)

@@ -14,6 +14,7 @@ from antiphon.backends.base import Backend
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
+from antiphon.engine.noting import Noting
 from antiphon.engine.worker import Worker
 from antiphon.measures import Measures
 from antiphon.server.app import create_app
@@ -60,6 +61,7 @@ async def serve(
     opened = await open_store(store) if isinstance(store, str) else store
     models = Models(backends, ids.now, dialects)
     engine = Engine(models, opened, ids.new_id, ids.now)
+    engine.observers.add(Noting())
     if measures is not None:
         opened = engine.store = timed(opened, measures)
         engine.measures = measures

@@ -3,12 +3,10 @@
 import asyncio
 import gc
 import json
-import logging
 import resource
 import shlex
 import signal
 import socket
-import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ import typer
 import uvloop
 from rich.console import Console
 
+from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
@@ -26,7 +25,7 @@ from antiphon.config import Settings
 from antiphon.engine.models import Served
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.server.app import create_app
-from antiphon.server.host import BACKLOG, Host, silence_uvicorn
+from antiphon.server.host import BACKLOG, Host
 from antiphon.server.metrics import own
 from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
@@ -60,10 +59,7 @@ def serve(
         return read_settings(config, backend, host=host, port=port, store=store, workers=workers)
 
     settings = read()
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
-    silence_uvicorn()
+    begin_log(settings)
     _allow_connections()
     with _listen(settings) as listener:
         if settings.workers == 1:
@@ -87,6 +83,7 @@ def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 
 
 
 async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
+    hear_faults()
     house = await build(settings)
     siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
     try:

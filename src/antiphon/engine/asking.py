@@ -12,7 +12,7 @@ import msgspec
 from antiphon.backends.base import Reply
 from antiphon.engine.failures import read_failure
 from antiphon.engine.models import Target
-from antiphon.engine.observers import Observer
+from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
@@ -51,8 +51,6 @@ class Asking:
         tenant = run.context.tenant
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
         self._chat: ChatStream | None = None
-        self._failure: AntiphonError | None = None
-        """How the last answer ended, where it failed."""
 
     @property
     def target(self) -> Target:
@@ -74,30 +72,30 @@ class Asking:
 
         A backend that fails in silence leaves the turn to ask again, by then elsewhere.
         """
-        backend = self.target.backend
         async with self._route.hold():
-            self._observers.asked(self._run, backend.name)
-            self._failure = None
+            call = Call(self._run, self.target, step.body)
+            self._observers.asked(call)
             try:
-                reply = await backend.post("/chat/completions", _encode(step.body))
+                reply = await call.target.backend.post("/chat/completions", _encode(step.body))
             except AntiphonError as error:
-                self._observers.answered(self._run, backend.name, error)
+                call.error = error
+                self._observers.answered(call)
                 if not self._moves_on(Failure(0), error):
                     self._turn.failed(error)
                 return
             try:
                 if reply.status >= 400:
-                    await self._refused(reply)
+                    await self._refused(reply, call)
                     return
                 yield
-                async with aclosing(self._read(reply, step)) as moments:
+                async with aclosing(self._read(reply, step, call)) as moments:
                     async for _ in moments:
                         yield
             finally:
                 await reply.close()
-                self._observers.answered(self._run, backend.name, self._failure)
+                self._observers.answered(call)
 
-    async def _read(self, reply: Reply, step: CallModel | AskAside) -> AsyncGenerator[None, None]:
+    async def _read(self, reply: Reply, step: CallModel | AskAside, call: Call) -> AsyncGenerator[None, None]:
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
         said = writer.newest
         chat = self._stream(writer, step)
@@ -107,7 +105,7 @@ class Asking:
             async for part in reply.body:
                 if is_silent:
                     is_silent = False
-                    self._observers.spoke(self._run, self.target.backend.name)
+                    self._observers.spoke(call)
                 answer.feed(part)
                 if answer.is_over:
                     break
@@ -120,7 +118,7 @@ class Asking:
             answer.finish()
             raise
         ending = answer.finish()
-        self._failure = ending.error
+        call.ending, call.error, call.has_calls = ending, ending.error, chat.has_calls
         is_silent = writer.newest == said
         if self._settles(ending.error, is_silent=is_silent, is_broken=is_broken):
             items = [] if isinstance(step, CallModel) else writer.output
@@ -143,10 +141,10 @@ class Asking:
 
     # What follows from a failure.
 
-    async def _refused(self, reply: Reply) -> None:
+    async def _refused(self, reply: Reply, call: Call) -> None:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
-        self._failure = BackendError(f"The model backend answered with status {status}.", status=status)
+        call.error = BackendError(f"The model backend answered with status {status}.", status=status)
         body = await reply.read(MAX_ERROR_BODY)
         error = read_failure(status, headers, body, self.target.model)
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):

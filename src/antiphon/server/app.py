@@ -1,5 +1,6 @@
 """The ASGI application: any ASGI server can host it, and another application can mount it."""
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 
@@ -11,6 +12,8 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.replay import CutOff
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
+from antiphon.journal import About, about, begin
+from antiphon.lines import fields
 from antiphon.measures import Counter
 from antiphon.server import (
     chat_completions,
@@ -28,6 +31,11 @@ from antiphon.server.siblings import Siblings
 from antiphon.webhooks.endpoints import Endpoints
 
 SOCKET_PATHS = ("/v1/responses",)
+
+PROBED = {"/healthz", "/readyz", "/metrics"}
+"""Asked for again and again by programs: worth no line."""
+
+access = logging.getLogger("antiphon.access")
 
 OTHER = "other"
 
@@ -110,13 +118,22 @@ class _Gate:
         try:
             await exchange.serve()
         finally:
-            self._requests.add(*exchange.labels)
+            labels = exchange.labels
+            self._requests.add(*labels)
+            _tell(*labels, exchange.milliseconds)
+
+
+def _tell(route: str, method: str, status: str, took: float) -> None:
+    """Write a request's line: its route, not its path, which may hold anything."""
+    if route not in PROBED and access.isEnabledFor(logging.INFO):
+        told = fields(kind="request", route=route, method=method, status=status, ms=round(took, 1))
+        access.info("%s %s %s %.0f ms", method, route, status, took, extra=told)
 
 
 def _note(error: Exception) -> None:
     """Say in the log why a reply was broken off, unless that is as it should be."""
     if isinstance(error, AntiphonError):
-        log.warning("A reply was broken off: %s", error)
+        log.warning("A reply was broken off: %s", error.gist)
     elif not isinstance(error, CutOff):
         reportable(error)
 
@@ -144,6 +161,8 @@ class _Exchange:
         self._app, self._scope, self._receive, self._send = app, scope, receive, send
         self._began = time.monotonic()
         self._status = 0
+        self._request_id = new_id("req")
+        begin(About(self._request_id, trace_id=about().trace_id, is_exchange=scope["type"] == "http"))
 
     async def serve(self) -> None:
         try:
@@ -156,6 +175,11 @@ class _Exchange:
                 _note(error)
                 return
             await self._refuse(error)
+
+    @property
+    def milliseconds(self) -> float:
+        """How long it has taken until now."""
+        return (time.monotonic() - self._began) * 1000
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -174,11 +198,10 @@ class _Exchange:
     async def _send_with_headers(self, message: Message) -> None:
         if message["type"] in {"http.response.start", "websocket.accept"}:
             self._status = message.get("status", 101)
-            took = int((time.monotonic() - self._began) * 1000)
             message["headers"] = [
                 *message.get("headers", ()),
-                (b"x-request-id", new_id("req").encode()),
-                (b"openai-processing-ms", str(took).encode()),
+                (b"x-request-id", self._request_id.encode()),
+                (b"openai-processing-ms", str(int(self.milliseconds)).encode()),
                 *FIXED_HEADERS,
             ]
         await self._send(message)

@@ -113,9 +113,9 @@ class Route:
         station.failed += 1
         left_out = station.health.failed(found, error, self._router.models.clock(), is_gone=failure.status == 0)
         if left_out:
-            log.warning("The backend '%s' failed too often and is left out for a while: %s", station.name, error)
+            log.warning("The backend '%s' failed too often and is left out for a while: %s", station.name, error.gist)
         elif found.rest:
-            log.warning("The backend '%s' is left alone for %.0f s: %s", station.name, found.rest, error)
+            log.warning("The backend '%s' is left alone for %.0f s: %s", station.name, found.rest, error.gist)
         return True
 
     def moves_on(self, failure: Failure, error: AntiphonError) -> bool:
@@ -185,7 +185,7 @@ def _still(error: AntiphonError, rest: float) -> AntiphonError:
     if error.code == "rate_limit_exceeded":
         message = f"Rate limit reached. Please try again in {seconds}s."
     fields = {"status": error.status, "type": error.type, "code": error.code, "param": error.param}
-    return again(message, **fields, headers=waits)  # type: ignore[arg-type]
+    return again(message, **fields, headers=waits, gist=error.gist)  # type: ignore[arg-type]
 
 
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:
