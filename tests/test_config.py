@@ -71,6 +71,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "FALLBACK": "a=b,c d=e",
         "CHECK_INTERVAL": "0",
         "METRICS": "false",
+        "TRACE_ENDPOINT": "http://127.0.0.1:4318",
+        "TRACE_CONTENT": "true",
         "LOG_FORMAT": "json",
         "ACCESS_LOG": "true",
     }

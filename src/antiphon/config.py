@@ -95,6 +95,10 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a backend may be silent in the middle of an answer."""
     metrics: bool = True
     """Whether `/metrics` is served, to this machine alone."""
+    trace_endpoint: str = ""
+    """Collector of OpenTelemetry traces, such as `http://127.0.0.1:4318`; by default the one that `OTEL_…` names."""
+    trace_content: bool = False
+    """Whether traces hold what was said."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What is worth a line in the log, on standard error."""
     log_format: Literal["text", "json"] = "text"

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -20,9 +20,12 @@ from antiphon.measures import Measures
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
 from antiphon.store.base import Store
+from antiphon.tracing.collector import Traces
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.endpoints import Endpoints
 from antiphon.wiring import House, open_store
+
+Trace = Callable[[ModelNames], Traces]
 
 
 @dataclass
@@ -56,8 +59,9 @@ async def serve(
     takes_private: bool = True,
     has_websocket: bool = True,
     measures: Measures | None = None,
+    trace: Trace | None = None,
 ) -> AsyncIterator[Served]:
-    """Serve these backends, and count in `measures`; everything is closed at the end."""
+    """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = Models(backends, ids.now, dialects)
     engine = Engine(models, opened, ids.new_id, ids.now)
@@ -66,12 +70,17 @@ async def serve(
         opened = engine.store = timed(opened, measures)
         engine.measures = measures
         engine.observers.add(Measuring(measures, ModelNames(models)))
+    traces = trace(ModelNames(models)) if trace else None
+    if traces is not None:
+        engine.observers.add(traces.observer)
     courier = Courier(opened, ids.now, takes_private=takes_private, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, takes_private)
     house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
     app = create_app(engine, endpoints, has_websocket=has_websocket)
+    if traces is not None:
+        house.traces, app = traces, traces.around(app)
     host = Host(app, house, grace, has_websocket=has_websocket)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))

@@ -94,6 +94,8 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
             has_metrics=settings.metrics,
             siblings=siblings,
         )
+        if house.traces is not None:
+            app = house.traces.around(app)
         if siblings:
             await siblings.start()
         host = Host(app, house, settings.grace, has_websocket=settings.websocket)

@@ -110,6 +110,11 @@ class Run:
         return self._writer.sealed
 
     @property
+    def output(self) -> Sequence[Item]:
+        """The items that are done."""
+        return self._writer.output
+
+    @property
     def response(self) -> Response:
         """The response as it stands."""
         return self._writer.response
