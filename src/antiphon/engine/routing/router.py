@@ -81,7 +81,8 @@ class Route:
 
     def renew(self) -> None:
         """Choose again, at the moment of asking: others may have come meanwhile."""
-        self.target = self._choose() or self.target
+        if len(self._targets) > 1:
+            self.target = self._choose() or self.target
 
     async def enter(self) -> None:
         """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""
@@ -139,15 +140,24 @@ class Route:
         return True
 
     def _choose(self) -> "Target | None":
+        if len(self._targets) == 1:
+            return self._targets[0] if self._is_able(self._targets[0]) else None
         places = order([self._candidate(target) for target in self._targets])
         return self._targets[places[0]] if places else None
+
+    def _is_able(self, target: "Target") -> bool:
+        """Whether it may be asked at all: the only one may be whatever its health."""
+        served = target.served
+        if served.health.rest(self._router.models.clock()):
+            return False
+        return self._is_patient or served.slots.takes(self._tenant)
 
     def _candidate(self, target: "Target") -> Candidate:
         served, now = target.served, self._router.models.clock()
         slots = served.slots
         return Candidate(
             is_up=served.health.is_up(now),
-            is_able=not served.health.rest(now) and (self._is_patient or slots.takes(self._tenant)),
+            is_able=self._is_able(target),
             was_tried=target in self._tried,
             fallback=self._models.index(target.name),
             is_full=slots.is_full,
