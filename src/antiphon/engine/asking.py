@@ -14,6 +14,7 @@ from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.tokens import Tokens
 from antiphon.engine.turn import AskAside, CallModel, Turn
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.calls import call_ids
@@ -42,6 +43,7 @@ class Answer:
         self.chat = chat
         self.reader = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
         self.parts = aiter(reply.body)
+        self.tokens = Tokens(reply, self.reader)
         self.has_begun = False
         self.is_broken = False
         """It did not come to its end."""
@@ -114,19 +116,16 @@ class Asking:
 
     async def read(self, answer: Answer) -> Answer | None:
         """Take the answer's next part; return it if there may be more. In the end the turn is told."""
-        part = None
         try:
-            part = await anext(answer.parts, None)
+            async for part in answer.parts:
+                self._hear(answer, part)
+                if answer.reader.is_over:
+                    break
+                answer.tokens.look()
+                return answer
         except BackendError as error:
             answer.is_broken = True
             answer.reader.fail(error)
-        if part is not None:
-            if not answer.has_begun:
-                answer.has_begun = True
-                self._observers.spoke(answer.call)
-            answer.reader.feed(part)
-            if not answer.reader.is_over:
-                return answer
         self._answer = None
         self._conclude(answer)
         return None
@@ -160,6 +159,12 @@ class Asking:
             self._chat = chat
         return chat
 
+    def _hear(self, answer: Answer, part: bytes) -> None:
+        if not answer.has_begun:
+            answer.has_begun = True
+            self._observers.spoke(answer.call)
+        answer.reader.feed(part)
+
     def _conclude(self, answer: Answer) -> None:
         ending = answer.reader.finish()
         call = answer.call
@@ -175,7 +180,7 @@ class Asking:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
         call.error = BackendError(f"The model backend answered with status {status}.", status=status)
-        body = await reply.read(MAX_ERROR_BODY)
+        body = await read_error(reply)
         error = read_failure(status, headers, body, self.target.model)
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
             self._turn.refused(status, headers, body)
@@ -202,3 +207,11 @@ class Asking:
         """Say which model answers: it may be one in the place of another (`fallback`)."""
         self._turn.target = self.target
         self._writer.response.model = self.target.name
+
+
+async def read_error(reply: Reply) -> bytes:
+    """Return the body of a backend's error; nothing where it breaks off or has no end, for the status says enough."""
+    try:
+        return await reply.read(MAX_ERROR_BODY)
+    except BackendError:
+        return b""

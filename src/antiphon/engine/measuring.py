@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.engine.models import Models
 from antiphon.engine.observers import Call, Observer
-from antiphon.engine.routing.station import Station
+from antiphon.engine.routing.served import Served
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.measures import Known, Labels, Measures
 from antiphon.protocol.response import Usage
@@ -131,22 +131,22 @@ def _outcome(error: AntiphonError | None) -> str:
 def known(engine: "Engine") -> list[Known]:
     """Return what the engine knows of itself and its backends at any time."""
 
-    def by_backend(of: Callable[[Station], float]) -> Callable[[], Mapping[Labels, float]]:
-        return lambda: {(served.station.name,): of(served.station) for served in engine.models.served}
+    def by_backend(of: Callable[[Served], float]) -> Callable[[], Mapping[Labels, float]]:
+        return lambda: {(served.name,): float(of(served)) for served in engine.models.served}
 
-    def is_up(station: Station) -> bool:
-        return station.health.is_up(engine.models.clock())
+    def is_up(served: Served) -> bool:
+        return served.health.is_up(engine.models.clock())
 
-    def each(name: str, text: str, of: Callable[[Station], float], kind: str = "gauge") -> Known:
+    def each(name: str, text: str, of: Callable[[Served], float], kind: str = "gauge") -> Known:
         return Known(f"antiphon_backend_{name}", text, "backend", look=by_backend(of), kind=kind)
 
     making = "Responses that are being made."
     return [
         Known("antiphon_responses_in_flight", making, look=lambda: {(): len(engine.runs)}),
-        each("in_flight", "Requests that a backend has now.", lambda station: station.slots.in_flight),
-        each("queue", "Requests that wait for a backend.", lambda station: station.slots.waiting),
+        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.in_flight),
+        each("queue", "Requests that wait for a backend.", lambda served: served.slots.waiting),
         each("up", "Whether a backend is asked: 0 where it was taken out.", is_up),
-        each("ejections", "Times that a backend was taken out.", lambda station: station.health.ejections, "counter"),
+        each("ejections", "Times that a backend was taken out.", lambda served: served.health.ejections, "counter"),
     ]
 
 

@@ -141,8 +141,8 @@ class Run:
 
     @property
     def backend(self) -> str:
-        """The name of the backend that is asked, or that answered."""
-        return self._target.backend.name
+        """What clients are told of the backend that is asked, or that answered."""
+        return self._target.served.label
 
     @property
     def _target(self) -> Target:
