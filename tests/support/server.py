@@ -18,6 +18,7 @@ from antiphon.engine.worker import Worker
 from antiphon.measures import Measures
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
+from antiphon.server.limits import Limits
 from antiphon.store.base import Store
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.endpoints import Endpoints
@@ -55,6 +56,7 @@ async def serve(
     takes_private: bool = True,
     has_websocket: bool = True,
     measures: Measures | None = None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[Served]:
     """Serve these backends, and count in `measures`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
@@ -69,8 +71,8 @@ async def serve(
     house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    app = create_app(engine, endpoints, has_websocket=has_websocket)
-    host = Host(app, house, grace, has_websocket=has_websocket)
+    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits)
+    host = Host(app, house, grace, has_websocket=has_websocket, limits=limits)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()
