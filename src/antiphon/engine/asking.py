@@ -1,0 +1,204 @@
+"""How one response asks its backends: within a slot, and where one fails before it said anything, another instead.
+
+Of a question's outcome `turn.py` hears the end, the writer the answer, the observers all.
+"""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from antiphon.backends.base import Reply
+from antiphon.engine.failures import read_failure
+from antiphon.engine.models import Target
+from antiphon.engine.observers import Observer
+from antiphon.engine.routing.router import Route, chains_of
+from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.turn import AskAside, CallModel, Turn
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.protocol.calls import call_ids
+from antiphon.protocol.requests import CreateResponse
+from antiphon.stream.answer import AnswerReader
+from antiphon.stream.chat import ChatStream
+from antiphon.stream.writer import ResponseWriter
+
+if TYPE_CHECKING:
+    from antiphon.engine.run import Run
+
+MAX_ERROR_BODY = 1024 * 1024
+"""Bytes of a backend's error that are read."""
+
+JSON_TYPES = {"application/json", "text/json"}
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Answer:
+    """An answer of the model while it is read: the client's, or one that the turn asked for aside."""
+
+    def __init__(self, writer: ResponseWriter, chat: ChatStream, reply: Reply) -> None:
+        self.writer = writer
+        self.chat = chat
+        self.reader = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
+        self.parts = aiter(reply.body)
+        self.has_begun = False
+        self.is_broken = False
+        """It did not come to its end."""
+        self._said = writer.newest
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing came of it yet."""
+        return self.writer.newest == self._said
+
+
+class Asking:
+    """All questions of one response, the run's, along one route.
+
+    open(step) ──> read(answer) as long as there is one ──> close()    for each step that asks
+    """
+
+    def __init__(
+        self, run: "Run", request: CreateResponse, turn: Turn, writer: ResponseWriter, route: Route, observers: Observer
+    ) -> None:
+        self._run = run
+        self._turn = turn
+        self._writer = writer
+        self._route = route
+        self._observers = observers
+        self._call_ids = call_ids(run.context.items)
+        self._only_one = request.parallel_tool_calls is False
+        tenant = run.context.tenant
+        self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
+        self._chat: ChatStream | None = None
+        """The newest answer that is the client's."""
+        self._asked = ""
+        """The backend's name while it is asked."""
+        self._reply: Reply | None = None
+        self._answer: Answer | None = None
+        self._failure: AntiphonError | None = None
+
+    @property
+    def target(self) -> Target:
+        """Where the model is asked."""
+        return self._route.target
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the answer that is being read holds a call."""
+        return self._chat is not None and self._chat.has_calls
+
+    def choose(self) -> None:
+        """Take who is best now: since the request came, others did too."""
+        self._route.renew()
+        self._follow()
+
+    async def open(self, step: CallModel | AskAside) -> Answer | None:
+        """Ask the backend; return its answer, to be read. Where there is none the turn knows what to do instead."""
+        backend = self.target.backend
+        await self._route.enter()
+        self._asked, self._failure = backend.name, None
+        self._observers.asked(self._run, backend.name)
+        try:
+            reply = self._reply = await backend.post("/chat/completions", _encode(step.body))
+        except AntiphonError as error:
+            self._failure = error
+            if not self._moves_on(Failure(0), error):
+                self._turn.failed(error)
+            return None
+        if reply.status >= 400:
+            await self._refused(reply)
+            return None
+        writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
+        self._answer = Answer(writer, self._stream(writer, step), reply)
+        return self._answer
+
+    async def read(self, answer: Answer) -> Answer | None:
+        """Take the answer's next part; return it if there may be more. In the end the turn is told."""
+        part = None
+        try:
+            part = await anext(answer.parts, None)
+        except BackendError as error:
+            answer.is_broken = True
+            answer.reader.fail(error)
+        if part is not None:
+            if not answer.has_begun:
+                answer.has_begun = True
+                self._observers.spoke(self._run, self._asked)
+            answer.reader.feed(part)
+            if not answer.reader.is_over:
+                return answer
+        self._answer = None
+        self._conclude(answer)
+        return None
+
+    async def close(self) -> None:
+        """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
+        answer, self._answer = self._answer, None
+        reply, self._reply = self._reply, None
+        asked, self._asked = self._asked, ""
+        try:
+            if answer is not None:
+                answer.reader.finish()
+            if reply is not None:
+                await reply.close()
+        finally:
+            if asked:
+                self._observers.answered(self._run, asked, self._failure)
+            self._route.leave()
+
+    def _stream(self, writer: ResponseWriter, step: CallModel | AskAside) -> ChatStream:
+        chat = ChatStream(
+            writer,
+            offers=step.toolbox.offers,
+            allowed=step.allowed,
+            call_ids=self._call_ids,
+            only_one=self._only_one,
+            preopened=self.target.preopened,
+            needs_reason=not self.target.dialect.ends_without_finish_reason,
+        )
+        if isinstance(step, CallModel):
+            self._chat = chat
+        return chat
+
+    def _conclude(self, answer: Answer) -> None:
+        ending = answer.reader.finish()
+        self._failure = ending.error
+        if self._settles(answer, ending.error):
+            items = [] if answer.writer is self._writer else answer.writer.output
+            self._turn.answered(ending, items, is_silent=answer.is_silent)
+            self.target.preopened = answer.chat.preopened
+
+    # What follows from a failure.
+
+    async def _refused(self, reply: Reply) -> None:
+        """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
+        status, headers = reply.status, reply.headers
+        self._failure = BackendError(f"The model backend answered with status {status}.", status=status)
+        body = await reply.read(MAX_ERROR_BODY)
+        error = read_failure(status, headers, body, self.target.model)
+        if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
+            self._turn.refused(status, headers, body)
+
+    def _settles(self, answer: Answer, error: AntiphonError | None) -> bool:
+        """Return whether this answer counts; one that failed before it said anything may be had from another."""
+        if error is None:
+            self._route.answered(*self._chains)
+            return True
+        failure = Failure(0 if answer.is_broken else error.status, error.code, wait_of({}, error.message))
+        if answer.is_silent:
+            return not self._moves_on(failure, error)
+        self._route.broke(failure, error)
+        return True
+
+    def _moves_on(self, failure: Failure, error: AntiphonError) -> bool:
+        """The backend failed before it said anything; return whether the question goes to another."""
+        moves = self._route.moves_on(failure, error)
+        if moves:
+            self._follow()
+        return moves
+
+    def _follow(self) -> None:
+        """Say which model answers: it may be one in the place of another (`fallback`)."""
+        self._turn.target = self.target
+        self._writer.response.model = self.target.name
