@@ -51,6 +51,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 SANS_IO = (
     *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
+    *("server.limits", "server.visitors", "server.inflate"),
 )
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),

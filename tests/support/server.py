@@ -20,6 +20,7 @@ from antiphon.engine.worker import Worker
 from antiphon.measures import Measures
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
+from antiphon.server.limits import Limits
 from antiphon.store.base import Store
 from antiphon.tracing.collector import Traces
 from antiphon.webhooks.courier import Courier
@@ -63,6 +64,7 @@ async def serve(
     trace: Trace | None = None,
     shares: dict[str, Share] | None = None,
     fallback: dict[str, list[str]] | None = None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[Served]:
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
@@ -81,10 +83,10 @@ async def serve(
     house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    app = create_app(engine, endpoints, has_websocket=has_websocket)
+    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits)
     if traces is not None:
         house.traces, app = traces, traces.around(app)
-    host = Host(app, house, grace, has_websocket=has_websocket)
+    host = Host(app, house, grace, has_websocket=has_websocket, limits=limits)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()
