@@ -59,6 +59,14 @@ class Served:
     error: str = ""
     """Why its models could not be listed; empty where they were."""
 
+    def __post_init__(self) -> None:
+        self.take(self.dialect)
+
+    def take(self, dialect: Dialect) -> None:
+        """It is of this family."""
+        self.dialect = dialect
+        self.station.admit(one_at_a_time=dialect.one_at_a_time)
+
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not say that it has it."""
         share = self.station.share
@@ -139,7 +147,7 @@ class Models:
         async with self._refreshing:
             if self._refreshes != before:
                 return
-            await asyncio.gather(*map(self._ask, self.served))
+            await asyncio.gather(*map(self._look_at, self.served))
             self._refreshed = self._now()
             self._refreshes += 1
 
@@ -175,6 +183,14 @@ class Models:
                 seen.setdefault(model["id"], _model_object(model))
         return list(seen.values())
 
+    async def _look_at(self, served: Served) -> None:
+        """List a backend's models; not of one that is busy and takes one thing at a time: what it lists can wait."""
+        if not served.dialect.one_at_a_time:
+            await self._ask(served)
+        elif not served.station.slots.in_flight:
+            async with served.station.slots.hold(is_patient=True):
+                await self._ask(served)
+
     async def _ask(self, served: Served) -> None:
         try:
             listing = await served.backend.list_models()
@@ -186,7 +202,7 @@ class Models:
         served.station.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
-        served.dialect = self._dialect(served.backend, listing)
+        served.take(self._dialect(served.backend, listing))
         self._routes.clear()
 
     def _groups(self, model: str) -> Groups:

@@ -43,3 +43,7 @@ class Station:
         """Give it another share; who is being served stays so."""
         self.share = share
         self.slots.concurrency, self.slots.bound = share.concurrency, share.queue
+
+    def admit(self, *, one_at_a_time: bool) -> None:
+        """Ask it as much at once as was said, or only ever one thing."""
+        self.slots.concurrency = 1 if one_at_a_time else self.share.concurrency
