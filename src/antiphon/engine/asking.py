@@ -190,6 +190,8 @@ class Asking:
         if error is None:
             self._route.answered(*self._chains)
             return True
+        if answer.is_silent and self._turn.asks_plainly():
+            return False
         failure = Failure(0 if answer.is_broken else error.status, error.code, wait_of({}, error.message))
         if answer.is_silent:
             return not self._moves_on(failure, error)
