@@ -83,7 +83,8 @@ class Route:
 
     def renew(self) -> None:
         """Choose again, at the moment of asking: others may have come meanwhile."""
-        self.target = self._choose() or self.target
+        if len(self._targets) > 1:
+            self.target = self._choose() or self.target
 
     async def enter(self) -> None:
         """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""
@@ -120,9 +121,9 @@ class Route:
             return found
         served.failed += 1
         if served.health.failed(found, error, self._router.models.clock()):
-            log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error)
+            log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error.gist)
         elif found.rest:
-            log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error)
+            log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error.gist)
         return found
 
     def moves_on(self, failure: Failure, error: AntiphonError) -> bool:
@@ -142,15 +143,22 @@ class Route:
 
     def _choose(self) -> "Target | None":
         now = self._router.models.clock()
+        if len(self._targets) == 1:
+            return self._targets[0] if self._is_able(self._targets[0], now) else None
         places = order([self._candidate(target, now) for target in self._targets])
         return self._targets[places[0]] if places else None
+
+    def _is_able(self, target: "Target", now: float) -> bool:
+        """Whether it may be asked at all: the only one may be whatever its health."""
+        served = target.served
+        return not served.health.rest(now) and (self._is_patient or served.slots.takes(self._tenant))
 
     def _candidate(self, target: "Target", now: float) -> Candidate:
         served = target.served
         slots = served.slots
         return Candidate(
             is_up=served.health.is_up(now),
-            is_able=not served.health.rest(now) and (self._is_patient or slots.takes(self._tenant)),
+            is_able=self._is_able(target, now),
             was_tried=target in self._tried,
             fallback=self._models.index(target.name),
             is_full=slots.is_full,
