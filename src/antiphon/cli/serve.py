@@ -5,7 +5,6 @@ import gc
 import json
 import resource
 import shlex
-import signal
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -88,6 +87,8 @@ def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 
 
 async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
     hear_faults()
+    reread = Reread(settings, read)
+    settings = reread.settings
     house = await build(settings)
     siblings = _siblings(house.engine, number, folder) if folder else None
     try:
@@ -107,8 +108,7 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
         host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)
         purging = asyncio.create_task(_purge(house))
         house.start()
-        reread = Reread(house, settings, read)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread.begin)
+        rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         if number == 0:
@@ -119,6 +119,7 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
         gc.set_threshold(5_000)
         await serving
         purging.cancel()
+        rereading.cancel()
     finally:
         if siblings:
             await siblings.close()
