@@ -70,6 +70,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEBSOCKET": "false",
         "FALLBACK": "a=b,c d=e",
         "CHECK_INTERVAL": "0",
+        "CACHE_TTL": "60",
+        "CACHE_SIZE": "8",
         "METRICS": "false",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
@@ -82,6 +84,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.background_jobs, settings.background_jobs_per_tenant) == (0, 4)
     assert settings.webhook_private_addresses
     assert not settings.websocket
+    assert (settings.cache_ttl, settings.cache_size) == (60, 8)
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
 
 

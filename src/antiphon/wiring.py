@@ -14,6 +14,7 @@ from antiphon.backends.discover import discover, named_by_environment
 from antiphon.backends.http import HttpBackend
 from antiphon.chat.dialects import tell_dialect
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
+from antiphon.engine.cache import Room
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
@@ -119,6 +120,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
         measures=measures,
+        room=Room(settings.cache_ttl, settings.cache_size * 1024 * 1024),
     )
     if settings.metrics:
         engine.observers.add(Measuring(measures, ModelNames(models)))
@@ -178,7 +180,7 @@ async def _backends(settings: Settings, environment: Mapping[str, str], before: 
 def _share(configured: BackendConfig) -> Share:
     names = ["*"] if configured.models == "*" else configured.models
     aliases, weight = configured.aliases, configured.weight
-    return Share(frozenset(names), aliases, weight, configured.concurrency, configured.queue)
+    return Share(frozenset(names), aliases, weight, configured.concurrency, configured.queue, configured.cache)
 
 
 async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:

@@ -112,7 +112,9 @@ class Measuring(Observer):
         self._silent.pop(run, None)
         measures.duration.observe(time.monotonic() - self._began.pop(run), model)
         measures.responses.add(model, "refused" if response.status == "in_progress" else response.status)
-        if (usage := response.usage) is not None:
+        if run.cache is not None:
+            measures.cache.add(run.cache)
+        if run.cache != "hit" and (usage := response.usage) is not None:
             self._count(model, usage)
 
     def _count(self, model: str, usage: Usage) -> None:

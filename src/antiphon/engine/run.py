@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from antiphon.engine.asking import Asking
+from antiphon.engine.cache import Lookup, Outcome
 from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import Keeper, stored_output
+from antiphon.engine.kept_answer import retell
 from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
@@ -66,9 +68,11 @@ class Run:
         response_id: str,
         taken_up: TakenUp | None = None,
         ignored: Sequence[str] = (),
+        lookup: Lookup | None = None,
     ) -> None:
         self._engine = engine
         self._keeper = keeper
+        self._lookup = lookup
         self.context = context
         self.is_stream = bool(request.stream)
         self.ignored_tools = ignored
@@ -134,7 +138,13 @@ class Run:
     @property
     def backend(self) -> str:
         """The name of the backend that is asked, or that answered."""
-        return self._target.backend.name
+        kept = self._lookup and self._lookup.kept
+        return kept.origin.backend if kept else self._target.backend.name
+
+    @property
+    def cache(self) -> Outcome | None:
+        """What the cache was to this response; None where it has no part in it, or is still being asked."""
+        return self._lookup.outcome if self._lookup else None
 
     @property
     def _target(self) -> Target:
@@ -195,8 +205,9 @@ class Run:
                     self._is_told = True
                     yield self._told()
                     self._is_told = False
-                self._asking.choose()
-                while not isinstance(step := self._turn.next(), Finish):
+                if (found := await self._find()) is None:
+                    self._asking.choose()
+                while not isinstance(step := found or self._turn.next(), Finish):
                     if not isinstance(step, CallModel | AskAside):
                         self._perform(step)
                         yield self._told()
@@ -219,15 +230,33 @@ class Run:
             yield await self._end()
         finally:
             self._engine.runs.discard(self)
+            if self._lookup is not None:
+                self._lookup.leave()
             if not self._is_over:
                 await self._give_up()
             self._engine.observers.ended(self)
 
     def _told(self) -> list[Event]:
         """Return the events that go out now."""
-        batch = self._writer.take()
+        batch = self._taken()
         self._keeper.see(batch)
         return batch
+
+    def _taken(self) -> list[Event]:
+        batch = self._writer.take()
+        if self._lookup is not None:
+            self._lookup.see(batch)
+        return batch
+
+    async def _find(self) -> Finish | None:
+        """Tell the answer that is kept, where there is one: then that was all."""
+        kept = await self._lookup.find() if self._lookup else None
+        if kept is None:
+            return None
+        if self.is_stream:
+            self._start()
+        retell(kept, self._writer)
+        return Finish(Ending("completed", kept.usage))
 
     def _cut(self) -> None:
         """What was open is closed as incomplete already."""
@@ -294,7 +323,7 @@ class Run:
     async def _end(self) -> list[Event]:
         """Make the response durable, then tell its end."""
         self._is_over = True  # from now on nothing comes between
-        before, number = self._writer.take(), self._writer.next_number
+        before, number = self._taken(), self._writer.next_number
         self._writer.end()
         batch = before + self._writer.take()
         try:
@@ -306,7 +335,9 @@ class Run:
             self._writer.rewind(number)
             self._writer.fail(error, self._writer.response.usage)
             self._writer.end()
-            batch = before + self._writer.take()
+            return before + self._writer.take()
+        if self._lookup is not None:
+            await self._lookup.end(self._writer.response, self._writer.sealed, self._target)
         return batch
 
     async def _give_up(self) -> None:

@@ -40,15 +40,17 @@ class Router:
         self.budget = Budget()
         self._trails: OrderedDict[str, str] = OrderedDict()
 
-    async def route(self, model: str, *chains: str, tenant: str = "", is_patient: bool = False) -> "Route":
+    async def route(
+        self, model: str, *chains: str, tenant: str = "", is_patient: bool = False, is_late: bool = False
+    ) -> "Route":
         """Return the way of a response that belongs to these chains.
 
         Raises what `Models.candidates` raises, and `AntiphonError` with the wait where nobody can be asked now; who is
-        patient gets a way all the same.
+        patient gets a way all the same, and who may not ask at all (`is_late`) is told when he does.
         """
         groups = await self.models.candidates(model)
         kin = next((self._trails[chain] for chain in chains if chain in self._trails), "")
-        return Route(self, groups, kin, tenant, is_patient=is_patient)
+        return Route(self, groups, kin, tenant, is_patient=is_patient, is_late=is_late)
 
     def follow(self, chains: Sequence[str], station: str) -> None:
         """Remember who served these chains."""
@@ -63,25 +65,37 @@ class Route:
     """One response's way. `target` is whom to ask."""
 
     def __init__(
-        self, router: Router, groups: Sequence[Sequence["Target"]], kin: str, tenant: str, *, is_patient: bool
+        self,
+        router: Router,
+        groups: Sequence[Sequence["Target"]],
+        kin: str,
+        tenant: str,
+        *,
+        is_patient: bool,
+        is_late: bool,
     ) -> None:
         self._router = router
         self._groups = groups
         self._kin = kin
         self._tenant = tenant
         self.is_patient = is_patient
+        self._is_late = is_late
         self._tried: list[Target] = []
         self._pauses = False
         target = self._choose()
-        if target is None and is_patient:
-            target = groups[0][0]
-        if target is None:
+        if target is None and not (is_patient or is_late):
             raise self._refusal()
-        self.target: Target = target
+        self.target: Target = target or groups[0][0]
 
     def renew(self) -> None:
-        """Choose again, at the moment of asking: others may have come meanwhile."""
-        self.target = self._choose() or self.target
+        """Choose again, at the moment of asking: others may have come meanwhile.
+
+        Raises what `Router.route` raises, for who is late.
+        """
+        target = self._choose()
+        if target is None and self._is_late and not self.is_patient:
+            raise self._refusal()
+        self.target = target or self.target
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:

@@ -24,6 +24,8 @@ class Share:
     """Requests at once; 0 for any number."""
     queue: int = 100
     """Requests that may wait beyond."""
+    cache: bool = False
+    """Its answers are kept, to be given again."""
 
 
 class Station:
