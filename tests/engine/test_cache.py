@@ -9,7 +9,7 @@ import pytest
 from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.routing.station import Share
+from antiphon.engine.routing.served import Share
 from antiphon.errors import AntiphonError, BackendError, StoreError
 from antiphon.protocol.validate import decode_request
 from antiphon.testing import check_event_stream
@@ -21,7 +21,7 @@ CACHED = {"antiphon": {"cache": True}}
 
 def share(engine: Engine, share: Share) -> None:
     """Say this of the engine's one backend."""
-    engine.models.served[0].station.reassign(share)
+    engine.models.served[0].reassign(share)
 
 
 def text_of(response: dict[str, Any]) -> str:
@@ -194,13 +194,16 @@ async def test_a_hit_needs_no_backend_and_no_slot() -> None:
     made, backend = engine(said("one"))
     await ask(made, **CACHED)
     share(made, Share(concurrency=1, queue=0))
-    station = made.models.served[0].station
-    async with station.slots.hold():
+    served = made.models.served[0]
+    await served.slots.enter()
+    try:
         assert text_of(await ask(made, **CACHED)) == "one"
         with pytest.raises(AntiphonError):
             await ask(made, input="Something else", **CACHED)
+    finally:
+        served.slots.leave(1.0)
     assert len(backend.requests) == 1
-    assert station.asked == 1
+    assert served.asked == 1
 
 
 async def test_what_a_fallback_model_said_is_not_kept_as_the_answer_of_the_model_that_was_asked_for() -> None:

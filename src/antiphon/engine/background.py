@@ -124,8 +124,8 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
     request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
     context = await gather(request, engine.store, engine.new_id, stored.tenant)
     is_new = job.kept_number <= QUEUED
-    groups = await engine.models.candidates(request.model)
-    lookup = engine.cache.lookup(request, context, groups) if is_new else None
+    targets = await engine.models.candidates(request.model)
+    lookup = engine.cache.lookup(request, context, targets) if is_new else None
     chains = chains_of(request, stored.tenant)
     route = await engine.router.route(request.model, *chains, tenant=stored.tenant, is_patient=True)
     taken_up = TakenUp(

@@ -4,7 +4,7 @@ A hit is a response like any other: with ids and numbers of its own, streamed or
 asked many times at once is asked of the backend once; that holds within one process.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,7 +12,7 @@ from antiphon.engine.cache_key import cache_key
 from antiphon.engine.flights import Flight, Flights, Left
 from antiphon.engine.history import Context
 from antiphon.engine.kept_answer import KeptAnswer, Origin, from_bytes, noted, to_bytes
-from antiphon.engine.models import Groups, Target
+from antiphon.engine.models import Target
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.keyring import new_key
@@ -50,18 +50,17 @@ class Cache:
         self._written = room.most_bytes
         """Bytes since the last look; at first it is not known what there is."""
 
-    def lookup(self, request: CreateResponse, context: Context, groups: Groups) -> "Lookup | None":
+    def lookup(self, request: CreateResponse, context: Context, targets: Sequence[Target]) -> "Lookup | None":
         """Return what the cache is to a response, None where nobody wants it.
 
         The request says so, else what is configured for a backend that may be asked.
         """
         wish = request.antiphon.cache if request.antiphon else None
-        own = [target for target in groups[0] if target.name == request.model]
-        if wish is False or (wish is None and not any(target.station.share.cache for target in own)):
+        own = {origin_of(target): target for target in targets if target.name == request.model}
+        if wish is False or (wish is None and not any(target.served.share.cache for target in own.values())):
             return None
         param = wish if isinstance(wish, CacheParam) else CacheParam()
-        origins = frozenset(map(origin_of, own))
-        return Lookup(self, request, context.items, context.tenant, origins, param, is_asked_for=wish is not None)
+        return Lookup(self, request, context.items, context.tenant, own, param, is_asked_for=wish is not None)
 
     def ttl(self, param: CacheParam) -> int:
         """Return the seconds for which an answer is kept."""
@@ -105,7 +104,8 @@ class Lookup:
     _request: CreateResponse
     _items: Sequence[Item]
     _tenant: str
-    _origins: frozenset[Origin]
+    _targets: Mapping[Origin, Target]
+    """Where the very model that is asked for is served."""
     _param: CacheParam
     is_asked_for: bool
     """The request itself asks for the cache, not the configuration alone."""
@@ -117,6 +117,11 @@ class Lookup:
     _flight: Flight | None = None
     _told: list[Event] = field(default_factory=list)
     _size: int = 0
+
+    @property
+    def target(self) -> Target | None:
+        """Who gave the answer that was found."""
+        return self._targets[self.kept.origin] if self.kept else None
 
     async def find(self) -> KeptAnswer | None:
         """Return the kept answer to this question, waiting for one that is on its way; None: the model is asked."""
@@ -164,14 +169,14 @@ class Lookup:
     def _answer(self, response: Response, sealed: dict[str, str], target: Target) -> bytes | None:
         """Return what may be given again: a whole answer, of the very model that was asked for."""
         is_whole = response.status == "completed" and self._size <= LARGEST
-        if not is_whole or origin_of(target) not in self._origins or target.name != self._request.model:
+        if not is_whole or target not in self._targets.values():
             return None
         answer = noted(self._told, origin_of(target), response.usage, sealed)
         return to_bytes(answer) if answer else None
 
     def _may_be_stored(self, target: Target) -> bool:
         """With `store: false` nothing is kept of an answer, unless the same request asks for just that."""
-        return self.is_asked_for or (target.station.share.cache and self._request.store is not False)
+        return self.is_asked_for or (target.served.share.cache and self._request.store is not False)
 
     async def _found(self) -> KeptAnswer | None:
         flights = self._cache.flights
@@ -189,4 +194,4 @@ class Lookup:
 
     def _valid(self, answer: bytes | None) -> KeptAnswer | None:
         found = from_bytes(answer) if answer else None
-        return found if found and found.origin in self._origins else None
+        return found if found and found.origin in self._targets else None

@@ -81,8 +81,8 @@ class Engine:
             keeper.context = await gather(
                 request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
             )
-            groups = await self.models.candidates(request.model)
-            lookup = self.cache.lookup(request, keeper.context, groups) if generates else None
+            targets = await self.models.candidates(request.model)
+            lookup = self.cache.lookup(request, keeper.context, targets) if generates else None
             chains, tenant = chains_of(request, ticket.tenant), ticket.tenant
             route = await self.router.route(request.model, *chains, tenant=tenant, is_late=lookup is not None)
             ignored = look_at_tools(request, keeper.context.items, refuses=self.strict_tools)
