@@ -72,6 +72,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "CHECK_INTERVAL": "0",
         "CACHE_TTL": "60",
         "CACHE_SIZE": "8",
+        "CACHE_EMBEDDINGS": "e",
+        "CACHE_SIMILARITY": "0.9",
         "METRICS": "false",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
@@ -85,6 +87,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert settings.webhook_private_addresses
     assert not settings.websocket
     assert (settings.cache_ttl, settings.cache_size) == (60, 8)
+    assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
 
 

@@ -47,7 +47,18 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 
 SANS_IO = (
     *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
-    *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
+    *(
+        "measures",
+        "engine.cache_key",
+        "engine.kept_answer",
+        "engine.vectors",
+        "verify.case",
+        "verify.cases",
+        "verify.trial",
+        "engine.recall",
+        "server.lanes",
+        "server.steering",
+    ),
 )
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),

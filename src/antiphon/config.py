@@ -91,6 +91,10 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long an answer is kept to be given again, where the request does not say."""
     cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
     """Megabytes of answers that are kept; beyond, those that were not used for longest are forgotten."""
+    cache_embeddings: str = ""
+    """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
+    cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
+    """Cosine of two such embeddings from which their questions mean the same."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
     connect_timeout: Annotated[float, Meta(gt=0)] = 2.0

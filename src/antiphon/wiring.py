@@ -20,6 +20,7 @@ from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
 from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
+from antiphon.engine.similar import Similarity
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
@@ -111,7 +112,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
         measures=measures,
-        room=Room(settings.cache_ttl, settings.cache_size * 1024 * 1024),
+        room=_room(settings),
     )
     if settings.metrics:
         engine.observers.add(Measuring(measures, ModelNames(models)))
@@ -121,6 +122,12 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, takes_private)
     watch = Watch(models, settings.check_interval) if settings.check_interval else None
     return House(engine, line.backends, worker, courier, endpoints, listing, watch)
+
+
+def _room(settings: Settings) -> Room:
+    name = settings.cache_embeddings
+    similarity = Similarity(name, settings.cache_similarity) if name else None
+    return Room(settings.cache_ttl, settings.cache_size * 1024 * 1024, similarity)
 
 
 async def open_store(url: str, connections: int = 10) -> Store:

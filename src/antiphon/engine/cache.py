@@ -13,6 +13,8 @@ from antiphon.engine.flights import Flight, Flights, Left
 from antiphon.engine.history import Context
 from antiphon.engine.kept_answer import KeptAnswer, Origin, from_bytes, noted, to_bytes
 from antiphon.engine.models import Target
+from antiphon.engine.routing.router import Router
+from antiphon.engine.similar import Question, Similar, Similarity
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.keyring import new_key
@@ -38,14 +40,17 @@ class Room:
     ttl: int = 3600
     """Seconds."""
     most_bytes: int = 256 * 1024 * 1024
+    similarity: Similarity | None = None
+    """Where there is none, questions have to be the same word for word."""
 
 
 class Cache:
     """All kept answers of a store."""
 
-    def __init__(self, store: Store, now: Clock, room: Room) -> None:
+    def __init__(self, store: Store, router: Router, now: Clock, room: Room) -> None:
         self._store, self._now, self._room = store, now, room
         self.flights = Flights()
+        self.similar = Similar(store, router, now, room.similarity) if room.similarity else None
         self._secret = b""
         self._written = room.most_bytes
         """Bytes since the last look; at first it is not known what there is."""
@@ -71,6 +76,10 @@ class Cache:
         if not self._secret:
             self._secret = await self._store.secret("cache", new_key())
         return cache_key(self._secret, tenant, request, items)
+
+    async def question(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> Question | None:
+        """Return what is asked as it is compared with similar questions, None where it is not."""
+        return await self.similar.question(self._secret, tenant, request, items) if self.similar else None
 
     async def find(self, tenant: str, key: bytes) -> bytes | None:
         """Return a kept answer. Raises `StoreError`."""
@@ -113,6 +122,9 @@ class Lookup:
     """The answer that was found."""
     outcome: Outcome | None = None
     """None as long as it is not known."""
+    similarity: float | None = None
+    """How much the question that was answered is like this one, where it is not the same."""
+    _question: Question | None = None
     _key: bytes = b""
     _flight: Flight | None = None
     _told: list[Event] = field(default_factory=list)
@@ -149,11 +161,17 @@ class Lookup:
         answer = self._answer(response, sealed, target)
         try:
             if answer is not None and self._may_be_stored(target):
-                await self._cache.keep(self._tenant, self._key, answer, self._cache.ttl(self._param))
+                await self._keep(answer)
         except StoreError as error:
             log.warning("An answer was not kept in the cache: %s", error)
         finally:
             self._land(answer)
+
+    async def _keep(self, answer: bytes) -> None:
+        ttl = self._cache.ttl(self._param)
+        await self._cache.keep(self._tenant, self._key, answer, ttl)
+        if self._question is not None and self._cache.similar is not None:
+            await self._cache.similar.note(self._question, self._key, ttl)
 
     def leave(self) -> None:
         """Nothing came of it here: one of those who wait for it asks."""
@@ -190,7 +208,18 @@ class Lookup:
                 return answer
             if flights.find(self._key) is None:
                 self._flight = flights.begin(self._key)
-                return None
+                return await self._similar()
+
+    async def _similar(self) -> KeptAnswer | None:
+        """Return the answer to a question that means the same; those who wait for this one get it too."""
+        similar = self._cache.similar
+        self._question = await self._cache.question(self._tenant, self._request, self._items)
+        near = await similar.find(self._question) if similar and self._question else None
+        answer = await self._cache.find(self._tenant, near[0]) if near else None
+        if (found := self._valid(answer)) is not None and near is not None:
+            self.similarity = near[1]
+            self._land(answer)
+        return found
 
     def _valid(self, answer: bytes | None) -> KeptAnswer | None:
         found = from_bytes(answer) if answer else None

@@ -56,7 +56,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.router = Router(self.models)
-        self.cache = Cache(self.store, self.now, self.room)
+        self.cache = Cache(self.store, self.router, self.now, self.room)
 
     async def create(
         self,

@@ -147,6 +147,11 @@ class Run:
         return self._lookup.outcome if self._lookup else None
 
     @property
+    def similarity(self) -> float | None:
+        """How much the question that was answered is like this one (cosine), where it is not the same."""
+        return self._lookup.similarity if self._lookup else None
+
+    @property
     def _target(self) -> Target:
         return self._asking.target
 

@@ -42,5 +42,6 @@ def body_with_cache(body: bytes, before: CreateResponse, after: CreateResponse) 
 
 def cache_header(run: Run) -> dict[str, str]:
     """Return the header that says what the cache was to a response, as far as that is known."""
-    outcome = run.cache
-    return {HEADER: outcome} if outcome else {}
+    similarity = f"{run.similarity:.3f}" if run.similarity else ""
+    said = {HEADER: str(run.cache or ""), f"{HEADER}-similarity": similarity}
+    return {name: value for name, value in said.items() if value}
