@@ -12,7 +12,6 @@ from openai import AsyncOpenAI
 from tests.model_servers.servers import KINDS, TRANSFORMERS, Kind, ModelServer, running
 from tests.support.command import serving
 
-
 EVERY = 0.05
 """Seconds after which Antiphon looks after its backends once more."""
 
@@ -41,7 +40,9 @@ def backend(server: ModelServer, more: str = "") -> str:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=KINDS, ids=[kind.name for kind in KINDS])
-async def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ModelServer]:
+async def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ModelServer]:
     """A model server."""
     kind: Kind = request.param
     require(kind)
