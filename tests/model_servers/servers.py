@@ -58,8 +58,10 @@ LLAMA = Kind(
     model="noise",
     maker="llama_model.py",
     file="noise.gguf",
-    command=("python", "-m", "llama_cpp.server", "--model", "noise.gguf", "--model_alias", "noise", "--n_ctx")
-    + (str(CONTEXT), "--n_threads", "1", "--verbose", "false"),
+    command=(
+        *("python", "-m", "llama_cpp.server", "--model", "noise.gguf", "--model_alias", "noise"),
+        *("--n_ctx", str(CONTEXT), "--n_threads", "1", "--verbose", "false"),
+    ),
 )
 TRANSFORMERS = Kind(
     name="transformers",

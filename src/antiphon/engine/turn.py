@@ -186,7 +186,7 @@ class Turn:
         """The backend could not be asked. Raises the error, unless the response is whole without what was asked."""
         if not self._is_optional:
             raise error
-        self._answer = Answer(Ending("completed", None, BackendError(error.message)))
+        self._answer = Answer(Ending("completed", None, BackendError(error.message, gist=error.gist)))
 
     # What happens, in its order.
 
@@ -225,7 +225,7 @@ class Turn:
             return None
         error = error or BackendError("The model gave no summary.")
         if not is_wanted:
-            log.warning("The context was not compacted: %s", error)
+            log.warning("The context was not compacted: %s", error.gist)
         return error
 
     def _repair(self, call: StreamingCustomCall) -> Steps:
@@ -241,7 +241,7 @@ class Turn:
         self._is_optional = False
         fits = bool(inputs) and call.offer.misfit is not None and not call.offer.misfit(inputs[0])
         if not fits:
-            log.warning("The input of the custom tool '%s' does not fit its grammar. %s", item.name, call.misfit)
+            log.warning("The input of a custom tool does not fit its grammar.")
         yield Settle(call, inputs[0] if fits else call.text)
 
     def _finish(self, ending: Ending) -> Finish:
