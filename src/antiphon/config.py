@@ -91,12 +91,12 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Models that may answer in another's place, where nobody can serve that one."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
-    connect_timeout: Annotated[float, Meta(gt=0)] = 5.0
-    """How long a connection to a backend may take."""
+    connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
+    """How long a connection to a backend may take, with its name looked up and TLS agreed on."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] = 900.0
-    """How long a backend may be silent before its first byte."""
+    """How long a backend may take to its first token."""
     idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
-    """How long a backend may be silent in the middle of an answer."""
+    """How long a backend may be silent between two tokens."""
     max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
     """Bytes that a request's body may have, inflated, or a WebSocket's message."""
     max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
@@ -109,8 +109,16 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Origins whose pages may ask from a browser."""
     metrics: bool = True
     """Whether `/metrics` is served, to this machine alone."""
+    trace_endpoint: str = ""
+    """Collector of OpenTelemetry traces, such as `http://127.0.0.1:4318`; by default the one that `OTEL_…` names."""
+    trace_content: bool = False
+    """Whether traces hold what was said."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What is worth a line in the log, on standard error."""
+    log_format: Literal["text", "json"] = "text"
+    """Lines for people, or one JSON object each."""
+    access_log: bool = False
+    """Whether every request has a line in the log."""
 
 
 def load_settings(

@@ -3,12 +3,10 @@
 import asyncio
 import gc
 import json
-import logging
 import resource
 import shlex
 import signal
 import socket
-import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,14 +17,15 @@ import typer
 import uvloop
 from rich.console import Console
 
+from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings
-from antiphon.engine.models import Served
+from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.server.app import create_app
-from antiphon.server.host import BACKLOG, Host, silence_uvicorn
+from antiphon.server.host import BACKLOG, Host
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.metrics import own
 from antiphon.server.siblings import Siblings
@@ -64,10 +63,7 @@ def serve(
         return read_settings(config, backend, host=host, port=port, store=store, workers=workers)
 
     settings = read()
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
-    silence_uvicorn()
+    begin_log(settings)
     _allow_connections()
     with _listen(settings) as listener:
         if settings.workers == 1:
@@ -91,6 +87,7 @@ def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 
 
 
 async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
+    hear_faults()
     house = await build(settings)
     siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
     try:
@@ -103,6 +100,8 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
             siblings=siblings,
             limits=limits,
         )
+        if house.traces is not None:
+            app = house.traces.around(app)
         if siblings:
             await siblings.start()
         host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)

@@ -1,5 +1,6 @@
 """The ASGI application: any ASGI server can host it, and another application can mount it."""
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 
@@ -11,6 +12,8 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.replay import CutOff
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
+from antiphon.journal import About, about, begin
+from antiphon.lines import fields
 from antiphon.measures import Counter
 from antiphon.server import (
     chat_completions,
@@ -32,6 +35,11 @@ from antiphon.server.visitors import RawHeaders, answer_to_page, check_visitor, 
 from antiphon.webhooks.endpoints import Endpoints
 
 SOCKET_PATHS = ("/v1/responses",)
+
+PROBED = {"/healthz", "/readyz", "/metrics"}
+"""Asked for again and again by programs: worth no line."""
+
+access = logging.getLogger("antiphon.access")
 
 OTHER = "other"
 
@@ -121,13 +129,22 @@ class _Gate:
         try:
             await exchange.serve(self._room)
         finally:
-            self._requests.add(*exchange.labels)
+            labels = exchange.labels
+            self._requests.add(*labels)
+            _tell(*labels, exchange.milliseconds)
+
+
+def _tell(route: str, method: str, status: str, took: float) -> None:
+    """Write a request's line: its route, not its path, which may hold anything."""
+    if route not in PROBED and access.isEnabledFor(logging.INFO):
+        told = fields(kind="request", route=route, method=method, status=status, ms=round(took, 1))
+        access.info("%s %s %s %.0f ms", method, route, status, took, extra=told)
 
 
 def _note(error: Exception) -> None:
     """Say in the log why a reply was broken off, unless that is as it should be."""
     if isinstance(error, AntiphonError):
-        log.warning("A reply was broken off: %s", error)
+        log.warning("A reply was broken off: %s", error.gist)
     elif not isinstance(error, CutOff):
         reportable(error)
 
@@ -156,6 +173,8 @@ class _Exchange:
         self._limits = limits
         self._began = time.monotonic()
         self._status = 0
+        self._request_id = new_id("req")
+        begin(About(self._request_id, trace_id=about().trace_id, is_exchange=scope["type"] == "http"))
         self._headers: RawHeaders = []
         self._incoming: Incoming | None = None
 
@@ -187,6 +206,11 @@ class _Exchange:
         await self._app(scope, receive, self._send_with_headers)
 
     @property
+    def milliseconds(self) -> float:
+        """How long it has taken until now."""
+        return (time.monotonic() - self._began) * 1000
+
+    @property
     def labels(self) -> tuple[str, str, str]:
         """What is counted of it: route, method, status. Paths and methods that are not served are all the same."""
         route = self._scope.get("route")
@@ -203,7 +227,6 @@ class _Exchange:
     async def _send_with_headers(self, message: Message) -> None:
         if message["type"] in {"http.response.start", "websocket.accept"}:
             self._status = message.get("status", 101)
-            took = int((time.monotonic() - self._began) * 1000)
             if self._incoming is not None:
                 self._incoming.is_replied_to = True
                 if not self._incoming.is_whole:
@@ -211,8 +234,8 @@ class _Exchange:
             message["headers"] = [
                 *message.get("headers", ()),
                 *self._headers,
-                (b"x-request-id", new_id("req").encode()),
-                (b"openai-processing-ms", str(took).encode()),
+                (b"x-request-id", self._request_id.encode()),
+                (b"openai-processing-ms", str(int(self.milliseconds)).encode()),
                 *FIXED_HEADERS,
             ]
         await self._send(message)
