@@ -90,10 +90,21 @@ async def test_chat_completions_continue_the_trace_too(backend: ReplayBackend, t
     await traced.sdk.chat.completions.create(
         model="m", messages=[{"role": "user", "content": "Hi"}], extra_headers={"traceparent": PARENT}
     )
-    (request,) = seen.spans()
+    call, request = seen.spans()
 
-    assert request.name == "POST /v1/chat/completions"
-    assert format_span_id(request.context.span_id) in backend.heads[-1].decode().lower()
+    assert (call.name, request.name) == ("chat m", "POST /v1/chat/completions")
+    assert is_child(call, request)
+    assert format_span_id(call.context.span_id) in backend.heads[-1].decode().lower()
+
+
+async def test_embeddings_are_an_operation_of_their_own(backend: ReplayBackend, traced: Served, seen: Seen) -> None:
+    backend.script = lambda _: Answer([b'{"error": {"message": "canary"}}'], JSON, status=500)
+    await traced.post("/embeddings", json={"model": "m", "input": "canary"})
+    call, request = seen.spans()
+
+    assert (call.name, told(call)["gen_ai.operation.name"]) == ("embeddings m", "embeddings")
+    assert (told(call)["error.type"], told(request)["error.type"]) == ("502", "502")
+    assert is_child(call, request)
 
 
 async def test_who_decides_that_a_trace_is_not_kept_is_heard(
