@@ -99,7 +99,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a backend may be silent between two tokens."""
     max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
     """Bytes that a request's body may have, inflated, or a WebSocket's message."""
-    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 1024**3
+    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
     """Bytes that the bodies of all requests may have which a process works on."""
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     """Connections of clients that a process has at most."""

@@ -25,7 +25,7 @@ PIECES = 16
 UNREAD = 120.0
 """Seconds that a client may leave unread what it was sent."""
 
-LAST_WORDS = 1.0
+LAST_WORDS = 5.0
 """Seconds that a client has to read a refusal while it is still sending."""
 
 MAX_LEAVING = 256
@@ -92,6 +92,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._clear_deadline()
         self._clear_end()
         super().connection_lost(exc)
+        if self.cycle is not None:
+            self.cycle.transport = self.transport  # else they would hold each other, and the request with them
 
     def pause_writing(self) -> None:
         """The client does not read what it is sent."""
