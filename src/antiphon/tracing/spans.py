@@ -54,8 +54,9 @@ PARAMETERS = {
     "presence_penalty": "presence_penalty",
     "max_tokens": "max_tokens",
     "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
 }
-"""Numbers of a Chat request, and what they are called in `gen_ai.request.…`."""
+"""Numbers of a request to a backend, and what they are called in `gen_ai.request.…`."""
 
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "content_filter": "content_filter"}
 
