@@ -262,6 +262,24 @@ async def test_what_clients_make_up_is_in_no_span(backend: ReplayBackend, traced
     assert "canary" not in "".join(span.to_json() for span in seen.spans()).lower()
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"messages": [{"role": "user", "content": [{"text": 1}]}]},
+        {"messages": [{"role": "tool"}, {"role": "assistant", "tool_calls": [{}]}]},
+        {"messages": [{"role": "user", "content": "Hi"}], "tools": [1], "max_tokens": 10**30, "temperature": "canary"},
+    ],
+)
+async def test_a_request_that_is_passed_on_may_be_anything(backend: ReplayBackend, odd: dict[str, Any]) -> None:
+    seen = Seen(content=True)
+    backend.script = lambda _: Answer([completion("fine")], JSON)
+    async with traced_by(seen, backend) as served:
+        first, _ = await served.post("/chat/completions", json={"model": "m", **odd})
+        assert served.engine.models.served[0].slots.in_flight == 0
+    assert first in {200, 400}
+    assert len(seen.spans()) == (2 if first == 200 else 1)
+
+
 async def test_what_was_said_is_told_where_that_is_wanted(backend: ReplayBackend) -> None:
     seen = Seen(content=True)
     function = {"name": "look", "arguments": '{"at": 1}'}

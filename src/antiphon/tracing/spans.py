@@ -6,7 +6,7 @@ else. A span never holds what was said, nor a name that a client made up, unless
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -57,6 +57,9 @@ PARAMETERS = {
     "max_output_tokens": "max_tokens",
 }
 """Numbers of a request to a backend, and what they are called in `gen_ai.request.…`."""
+
+LARGEST = 2**63
+"""Numbers from here on cannot be sent to a collector."""
 
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "content_filter": "content_filter"}
 
@@ -131,8 +134,8 @@ class Tracing(Observer):
         if span.is_recording():
             span.set_attributes(_parameters(call.body))
             if self._content and call.operation == "chat":
-                span.set_attribute("gen_ai.input.messages", input_messages(call.body))
-                span.set_attribute("gen_ai.tool.definitions", tool_definitions(call.body))
+                span.set_attribute("gen_ai.input.messages", _said(input_messages, call.body))
+                span.set_attribute("gen_ai.tool.definitions", _said(tool_definitions, call.body))
 
     def spoke(self, call: Call) -> None:
         """See `Observer.spoke`."""
@@ -227,9 +230,21 @@ def _port(scheme: str) -> int:
 
 
 def _parameters(body: Mapping[str, Any]) -> dict[str, Any]:
-    numbers = {name: body[key] for key, name in PARAMETERS.items() if isinstance(body.get(key), int | float)}
-    told: dict[str, Any] = {f"gen_ai.request.{name}": number for name, number in numbers.items()}
+    told: dict[str, Any] = {
+        f"gen_ai.request.{name}": number
+        for key, name in PARAMETERS.items()
+        if isinstance(number := body.get(key), int | float) and abs(number) < LARGEST
+    }
     return {**told, "gen_ai.request.stream": True} if body.get("stream") else told
+
+
+def _said(tell: Callable[[Mapping[str, Any]], str], body: Mapping[str, Any]) -> str:
+    """Return what was asked, nothing where it cannot be told: what a client asks by Chat Completions is passed on as it
+    came, whatever it may be."""
+    try:
+        return tell(body)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return ""
 
 
 def _tokens(usage: Usage) -> dict[str, int]:
