@@ -21,7 +21,7 @@ ARROWS: dict[str, set[str]] = {
     "keyring": {"errors"},
     "measures": set(),
     "journal": set(),
-    "lines": {"journal"},
+    "lines": {"journal", "errors"},
     "engine": {"stream", "chat", "keyring", "measures", "lines"} | BASES,
     "store": {"store.base"},
     "store.base": {"protocol", "store.records"},
