@@ -19,7 +19,7 @@ from tests.support.replay import completion
 from tests.support.speaking import heard, speaking
 
 IS_LONG = "ANTIPHON_NEMESIS_SECONDS" in os.environ
-SECONDS = 60.0 if IS_LONG else 4.0
+SECONDS = min(60.0, float(os.environ.get("ANTIPHON_NEMESIS_SECONDS", "4")))
 PEAK_SECONDS = 10.0 if IS_LONG else 2.0
 
 SLOTS = 4
@@ -59,7 +59,7 @@ class Clients:
         """Send one request and count its answer."""
         began = time.perf_counter()
         reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection("127.0.0.1", self._port)
-        head = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        head = b"POST /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         writer.write(head + b"content-length: %d\r\n\r\n" % len(BODY) + BODY)
         said, body = await heard(reader)
         self._idle.append((reader, writer))
@@ -134,16 +134,17 @@ async def test_ten_times_too_much_costs_next_to_nothing_of_what_can_be_done(
         peak.close()
         crowd.close()
     best, good = peak.tally.answered / PEAK_SECONDS, crowd.tally.answered / SECONDS
+    assert crowd.tally.odd == []
     refused = sorted(crowd.tally.refused)
-    slowest = refused[int(len(refused) * 0.99)]
+    assert len(refused) > crowd.tally.answered
+    half, most = (refused[int(len(refused) * share)] for share in (0.5, 0.99))
     with capsys.disabled():
         print(
             f"\n{TIMES} times {CAPACITY:.0f}/s for {SECONDS:.0f} s: {good:.1f}/s answered, {best:.1f}/s at the peak; "
-            f"{len(refused)} refused, 99 % in {slowest * 1e3:.0f} ms; memory {after / before:.2f} times"
+            f"{len(refused)} refused, half in {half * 1e3:.1f} ms and 99 % in {most * 1e3:.0f} ms; "
+            f"memory {after / before:.2f} times"
         )
 
-    assert crowd.tally.odd == []
-    assert len(refused) > crowd.tally.answered
     assert good >= GOODPUT * best
-    assert slowest <= REFUSED_IN
+    assert most <= REFUSED_IN
     assert after <= MEMORY * before
