@@ -2,7 +2,7 @@ from antiphon.engine.models import Models
 from antiphon.engine.routing.health import MOST_FAILURES
 from antiphon.engine.routing.served import Served, Share
 from antiphon.engine.routing.sightings import Sighting
-from antiphon.engine.routing.verdict import Failure, verdict
+from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.status import Status, status_of, together
 from antiphon.errors import BackendError
 from tests.support.engine import Listed, engine
@@ -26,7 +26,7 @@ def told(*changes: tuple[int, str]) -> Status:
 def _fail(served: Served, what: str) -> None:
     failure = Failure(429, wait=20) if what == "resting" else Failure(500)
     for _ in range(MOST_FAILURES if what == "out" else 1):
-        served.health.failed(verdict(failure), BackendError(f"It is {what}."), 90.0)
+        served.health.failed(failure, BackendError("What a client said.", gist=f"It is {what}."), 90.0)
 
 
 def test_health_is_told_with_what_went_wrong_last_and_when() -> None:

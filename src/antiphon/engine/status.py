@@ -85,8 +85,8 @@ def _backend(served: Served, now: float) -> BackendStatus:
         models=[model["id"] for model in served.offers()],
         loaded=None if loaded is None else sorted(loaded),
         error=served.error,
-        last_error="" if health.last_error is None else health.last_error.message,
-        last_error_ago=None if health.last_error is None else now - health.last_error_at,
+        last_error=health.last_error,
+        last_error_ago=now - health.last_error_at if health.last_error else None,
     )
 
 
