@@ -101,7 +101,7 @@ def _shown(address: str, status: Status) -> Group:
 def _row(one: BackendStatus) -> tuple[Text, ...]:
     return (
         Text(one.name),
-        Text(_health(one), style=COLORS[one.health]),
+        Text(_health(one), style=COLORS["out" if one.error else one.health]),
         Text(_models(one)),
         Text(f"{one.in_flight} of {one.concurrency}" if one.concurrency else str(one.in_flight)),
         Text(f"{one.waiting} of {one.queue}" if one.concurrency else str(one.waiting)),
@@ -112,7 +112,9 @@ def _row(one: BackendStatus) -> tuple[Text, ...]:
 
 
 def _health(one: BackendStatus) -> str:
-    return f"resting for {one.rests_for:.0f} s" if one.health == "resting" else one.health
+    if one.health == "resting":
+        return f"resting for {one.rests_for:.0f} s"
+    return "unreached" if one.error and one.health == "up" else one.health
 
 
 def _models(one: BackendStatus) -> str:
