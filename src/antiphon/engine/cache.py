@@ -4,12 +4,13 @@ A hit is a response like any other: with ids and numbers of its own, streamed or
 asked many times at once is asked of the backend once; that holds within one process.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from antiphon.engine.cache_key import cache_key
-from antiphon.engine.flights import Flight, Flights, Left
+from antiphon.engine.flights import PATIENCE, Flight, Flights, Left
 from antiphon.engine.history import Context
 from antiphon.engine.kept_answer import KeptAnswer, Origin, from_bytes, noted, to_bytes
 from antiphon.engine.models import Target
@@ -39,6 +40,8 @@ class Room:
 
     ttl: int = 3600
     """Seconds."""
+    longest: int = 30 * 86_400
+    """Seconds that nobody may exceed."""
     most_bytes: int = 256 * 1024 * 1024
     similarity: Similarity | None = None
     """Where there is none, questions have to be the same word for word."""
@@ -69,7 +72,7 @@ class Cache:
 
     def ttl(self, param: CacheParam) -> int:
         """Return the seconds for which an answer is kept."""
-        return param.ttl or self._room.ttl
+        return min(param.ttl or self._room.ttl, self._room.longest)
 
     async def key(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> bytes:
         """Return the key of what is asked. Raises `StoreError`."""
@@ -197,12 +200,14 @@ class Lookup:
         return self.is_asked_for or (target.served.share.cache and self._request.store is not False)
 
     async def _found(self) -> KeptAnswer | None:
-        flights = self._cache.flights
+        flights, until = self._cache.flights, asyncio.get_running_loop().time() + PATIENCE
         while True:
             if (flight := flights.find(self._key)) is not None:
                 try:
                     return self._valid(await flight.wait())
                 except Left:
+                    if asyncio.get_running_loop().time() > until:
+                        return None  # whoever asks fails, and slowly: no need to do so one after the other
                     continue
             if (answer := self._valid(await self._cache.find(self._tenant, self._key))) is not None:
                 return answer
