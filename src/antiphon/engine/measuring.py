@@ -96,7 +96,7 @@ class Measuring(Observer):
 
     def spoke(self, call: Call) -> None:
         """See `Observer.spoke`; a response's first token is that of its first call."""
-        if (began := self._silent.pop(call.run, None)) is not None:
+        if call.run is not None and (began := self._silent.pop(call.run, None)) is not None:
             self.measures.first_token.observe(time.monotonic() - began, call.backend, self.names.of(call.target.name))
 
     def answered(self, call: Call) -> None:
