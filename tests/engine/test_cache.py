@@ -153,6 +153,19 @@ async def test_an_answer_for_which_this_server_ran_a_tool_is_not_kept() -> None:
     assert len(backend.requests) == 4
 
 
+async def test_those_who_wait_for_what_is_not_kept_go_on_as_soon_as_that_is_known() -> None:
+    tools = [{"type": "tool_search"}, {"type": "function", "name": "look", "parameters": {}, "defer_loading": True}]
+    made, _ = engine(called("tool_search", '{"query": "look"}'), *(said("found") for _ in range(9)))
+    events = (await begin(made, stream=True, tools=tools, **CACHED)).events()
+    others = [asyncio.create_task(ask(made, tools=tools, **CACHED)) for _ in range(3)]
+    async for batch in events:
+        if any(event.type == "response.output_item.added" for event in batch):
+            break  # its client reads no further
+    async with asyncio.timeout(5):
+        assert {text_of(answer) for answer in await asyncio.gather(*others)} == {"found"}
+    await events.aclose()
+
+
 async def test_another_tenant_gets_nothing_of_it() -> None:
     made, backend = engine(said("one"), said("two"))
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **CACHED}))
