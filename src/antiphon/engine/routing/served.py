@@ -29,6 +29,8 @@ class Share:
     """Requests that may wait beyond."""
     label: str = ""
     """What clients are told it is called; empty for its name."""
+    cache: bool = False
+    """Its answers are kept, to be given again."""
 
 
 class Served:
