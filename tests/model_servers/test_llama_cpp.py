@@ -204,7 +204,9 @@ async def test_truncation_drops_what_does_not_fit(sdk: AsyncOpenAI, server: Mode
     for streamed in (False, True):
         asked: Any = {"model": MODEL, "input": turns, "truncation": "auto", "max_output_tokens": 50}
         response = (
-            (await stream(sdk, **asked))[-1]["response"] if streamed else (await sdk.responses.create(**asked)).to_dict()
+            (await stream(sdk, **asked))[-1]["response"]
+            if streamed
+            else (await sdk.responses.create(**asked)).to_dict()
         )
         assert response["status"] in ("completed", "incomplete")
 
