@@ -40,15 +40,17 @@ class Router:
         self.budget = Budget()
         self._warm: OrderedDict[str, str] = OrderedDict()
 
-    async def route(self, model: str, *chains: str, tenant: str = "", is_patient: bool = False) -> "Route":
+    async def route(
+        self, model: str, *chains: str, tenant: str = "", is_patient: bool = False, is_late: bool = False
+    ) -> "Route":
         """Return the way of a response that belongs to these chains.
 
         Raises what `Models.candidates` raises, and `AntiphonError` with the wait where nobody can be asked now; who is
-        patient gets a way all the same.
+        patient gets a way all the same, and who may not ask at all (`is_late`) is told when he does.
         """
         targets = await self.models.candidates(model)
         warm = next((self._warm[chain] for chain in chains if chain in self._warm), "")
-        return Route(self, targets, warm, tenant, is_patient=is_patient)
+        return Route(self, targets, warm, tenant, is_patient=is_patient, is_late=is_late)
 
     def follow(self, chains: Sequence[str], backend: str) -> None:
         """Remember that this backend has the beginning of these chains in memory."""
@@ -63,26 +65,43 @@ class Route:
     """One response's way. `target` is whom to ask."""
 
     def __init__(
-        self, router: Router, targets: Sequence["Target"], warm: str, tenant: str, *, is_patient: bool
+        self,
+        router: Router,
+        targets: Sequence["Target"],
+        warm: str,
+        tenant: str,
+        *,
+        is_patient: bool,
+        is_late: bool = False,
     ) -> None:
         self._router = router
         self._targets = targets
+        self._models = list(dict.fromkeys(target.name for target in targets))
+        """The names of the model, then of those that may answer in its place."""
         self._warm = warm
         self._tenant = tenant
         self._is_patient = is_patient
+        self._is_late = is_late
         self._tried: list[Target] = []
         self._pauses = False
         self._held: Served | None = None
         self._since = 0.0
         target = self._choose()
-        if target is None and not is_patient:
+        if target is None and not (is_patient or is_late):
             raise self._refusal()
         self.target: Target = target or targets[0]
 
     def renew(self) -> None:
-        """Choose again, at the moment of asking: others may have come meanwhile."""
-        if len(self._targets) > 1:
-            self.target = self._choose() or self.target
+        """Choose again, at the moment of asking: others may have come meanwhile.
+
+        Raises what `Router.route` raises, for who is late.
+        """
+        if len(self._targets) == 1 and not self._is_late:
+            return
+        target = self._choose()
+        if target is None and self._is_late and not self._is_patient:
+            raise self._refusal()
+        self.target = target or self.target
 
     async def enter(self) -> None:
         """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""
@@ -118,7 +137,7 @@ class Route:
         if not found.moves:
             return found
         served.failed += 1
-        if served.health.failed(found, error, self._router.models.clock()):
+        if served.health.failed(failure, error, self._router.models.clock()):
             log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error.gist)
         elif found.rest:
             log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error.gist)
@@ -140,24 +159,23 @@ class Route:
         return True
 
     def _choose(self) -> "Target | None":
+        now = self._router.models.clock()
         if len(self._targets) == 1:
-            return self._targets[0] if self._is_able(self._targets[0]) else None
-        places = order([self._candidate(target) for target in self._targets])
+            return self._targets[0] if self._is_able(self._targets[0], now) else None
+        places = order([self._candidate(target, now) for target in self._targets])
         return self._targets[places[0]] if places else None
 
-    def _is_able(self, target: "Target") -> bool:
+    def _is_able(self, target: "Target", now: float) -> bool:
         """Whether it may be asked at all: the only one may be whatever its health."""
         served = target.served
-        if served.health.rest(self._router.models.clock()):
-            return False
-        return self._is_patient or served.slots.takes(self._tenant)
+        return not served.health.rest(now) and (self._is_patient or served.slots.takes(self._tenant))
 
-    def _candidate(self, target: "Target") -> Candidate:
-        served, now = target.served, self._router.models.clock()
+    def _candidate(self, target: "Target", now: float) -> Candidate:
+        served = target.served
         slots = served.slots
         return Candidate(
             is_up=served.health.is_up(now),
-            is_able=self._is_able(target),
+            is_able=self._is_able(target, now),
             was_tried=target in self._tried,
             fallback=self._models.index(target.name),
             is_full=slots.is_full,
@@ -167,11 +185,6 @@ class Route:
             load=(slots.in_flight + slots.waiting) / served.share.weight,
             turn=served.turn,
         )
-
-    @property
-    def _models(self) -> list[str]:
-        """The names of the model, then of those that may answer in its place."""
-        return list(dict.fromkeys(target.name for target in self._targets))
 
     def _refusal(self) -> AntiphonError:
         """Return why nobody can be asked: of the model's own backends, the one that can be asked first says."""

@@ -29,6 +29,8 @@ class Share:
     """Requests that may wait beyond."""
     label: str = ""
     """What clients are told it is called; empty for its name."""
+    cache: bool = False
+    """Its answers are kept, to be given again."""
 
 
 class Served:
@@ -49,7 +51,9 @@ class Served:
         """Why its models could not be listed; empty where they were."""
         self.sighting: Sighting = NOTHING
         self.asked = 0
+        """Questions that it was asked, those that follow from one response each for itself."""
         self.failed = 0
+        """How many of them came to nothing through its own fault."""
         self.turn = 0.0
         """See `Candidate.turn`."""
 
