@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from antiphon.backends.base import Reply
+from antiphon.chat.request import output_cap
 from antiphon.engine.failures import read_failure
 from antiphon.engine.models import Target
 from antiphon.engine.observers import Call, Observer
@@ -154,6 +155,7 @@ class Asking:
             only_one=self._only_one,
             preopened=self.target.preopened,
             needs_reason=not self.target.dialect.ends_without_finish_reason,
+            cap=output_cap(step.body),
         )
         if isinstance(step, CallModel):
             self._chat = chat

@@ -10,7 +10,7 @@ from typing import Any
 from antiphon.backends.base import Backend, Listing
 from antiphon.chat.dialects import Dialect, tell_dialect
 from antiphon.engine.routing.served import ANY, Served, Share
-from antiphon.engine.routing.verdict import Failure, verdict
+from antiphon.engine.routing.verdict import Failure
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
 
@@ -161,7 +161,7 @@ class Models:
         except BackendError as error:
             served.error = error.message
             if error.status == UNREACHED:
-                served.health.failed(verdict(Failure(0)), error, self.clock())
+                served.health.failed(Failure(0), error, self.clock())
             return
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]

@@ -13,8 +13,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from antiphon.server.bounded import BoundedWebSocket
+from antiphon.server.crowd import Crowd
 from antiphon.server.limits import Limits
-from antiphon.server.protocol import BoundedProtocol, Crowd
+from antiphon.server.protocol import BoundedProtocol
 
 LAST_WORDS = 1.0
 """Seconds in which replies that are cut off can still say so."""
@@ -62,12 +63,13 @@ class Host(uvicorn.Server):
         limits: Limits | None = None,
     ) -> None:
         limits = limits or Limits()
-        protocol = partial(BoundedProtocol, crowd=Crowd(limits.connections))
+        crowd = Crowd(limits.connections, limits.bodies)
+        protocol, websocket = partial(BoundedProtocol, crowd=crowd), partial(BoundedWebSocket, crowd=crowd)
         super().__init__(
             uvicorn.Config(
                 app,
                 http=cast("type[asyncio.Protocol]", protocol),
-                ws=BoundedWebSocket if has_websocket else "none",
+                ws=cast("type[asyncio.Protocol]", websocket) if has_websocket else "none",
                 ws_max_size=limits.body,
                 ws_ping_interval=PING_EVERY,
                 ws_ping_timeout=PING_EVERY,

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from antiphon.engine.routing.slots import Slots
@@ -86,6 +86,7 @@ resizings = st.tuples(st.integers(0, 4), st.integers(0, 4))
 scripts = st.lists(st.one_of(comings.map(lambda c: ("come", *c)), endings, resizings), max_size=40)
 
 
+@settings(deadline=None)
 @given(scripts, resizings)
 @example([("come", "a", False), ("come", "a", False), (finish_and_abort_the_next, 0, True)], (1, 4))
 def test_the_counters_are_right_whichever_way_requests_end(

@@ -51,7 +51,9 @@ class Served:
         """Why its models could not be listed; empty where they were."""
         self.sighting: Sighting = NOTHING
         self.asked = 0
+        """Questions that it was asked, those that follow from one response each for itself."""
         self.failed = 0
+        """How many of them came to nothing through its own fault."""
         self.turn = 0.0
         """See `Candidate.turn`."""
 
