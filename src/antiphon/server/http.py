@@ -17,6 +17,9 @@ JSON = b"application/json"
 JSON_TYPES = {"", "application/json", "application/octet-stream"}
 """What a body may say that it is, the last being what clients say that do not know."""
 
+CACHE = "antiphon.cache"
+"""The key in an ASGI scope under which stands whether the cache is on (true or false) for whose request it is."""
+
 BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""
 

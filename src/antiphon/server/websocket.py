@@ -22,6 +22,7 @@ from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
 from antiphon.server.attendance import LATE, Attendance
+from antiphon.server.caching import with_cache
 from antiphon.server.channel import BROKEN, GOING_AWAY, Channel, Unheard
 from antiphon.server.http import ClientGone, Endpoint, tenant_of
 from antiphon.server.lanes import Asked, Lanes
@@ -45,7 +46,7 @@ def resources(engine: Engine) -> Mapping[str, Endpoint]:
         await channel.accept()
         engine.measures.websockets.add()
         try:
-            await Connection(engine, tenant_of(scope), channel).serve()
+            await Connection(engine, scope, channel).serve()
         finally:
             engine.measures.websockets.add(by=-1)
 
@@ -63,8 +64,8 @@ def limit_reached() -> ClientError:
 class Connection:
     """One client's WebSocket, from its acceptance to its end."""
 
-    def __init__(self, engine: Engine, tenant: str, channel: Channel) -> None:
-        self._engine, self._tenant, self._channel = engine, tenant, channel
+    def __init__(self, engine: Engine, scope: Scope, channel: Channel) -> None:
+        self._engine, self._scope, self._channel = engine, scope, channel
         self._lanes, self._recall, self._steering = Lanes(), Recall(), Steering()
         self._runs: dict[str, tuple[Run, Lane]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,7 +185,8 @@ class Connection:
         lane, parent = asked.lane, asked.data.get("previous_response_id")
         try:
             create = read_create(asked.data)
-            request = with_input(create.request, messages(self._steering.pending(parent)))
+            request = with_cache(self._scope, create.request)
+            request = with_input(request, messages(self._steering.pending(parent)))
             run, said = await self._make(lane, request, generates=create.generates)
         except Exception:
             self._recall.fail(lane, parent)
@@ -222,7 +224,7 @@ class Connection:
         if not self._engine.takes_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
-        run = await self._engine.create(request, Ticket(self._tenant), recalled=recalled, generates=generates)
+        run = await self._engine.create(request, Ticket(tenant_of(self._scope)), recalled=recalled, generates=generates)
         run.leave_out_error()  # on a socket an `error` answers a request that was refused: clients take it for the end
         response_id = run.response.id
         self._runs[response_id] = run, lane
