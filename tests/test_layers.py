@@ -17,10 +17,11 @@ ARROWS: dict[str, set[str]] = {
     "protocol": {"errors", "ids", "stack", "version"},
     "stream": {"protocol"},
     "chat": {"protocol"},
+    "native": {"stream", "chat"},
     **{base: {"protocol"} for base in BASES},
     "keyring": {"errors"},
     "measures": set(),
-    "engine": {"stream", "chat", "keyring", "measures"} | BASES,
+    "engine": {"native", "keyring", "measures"} | BASES,
     "store": {"store.base"},
     "store.base": {"protocol", "store.records"},
     "outgoing": {"errors"},
@@ -46,7 +47,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 """Files of such a folder that serve several technologies: every SQL store has migrations, the demo follows a script."""
 
 SANS_IO = (
-    *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
+    *("protocol", "stream", "chat", "native", "engine.turn", "translate", "store.acts", "webhooks.sign"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
 )
 OUTSIDE = {
