@@ -9,6 +9,7 @@ from antiphon.backends.base import Reply
 from antiphon.engine.asking import MAX_ERROR_BODY
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
+from antiphon.engine.models import Target
 from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
@@ -56,21 +57,28 @@ async def _ask(route: Route, path: str, request: dict[str, Any], body: bytes, se
     target = route.target
     if target.model != request["model"]:
         body = json.dumps({**request, "model": target.model}).encode()
-    async with route.hold():
+    await route.enter()
+    try:
         try:
             reply = await target.backend.post(path, body)
         except AntiphonError as error:
             if route.moves_on(Failure(0), error):
                 return False
             raise
-        try:
-            if reply.status >= 400:
-                return _refuse(route, reply, await reply.read(MAX_ERROR_BODY))
-            await _copy(reply, target.backend.name, send)
-            route.answered()
-            return True
-        finally:
-            await reply.close()
+        return await _answer(route, target, reply, send)
+    finally:
+        route.leave()
+
+
+async def _answer(route: Route, target: Target, reply: Reply, send: Send) -> bool:
+    try:
+        if reply.status >= 400:
+            return _refuse(route, reply, await reply.read(MAX_ERROR_BODY))
+        await _copy(reply, target.backend.name, send)
+        route.answered()
+        return True
+    finally:
+        await reply.close()
 
 
 def _refuse(route: Route, reply: Reply, body: bytes) -> bool:

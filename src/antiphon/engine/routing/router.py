@@ -1,6 +1,6 @@
 """The way of one response through the backends: whom it asks, and whom then (issue: fail-over before the first byte).
 
-Router.route(model) ──> Route.target, asked within Route.hold()
+Router.route(model) ──> Route.target, asked between enter() and leave()
                             └─ answered() ──> the next question of the response goes to the same
                             └─ moves_on(failure) ──> True: ask the new target; False: that was it
 """
@@ -8,13 +8,13 @@ Router.route(model) ──> Route.target, asked within Route.hold()
 import asyncio
 import random
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from antiphon.engine.routing.budget import Budget
 from antiphon.engine.routing.choice import Standing, order
 from antiphon.engine.routing.slots import LONGEST_WAIT, overloaded
+from antiphon.engine.routing.station import Station
 from antiphon.engine.routing.verdict import Failure, verdict
 from antiphon.errors import AntiphonError, ClientError, log
 from antiphon.protocol.requests import CreateResponse
@@ -72,6 +72,8 @@ class Route:
         self.is_patient = is_patient
         self._tried: list[Target] = []
         self._pauses = False
+        self._held: Station | None = None
+        self._since = 0.0
         target = self._choose()
         if target is None and is_patient:
             target = groups[0][0]
@@ -83,20 +85,25 @@ class Route:
         """Choose again, at the moment of asking: others may have come meanwhile."""
         self.target = self._choose() or self.target
 
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        """Have a slot of the target. Raises `BackendError` (503) at once where its queue is full."""
+    async def enter(self) -> None:
+        """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""
         station = self.target.station
         if self._pauses:
             self._pauses = False
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
-        async with station.slots.hold(self._tenant, is_patient=self.is_patient):
-            if not self._tried:
-                self._router.budget.earn()
-            station.asked += 1
-            station.turn = max(station.turn, self._earliest()) + 1 / station.share.weight
-            station.health.asked(self._router.models.clock())
-            yield
+        await station.slots.enter(self._tenant, is_patient=self.is_patient)
+        self._held, self._since = station, self._router.models.clock()
+        if not self._tried:
+            self._router.budget.earn()
+        station.asked += 1
+        station.turn = max(station.turn, self._earliest()) + 1 / station.share.weight
+        station.health.asked(self._since)
+
+    def leave(self) -> None:
+        """Give back the slot, where one is held; the target may be another by now."""
+        if self._held is not None:
+            self._held.slots.leave(self._router.models.clock() - self._since)
+            self._held = None
 
     def answered(self, *chains: str) -> None:
         """The target answered to the end; it is now the one that these chains know."""

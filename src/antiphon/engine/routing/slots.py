@@ -3,8 +3,6 @@
 import asyncio
 import math
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from antiphon.errors import BackendError
 
@@ -46,19 +44,10 @@ class Slots:
         """Whether this tenant may come now, if only to wait."""
         return not self.is_full or self.waiting < self.bound or self._crowding(tenant) is not None
 
-    @asynccontextmanager
-    async def hold(self, tenant: str = "", *, is_patient: bool = False) -> AsyncIterator[None]:
-        """Have a slot, in one's turn. Raises `BackendError` (503) at once where even the queue is full.
-
-        Who is patient waits in any case: what was begun is to be ended.
-        """
-        await self._enter(tenant, is_patient)
-        began = asyncio.get_running_loop().time()
-        try:
-            yield
-        finally:
-            self._took += (asyncio.get_running_loop().time() - began - self._took) * MEMORY
-            self._leave()
+    def leave(self, took: float) -> None:
+        """Give the slot back after these seconds."""
+        self._took += (took - self._took) * MEMORY
+        self._pass_on()
 
     def overloaded(self) -> BackendError:
         """Return the error for one too many, with the time in which the queue may have passed."""
@@ -66,7 +55,11 @@ class Slots:
         seconds = min(max(1, math.ceil(wait)), LONGEST_WAIT)
         return overloaded(seconds)
 
-    async def _enter(self, tenant: str, is_patient: bool) -> None:
+    async def enter(self, tenant: str = "", *, is_patient: bool = False) -> None:
+        """Take a slot, in one's turn; `leave` gives it back. Raises `BackendError` (503) at once where all are taken.
+
+        Who is patient waits in any case: what was begun is to be ended.
+        """
         if not self.is_full:
             self.in_flight += 1
             return
@@ -79,12 +72,13 @@ class Slots:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled() and place.exception() is None:
-                self._leave()  # the slot came in the same moment
+                self._pass_on()  # the slot came in the same moment
             elif place.cancelled():
                 self._drop(tenant, place)
             raise
 
-    def _leave(self) -> None:
+    def _pass_on(self) -> None:
+        """Give a slot to who waits."""
         self.in_flight -= 1
         while self.waiting and self.free:
             tenant, queue = self._queues.popitem(last=False)
