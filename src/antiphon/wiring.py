@@ -162,7 +162,8 @@ class _Line:
 async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
     """Return the backends that are wanted, among them those of `before` that are the same."""
     if not settings.backends:
-        return _Line(await _found(settings, environment))
+        found = await _found(settings, environment)
+        return _Line(found, shares={backend.name: Share(api="auto") for backend in found})
     line = _Line()
     for configured in settings.backends:
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
@@ -178,7 +179,7 @@ async def _backends(settings: Settings, environment: Mapping[str, str], before: 
 def _share(configured: BackendConfig) -> Share:
     names = ["*"] if configured.models == "*" else configured.models
     aliases, weight = configured.aliases, configured.weight
-    return Share(frozenset(names), aliases, weight, configured.concurrency, configured.queue)
+    return Share(frozenset(names), aliases, weight, configured.concurrency, configured.queue, configured.api)
 
 
 async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:

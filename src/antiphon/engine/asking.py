@@ -3,22 +3,25 @@
 Of a question's outcome `turn.py` hears the end, the writer the answer, the observers all.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from antiphon.backends.base import Reply
+from antiphon.chat.dialects import Api
 from antiphon.engine.failures import read_failure
 from antiphon.engine.models import Target
 from antiphon.engine.observers import Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
-from antiphon.engine.turn import AskAside, CallModel, Turn
+from antiphon.engine.turn import RENAMES, AskAside, CallModel, Turn
 from antiphon.errors import AntiphonError, BackendError
+from antiphon.native.stream import ResponsesStream
 from antiphon.protocol.calls import call_ids
 from antiphon.protocol.requests import CreateResponse
-from antiphon.stream.answer import AnswerReader
+from antiphon.stream.answer import AnswerReader, AnswerStream
 from antiphon.stream.chat import ChatStream
 from antiphon.stream.writer import ResponseWriter
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 MAX_ERROR_BODY = 1024 * 1024
 """Bytes of a backend's error that are read."""
 
+PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/responses"}
+"""Where each API is asked."""
+
 JSON_TYPES = {"application/json", "text/json"}
 
 _encode = msgspec.json.Encoder().encode
@@ -36,10 +42,10 @@ _encode = msgspec.json.Encoder().encode
 class Answer:
     """An answer of the model while it is read: the client's, or one that the turn asked for aside."""
 
-    def __init__(self, writer: ResponseWriter, chat: ChatStream, reply: Reply) -> None:
+    def __init__(self, writer: ResponseWriter, stream: AnswerStream, reply: Reply) -> None:
         self.writer = writer
-        self.chat = chat
-        self.reader = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
+        self.stream = stream
+        self.reader = AnswerReader(stream, is_json=reply.content_type in JSON_TYPES)
         self.parts = aiter(reply.body)
         self.has_begun = False
         self.is_broken = False
@@ -70,7 +76,7 @@ class Asking:
         self._only_one = request.parallel_tool_calls is False
         tenant = run.context.tenant
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
-        self._chat: ChatStream | None = None
+        self._stream: AnswerStream | None = None
         """The newest answer that is the client's."""
         self._asked = ""
         """The backend's name while it is asked."""
@@ -86,7 +92,7 @@ class Asking:
     @property
     def has_calls(self) -> bool:
         """Whether the answer that is being read holds a call."""
-        return self._chat is not None and self._chat.has_calls
+        return self._stream is not None and self._stream.has_calls
 
     def choose(self) -> None:
         """Take who is best now: since the request came, others did too."""
@@ -100,7 +106,7 @@ class Asking:
         self._asked, self._failure = backend.name, None
         self._observers.asked(self._run, backend.name)
         try:
-            reply = self._reply = await backend.post("/chat/completions", _encode(step.body))
+            reply = self._reply = await backend.post(PATHS[step.api], _encode(step.body))
         except AntiphonError as error:
             self._failure = error
             if not self._moves_on(Failure(0), error):
@@ -110,7 +116,7 @@ class Asking:
             await self._refused(reply)
             return None
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        self._answer = Answer(writer, self._stream(writer, step), reply)
+        self._answer = Answer(writer, self._stream_of(writer, step), reply)
         return self._answer
 
     async def read(self, answer: Answer) -> Answer | None:
@@ -147,8 +153,17 @@ class Asking:
                 self._observers.answered(self._run, asked, self._failure)
             self._route.leave()
 
-    def _stream(self, writer: ResponseWriter, step: CallModel | AskAside) -> ChatStream:
-        chat = ChatStream(
+    def _stream_of(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
+        stream = self._responses(writer) if step.api == "responses" else self._chat(writer, step)
+        if isinstance(step, CallModel):
+            self._stream = stream
+        return stream
+
+    def _responses(self, writer: ResponseWriter) -> AnswerStream:
+        return ResponsesStream(writer, call_ids=self._call_ids, only_one=self._only_one)
+
+    def _chat(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
+        return ChatStream(
             writer,
             offers=step.toolbox.offers,
             allowed=step.allowed,
@@ -157,9 +172,6 @@ class Asking:
             preopened=self.target.preopened,
             needs_reason=not self.target.dialect.ends_without_finish_reason,
         )
-        if isinstance(step, CallModel):
-            self._chat = chat
-        return chat
 
     def _conclude(self, answer: Answer) -> None:
         ending = answer.reader.finish()
@@ -167,7 +179,7 @@ class Asking:
         if self._settles(answer, ending.error):
             items = [] if answer.writer is self._writer else answer.writer.output
             self._turn.answered(ending, items, is_silent=answer.is_silent)
-            self.target.preopened = answer.chat.preopened
+            self.target.preopened = answer.stream.preopened
 
     # What follows from a failure.
 
@@ -176,7 +188,7 @@ class Asking:
         status, headers = reply.status, reply.headers
         self._failure = BackendError(f"The model backend answered with status {status}.", status=status)
         body = await reply.read(MAX_ERROR_BODY)
-        error = read_failure(status, headers, body, self.target.model)
+        error = read_failure(status, headers, body, self.target.model, RENAMES[self.target.api])
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
             self._turn.refused(status, headers, body)
 

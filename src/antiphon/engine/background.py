@@ -44,8 +44,8 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    await engine.models.candidates(request.model)
-    ignored = look_at_tools(request, context.items, refuses=engine.strict_tools)
+    groups = await engine.models.candidates(request.model)
+    ignored = look_at_tools(request, context.items, groups[0][0], refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)

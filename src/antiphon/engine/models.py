@@ -5,10 +5,11 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from antiphon.backends.base import Backend, Listing
-from antiphon.chat.dialects import Dialect, tell_dialect
+from antiphon.chat.dialects import Api, Dialect, tell_dialect
+from antiphon.engine.probe import probe
 from antiphon.engine.routing.station import ANY, Share, Station
 from antiphon.engine.routing.verdict import Verdict
 from antiphon.errors import BackendError, ClientError
@@ -39,9 +40,11 @@ class Target:
     """What clients call it."""
     station: Station = field(default_factory=lambda: Station("", Share()))
     refused: set[str] = field(default_factory=set)
-    """Chat parameters that it said it does not take."""
+    """Parameters that it said it does not take."""
     preopened: bool = False
     """Its template opens `<think>`."""
+    api: Api = "chat"
+    """The API that it is asked by."""
 
 
 Groups = list[list[Target]]
@@ -58,6 +61,24 @@ class Served:
     models: list[dict[str, Any]] = field(default_factory=list)
     error: str = ""
     """Why its models could not be listed; empty where they were."""
+    probed: Api | None = None
+    """The API that the server itself told, once it did."""
+
+    @property
+    def is_to_be_probed(self) -> bool:
+        """Whether only the server can tell by which API to ask it, and did not yet."""
+        return self.probed is None and self._wanted == "probe"
+
+    @property
+    def api(self) -> Api:
+        """The API that it is asked by: as configured, else as its family says, else as it says itself."""
+        wanted = self._wanted
+        return (self.probed or "chat") if wanted == "probe" else wanted
+
+    @property
+    def _wanted(self) -> Api | Literal["probe"]:
+        configured = self.station.share.api
+        return self.dialect.api if configured == "auto" else configured
 
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not say that it has it."""
@@ -131,7 +152,8 @@ class Models:
         dialect = before.dialect if before.backend is backend else self._dialect(backend, Listing())
         if backend.name in self._configured:
             dialect = self._dialect(backend, Listing())
-        return Served(backend, dialect, before.station, before.models, before.error)
+        probed = before.probed if before.backend is backend else None
+        return Served(backend, dialect, before.station, before.models, before.error, probed)
 
     async def refresh(self) -> None:
         """Ask every backend for its models, side by side. Who comes while others are asking shares their answer."""
@@ -187,6 +209,8 @@ class Models:
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
         served.dialect = self._dialect(served.backend, listing)
+        if served.is_to_be_probed:
+            served.probed = await probe(served.backend)
         self._routes.clear()
 
     def _groups(self, model: str) -> Groups:
@@ -210,7 +234,7 @@ class Models:
         target = self._targets.setdefault(
             (served.backend.name, name), Target(served.backend, served.dialect, model, name, served.station)
         )
-        target.dialect = served.dialect
+        target.dialect, target.api = served.dialect, served.api
         return target
 
     def _dialect(self, backend: Backend, listing: Listing) -> Dialect:

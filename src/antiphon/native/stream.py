@@ -35,6 +35,9 @@ STARTERS = {
 }
 """Events that tell all that must be known to open their item, where the backend did not."""
 
+CLIENTS = ("function_call", "custom_tool_call")
+"""Calls that the client answers, and may want one by one."""
+
 _TIES = ("call_id", "caller")
 """What an item keeps from its opening to its end."""
 
@@ -47,8 +50,6 @@ class ResponsesStream:
     `read` it the data of every event, or the one object of a plain answer, then `finish` it. `call_ids` are those
     taken in the conversation; `only_one` hears one call and no more.
     """
-
-    preopened = False
 
     def __init__(self, writer: ResponseWriter, *, call_ids: Collection[str] = (), only_one: bool = False) -> None:
         self._writer = writer
@@ -74,6 +75,11 @@ class ResponsesStream:
     def has_calls(self) -> bool:
         """Whether a call began."""
         return any(item.kind in _CALL_TYPES for item in self._items)
+
+    @property
+    def preopened(self) -> bool:
+        """Tags are Chat's: a backend that speaks Responses tells reasoning from text."""
+        return False
 
     def read(self, data: bytes) -> None:
         """Take the data of one event, or a plain answer. Raises `BackendError` for what is no JSON object."""
@@ -128,7 +134,7 @@ class ResponsesStream:
     def _open(self, value: dict[str, Any], index: Any) -> PassedItem | None:
         self._close_ended()
         kind, key = value.get("type"), text(value.get("id"))
-        if self._only_one and self.has_calls and kind in _CALL_TYPES:
+        if self._only_one and kind in CLIENTS and any(item.kind in CLIENTS for item in self._items):
             self._muted |= {key, index} if isinstance(index, int) else {key}
             return None
         item = pass_on(self._writer, self._renumbered(value))

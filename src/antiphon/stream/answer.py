@@ -20,6 +20,14 @@ class AnswerStream(Protocol):
     def is_over(self) -> bool:
         """Whether the answer said that it has ended, or failed."""
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether a call began."""
+
+    @property
+    def preopened(self) -> bool:
+        """Whether the model's template opens `<think>`, as far as is known now."""
+
     def read(self, data: bytes) -> None:
         """Take the data of one event, or a plain answer. Raises `BackendError` for what cannot be read."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from antiphon.engine.routing.health import Health
 from antiphon.engine.routing.sightings import NOTHING, Sighting
@@ -24,6 +25,8 @@ class Share:
     """Requests at once; 0 for any number."""
     queue: int = 100
     """Requests that may wait beyond."""
+    api: Literal["auto", "chat", "responses"] = "chat"
+    """The API that it is asked by; `auto` leaves that to its family, or to a probe."""
 
 
 class Station:
