@@ -2,9 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import Literal
 
 import aiohttp
 from openai import AsyncOpenAI
@@ -14,6 +15,7 @@ from antiphon.backends.base import Backend
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
+from antiphon.engine.routing.station import Share
 from antiphon.engine.worker import Worker
 from antiphon.measures import Measures
 from antiphon.server.app import create_app
@@ -55,10 +57,14 @@ async def serve(
     takes_private: bool = True,
     has_websocket: bool = True,
     measures: Measures | None = None,
+    apis: Mapping[str, Literal["auto", "chat", "responses"]] | None = None,
 ) -> AsyncIterator[Served]:
-    """Serve these backends, and count in `measures`; everything is closed at the end."""
+    """Serve these backends, and count in `measures`; everything is closed at the end.
+
+    `apis` says by a backend's name how it is asked, if not by Chat Completions.
+    """
     opened = await open_store(store) if isinstance(store, str) else store
-    models = Models(backends, ids.now, dialects)
+    models = Models(backends, ids.now, dialects, {name: Share(api=api) for name, api in (apis or {}).items()})
     engine = Engine(models, opened, ids.new_id, ids.now)
     if measures is not None:
         opened = engine.store = timed(opened, measures)
