@@ -349,6 +349,20 @@ async def over_itself() -> AsyncIterator[Served]:
         yield outer
 
 
+async def test_what_the_backend_leaves_out_is_told_and_what_the_other_api_does_too() -> None:
+    tools = [{"type": "web_search"}]
+    async with over_itself() as outer:
+        body = {"model": "demo", "input": "Hi", "tools": tools}
+        for stream in (False, True):
+            async with outer.http.post(f"{outer.url}/responses", json={**body, "stream": stream}) as reply:
+                assert reply.headers["antiphon-ignored-tools"] == "web_search"
+    async with both(by_chat, gone) as (served, *_):
+        await served.engine.models.refresh()
+        for _ in range(2):  # in turn: one of them goes to the backend that is lost, and from there to the other
+            async with served.http.post(f"{served.url}/responses", json={**body, "model": "m"}) as reply:
+                assert (reply.status, reply.headers["antiphon-ignored-tools"]) == (200, "web_search")
+
+
 async def test_antiphon_over_antiphon_says_what_antiphon_says() -> None:
     body = {"model": "demo", "input": "Tell me", "reasoning": {"effort": "low", "summary": "auto"}, "store": False}
     async with over_itself() as outer, serve(DemoBackend()) as alone:

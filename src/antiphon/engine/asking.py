@@ -16,6 +16,7 @@ from antiphon.engine.observers import Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
 from antiphon.engine.turn import RENAMES, AskAside, CallModel, Turn
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.native.stream import ResponsesStream
@@ -73,7 +74,9 @@ class Asking:
         self._route = route
         self._observers = observers
         self._call_ids = call_ids(run.context.items)
-        self._only_one = request.parallel_tool_calls is False
+        self._request = request
+        self._api = route.target.api
+        """The API for which the run's ignored tools were told."""
         tenant = run.context.tenant
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
         self._stream: AnswerStream | None = None
@@ -115,6 +118,8 @@ class Asking:
         if reply.status >= 400:
             await self._refused(reply)
             return None
+        if ignored := reply.headers.get(IGNORED):
+            self._run.ignored_tools = plain_types(ignored)
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
         self._answer = Answer(writer, self._stream_of(writer, step), reply)
         return self._answer
@@ -160,7 +165,7 @@ class Asking:
         return stream
 
     def _responses(self, writer: ResponseWriter) -> AnswerStream:
-        return ResponsesStream(writer, call_ids=self._call_ids, only_one=self._only_one)
+        return ResponsesStream(writer, call_ids=self._call_ids, only_one=self._request.parallel_tool_calls is False)
 
     def _chat(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
         return ChatStream(
@@ -168,7 +173,7 @@ class Asking:
             offers=step.toolbox.offers,
             allowed=step.allowed,
             call_ids=self._call_ids,
-            only_one=self._only_one,
+            only_one=self._request.parallel_tool_calls is False,
             preopened=self.target.preopened,
             needs_reason=not self.target.dialect.ends_without_finish_reason,
         )
@@ -214,3 +219,7 @@ class Asking:
         """Say which model answers: it may be one in the place of another (`fallback`)."""
         self._turn.target = self.target
         self._writer.response.model = self.target.name
+        if self.target.api != self._api:
+            self._api = self.target.api
+            items = self._run.context.items
+            self._run.ignored_tools = look_at_tools(self._request, items, self.target, refuses=False)

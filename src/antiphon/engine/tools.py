@@ -8,6 +8,9 @@ from antiphon.errors import ClientError, log
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.requests import CreateResponse
 
+IGNORED = "antiphon-ignored-tools"
+"""The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
+
 _told: set[str] = set()
 
 
@@ -30,3 +33,8 @@ def look_at_tools(request: CreateResponse, items: Sequence[InputItem], target: T
         _told.update(new)
         log.warning("Tools that this server does not run are left out of what the model sees: %s", ", ".join(new))
     return types
+
+
+def plain_types(header: str) -> list[str]:
+    """Return the types that a backend's header tells; what is none is left out, for it goes on to the client."""
+    return [name for name in header.split(", ") if name.isascii() and name.isidentifier()]
