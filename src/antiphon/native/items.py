@@ -71,7 +71,9 @@ class PassedItem:
         """Take the item as the backend says it is at last."""
         if self.is_ended:
             return
-        self.value = self.value | {key: given for key, given in value.items() if given is not None}
+        self.value = self.value | {
+            key: given for key, given in value.items() if given is not None or key not in self.value
+        }
         self.is_ended = True
         self._settle()
         self._finish()
@@ -204,7 +206,7 @@ class PassedMessage(PassedItem):
         if part is None or part.kind != kind:
             place = Place(self.output_index, self.id, len(self._parts))
             part = Part(self.writer, place, kind)
-            key = index if isinstance(index, int) and index not in self._parts else (index, place.index)
+            key = index if isinstance(index, int) and index not in self._parts else ("more", place.index)
             self._parts[key] = part
             part.open()
         return part

@@ -61,8 +61,8 @@ class ResponsesStream:
         self._by_index: dict[int, PassedItem] = {}
         self._ended: PassedItem | None = None
         """It waits to be closed."""
-        self._muted: set[str | int] = set()
-        """Items that are not heard, by their ids and indexes at the backend."""
+        self._muted: set[str] = set()
+        """Items that are not heard, by their ids at the backend."""
         self._response: dict[str, Any] | None = None
         self.error: BackendError | None = None
 
@@ -135,7 +135,7 @@ class ResponsesStream:
         self._close_ended()
         kind, key = value.get("type"), text(value.get("id"))
         if self._only_one and kind in CLIENTS and any(item.kind in CLIENTS for item in self._items):
-            self._muted |= {key, index} if isinstance(index, int) else {key}
+            self._muted |= {key} - {""}
             return None
         item = pass_on(self._writer, self._renumbered(value))
         if item is not None:
@@ -188,10 +188,10 @@ class ResponsesStream:
             item.feed(stem, word, event)
 
     def _find(self, event: dict[str, Any]) -> PassedItem | None:
-        key, index = event.get("item_id"), event.get("output_index")
+        key, index = text(event.get("item_id")), event.get("output_index")
         if key in self._muted:
             return None
-        item = self._by_key.get(key) if isinstance(key, str) else None
+        item = self._by_key.get(key)
         if item is None and isinstance(index, int):
             item = self._by_index.get(index)
         return item
