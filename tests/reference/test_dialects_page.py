@@ -15,6 +15,7 @@ EFFORT_FORMS = {
     "enable_thinking": "`enable_thinking`",
 }
 REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
+APIS = {"chat": "Chat", "responses": "Responses", "probe": "asks"}
 CHOICES = {"full": "all", "named": "modes, a function", "strings": "modes"}
 
 
@@ -22,6 +23,7 @@ def row_of(dialect: Dialect) -> str:
     cells = (
         f"`{dialect.name}`",
         ", ".join(word + f"`{value}`" for name, word in TOLD_BY.items() for value in getattr(dialect, name)),
+        APIS[dialect.api],
         f"`{dialect.max_tokens}`",
         EFFORT_FORMS.get(dialect.effort, ""),
         reasoning_of(dialect),
