@@ -2,9 +2,11 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon import ids
@@ -17,7 +19,8 @@ from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_o
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
-from antiphon.engine.routing.station import Share, Station
+from antiphon.engine.noting import Noting
+from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
@@ -27,6 +30,9 @@ from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from antiphon.tracing.collector import Traces
 
 FIRST_LOOK = 0.8
 """Seconds that start-up waits for the lists of models; slower backends are listed when they answer."""
@@ -43,8 +49,9 @@ class House:
     endpoints: Endpoints
     listing: asyncio.Task[None]
     watch: Watch | None = None
-    _gone: list[tuple[Station, Backend]] = field(default_factory=list)
-    """Backends that are in use no longer, until their last answer has ended."""
+    traces: "Traces | None" = None
+    _gone: list[Backend] = field(default_factory=list)
+    """Backends that are asked no longer; answers of theirs may still be on their way."""
 
     def start(self) -> None:
         """Begin to make background responses, to deliver webhooks, and to look after the backends."""
@@ -60,20 +67,11 @@ class House:
         """
         environment = os.environ if environment is None else environment
         line = await _backends(settings, environment, self.backends)
-        stations = {served.backend.name: served.station for served in self.engine.models.served}
-        before, kept = self.backends, set(map(id, line.backends))
+        kept = set(map(id, line.backends))
+        self._gone += [one for one in self.backends if id(one) not in kept]
         self.engine.models.assign(line.backends, line.dialects, line.shares, settings.fallback)
         self.backends = line.backends
-        self._gone += [(stations[one.name], one) for one in before if id(one) not in kept]
         await self.engine.models.refresh()
-        await self._let_go()
-
-    async def _let_go(self) -> None:
-        """Close the backends that nobody uses any longer."""
-        idle = [pair for pair in self._gone if not pair[0].slots.in_flight]
-        self._gone = [pair for pair in self._gone if pair not in idle]
-        for _, backend in idle:
-            await backend.close()
 
     async def wind_down(self) -> None:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
@@ -94,15 +92,18 @@ class House:
             await self.listing
         if self.watch is not None:
             await self.watch.close()
-        for backend in (*self.backends, *(backend for _, backend in self._gone)):
+        for backend in (*self.backends, *self._gone):
             await backend.close()
         await self.engine.store.close()
+        if self.traces is not None:
+            await self.traces.close()
 
 
 async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> House:
     """Return the parts that these settings ask for. Raises `ConfigError`."""
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
+    begin_traces = _tracing(settings, environment)
     line = await _backends(settings, environment)
     measures = Measures()
     store = timed(await open_store(settings.store, settings.store_connections), measures)
@@ -120,14 +121,43 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         strict_seals=settings.strict_seals,
         measures=measures,
     )
+    engine.observers.add(Noting())
+    names = ModelNames(models)
     if settings.metrics:
-        engine.observers.add(Measuring(measures, ModelNames(models)))
+        engine.observers.add(Measuring(measures, names))
+    traces = begin_traces(names) if begin_traces else None
+    if traces is not None:
+        engine.observers.add(traces.observer)
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
     takes_private = settings.webhook_private_addresses
     courier = Courier(store, ids.now, takes_private=takes_private, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, takes_private)
     watch = Watch(models, settings.check_interval) if settings.check_interval else None
-    return House(engine, line.backends, worker, courier, endpoints, listing, watch)
+    return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+
+
+def _tracing(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
+    """Return how traces begin, None where nobody collects them. Raises `ConfigError` where they cannot be made."""
+    url = collector_of(settings.trace_endpoint, environment)
+    if not url:
+        return None
+    try:
+        from antiphon.tracing.collector import traces_to  # noqa: PLC0415 - an extra, and slow to load
+    except ImportError as error:
+        raise ConfigError(
+            f"Traces are to go to {url}, for which a package is missing: pip install 'antiphon[otel]'."
+        ) from error
+    return partial(traces_to, url, content=settings.trace_content)
+
+
+def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
+    """Return the URL to which traces go, by the setting, else by the variables of OpenTelemetry; empty for nowhere."""
+    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true" or environment.get("OTEL_TRACES_EXPORTER") == "none":
+        return ""
+    if not endpoint and (url := environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+        return url
+    base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    return f"{base.rstrip('/')}/v1/traces" if base else ""
 
 
 async def open_store(url: str, connections: int = 10) -> Store:
@@ -165,21 +195,29 @@ async def _backends(settings: Settings, environment: Mapping[str, str], before: 
         found = await _found(settings, environment)
         return _Line(found, shares={backend.name: Share(api="auto") for backend in found})
     line = _Line()
-    for configured in settings.backends:
+    for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
         made = _http(settings, name, configured.url, key_of(configured, environment), configured)
         line.backends.append(next((one for one in before if made.is_like(one)), made))
-        line.shares[name] = _share(configured)
+        line.shares[name] = _share(configured, number)
         if configured.dialect:
             tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
             line.dialects[name] = configured.dialect
     return line
 
 
-def _share(configured: BackendConfig) -> Share:
+def _share(configured: BackendConfig, number: int) -> Share:
+    """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
     names = ["*"] if configured.models == "*" else configured.models
-    aliases, weight = configured.aliases, configured.weight
-    return Share(frozenset(names), aliases, weight, configured.concurrency, configured.queue, configured.api)
+    return Share(
+        frozenset(names),
+        configured.aliases,
+        configured.weight,
+        configured.concurrency,
+        configured.queue,
+        label=configured.name or f"backend-{number}",
+        api=configured.api,
+    )
 
 
 async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:

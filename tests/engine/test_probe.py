@@ -5,7 +5,7 @@ import pytest
 from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.models import Models
 from antiphon.engine.probe import probe
-from antiphon.engine.routing.station import Share
+from antiphon.engine.routing.served import Share
 from antiphon.errors import BackendError
 
 

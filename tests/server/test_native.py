@@ -10,12 +10,14 @@ import pytest
 
 from antiphon.backends.demo import DemoBackend
 from antiphon.backends.http import HttpBackend
-from antiphon.chat.dialects import Api
+from antiphon.engine.routing.served import Share
 from antiphon.testing import assert_event_stream, fold
 from tests.support.native import answering, call, deltas, frames, message, opening, response, streamed, thought
 from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion, text
 from tests.support.server import Served, serve
 from tests.support.socket import talk
+
+NATIVE, AUTO = Share(api="responses"), Share(api="auto")
 
 
 @asynccontextmanager
@@ -24,7 +26,7 @@ async def native(
 ) -> AsyncIterator[tuple[Served, ReplayBackend]]:
     """A server whose one backend speaks Responses and follows this script, or says these items."""
     backend = ReplayBackend(script if callable(script) else answering(script), speaks_responses=True)
-    async with backend.serve(), serve(HttpBackend("n", backend.url), apis={"n": "responses"}, **options) as served:
+    async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": NATIVE}, **options) as served:
         yield served, backend
 
 
@@ -89,8 +91,8 @@ async def test_a_chain_is_told_whole_and_reasoning_goes_back_with_the_backends_o
     others.models = [{"id": "x"}]
     async with ours.serve(), others.serve():
         backends = HttpBackend("o", ours.url), HttpBackend("x", others.url)
-        apis: dict[str, Api] = {"o": "responses", "x": "responses"}
-        async with serve(*backends, apis=apis, dialects={"o": "openai", "x": "xai"}) as served:
+        shares = {"o": NATIVE, "x": NATIVE}
+        async with serve(*backends, shares=shares, dialects={"o": "openai", "x": "xai"}) as served:
             first = await ask(served, input="One")
             await ask(served, input="Two", model="x", previous_response_id=first["id"])
 
@@ -284,7 +286,7 @@ async def both(chat: Script, script: Script) -> AsyncIterator[tuple[Served, Repl
     one, other = ReplayBackend(chat), ReplayBackend(script, speaks_responses=True)
     async with one.serve(), other.serve():
         backends = HttpBackend("c", one.url), HttpBackend("n", other.url)
-        async with serve(*backends, apis={"n": "responses"}) as served:
+        async with serve(*backends, shares={"n": NATIVE}) as served:
             yield served, one, other
 
 
@@ -318,7 +320,7 @@ async def test_an_unknown_server_is_asked_once_which_api_it_speaks() -> None:
     other.models = [{"id": "c"}]
     async with speaks.serve(), other.serve():
         backends = HttpBackend("n", speaks.url), HttpBackend("c", other.url)
-        async with serve(*backends, apis={"n": "auto", "c": "auto"}) as served:
+        async with serve(*backends, shares={"n": AUTO, "c": AUTO}) as served:
             await served.engine.models.refresh()
             await served.engine.models.refresh()
             answers = [said(await ask(served, input="Hi", model=model)) for model in ("m", "c")]
@@ -332,7 +334,7 @@ async def test_a_family_that_is_known_is_not_asked() -> None:
     async with backend.serve():
         for dialect, path in (("openai", b"/v1/responses "), ("vllm", b"/v1/chat/completions ")):
             backend.heads.clear()
-            async with serve(HttpBackend("n", backend.url), apis={"n": "auto"}, dialects={"n": dialect}) as served:
+            async with serve(HttpBackend("n", backend.url), shares={"n": AUTO}, dialects={"n": dialect}) as served:
                 await served.engine.models.refresh()
                 backend.script = answering([message("Hello")]) if dialect == "openai" else by_chat
                 await ask(served, input="Hi")
@@ -344,7 +346,7 @@ async def over_itself() -> AsyncIterator[Served]:
     """Antiphon over Antiphon, with the demo model behind both."""
     async with (
         serve(DemoBackend()) as inner,
-        serve(HttpBackend("inner", inner.url), apis={"inner": "responses"}) as outer,
+        serve(HttpBackend("inner", inner.url), shares={"inner": NATIVE}) as outer,
     ):
         yield outer
 

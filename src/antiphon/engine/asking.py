@@ -12,10 +12,11 @@ from antiphon.backends.base import Reply
 from antiphon.chat.dialects import Api
 from antiphon.engine.failures import read_failure
 from antiphon.engine.models import Target
-from antiphon.engine.observers import Observer
+from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.tokens import Tokens
 from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
 from antiphon.engine.turn import RENAMES, AskAside, CallModel, Turn
 from antiphon.errors import AntiphonError, BackendError
@@ -43,11 +44,13 @@ _encode = msgspec.json.Encoder().encode
 class Answer:
     """An answer of the model while it is read: the client's, or one that the turn asked for aside."""
 
-    def __init__(self, writer: ResponseWriter, stream: AnswerStream, reply: Reply) -> None:
+    def __init__(self, call: Call, writer: ResponseWriter, stream: AnswerStream, reply: Reply) -> None:
+        self.call = call
         self.writer = writer
         self.stream = stream
         self.reader = AnswerReader(stream, is_json=reply.content_type in JSON_TYPES)
         self.parts = aiter(reply.body)
+        self.tokens = Tokens(reply, self.reader)
         self.has_begun = False
         self.is_broken = False
         """It did not come to its end."""
@@ -81,11 +84,10 @@ class Asking:
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
         self._stream: AnswerStream | None = None
         """The newest answer that is the client's."""
-        self._asked = ""
-        """The backend's name while it is asked."""
+        self._call: Call | None = None
+        """What is asked, while it is."""
         self._reply: Reply | None = None
         self._answer: Answer | None = None
-        self._failure: AntiphonError | None = None
 
     @property
     def target(self) -> Target:
@@ -104,41 +106,37 @@ class Asking:
 
     async def open(self, step: CallModel | AskAside) -> Answer | None:
         """Ask the backend; return its answer, to be read. Where there is none the turn knows what to do instead."""
-        backend = self.target.backend
         await self._route.enter()
-        self._asked, self._failure = backend.name, None
-        self._observers.asked(self._run, backend.name)
+        call = self._call = Call(self._run, self.target, step.body)
+        self._observers.asked(call)
         try:
-            reply = self._reply = await backend.post(PATHS[step.api], _encode(step.body))
+            reply = self._reply = await call.target.backend.post(PATHS[step.api], _encode(step.body))
         except AntiphonError as error:
-            self._failure = error
+            call.error = error
             if not self._moves_on(Failure(0), error):
                 self._turn.failed(error)
             return None
         if reply.status >= 400:
-            await self._refused(reply)
+            await self._refused(reply, call)
             return None
         if ignored := reply.headers.get(IGNORED):
             self._run.ignored_tools = plain_types(ignored)
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        self._answer = Answer(writer, self._stream_of(writer, step), reply)
+        self._answer = Answer(call, writer, self._stream_of(writer, step), reply)
         return self._answer
 
     async def read(self, answer: Answer) -> Answer | None:
         """Take the answer's next part; return it if there may be more. In the end the turn is told."""
-        part = None
         try:
-            part = await anext(answer.parts, None)
+            async for part in answer.parts:
+                self._hear(answer, part)
+                if answer.reader.is_over:
+                    break
+                answer.tokens.look()
+                return answer
         except BackendError as error:
             answer.is_broken = True
             answer.reader.fail(error)
-        if part is not None:
-            if not answer.has_begun:
-                answer.has_begun = True
-                self._observers.spoke(self._run, self._asked)
-            answer.reader.feed(part)
-            if not answer.reader.is_over:
-                return answer
         self._answer = None
         self._conclude(answer)
         return None
@@ -147,15 +145,15 @@ class Asking:
         """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
         answer, self._answer = self._answer, None
         reply, self._reply = self._reply, None
-        asked, self._asked = self._asked, ""
+        call, self._call = self._call, None
         try:
             if answer is not None:
                 answer.reader.finish()
             if reply is not None:
                 await reply.close()
         finally:
-            if asked:
-                self._observers.answered(self._run, asked, self._failure)
+            if call is not None:
+                self._observers.answered(call)
             self._route.leave()
 
     def _stream_of(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
@@ -178,9 +176,16 @@ class Asking:
             needs_reason=not self.target.dialect.ends_without_finish_reason,
         )
 
+    def _hear(self, answer: Answer, part: bytes) -> None:
+        if not answer.has_begun:
+            answer.has_begun = True
+            self._observers.spoke(answer.call)
+        answer.reader.feed(part)
+
     def _conclude(self, answer: Answer) -> None:
         ending = answer.reader.finish()
-        self._failure = ending.error
+        call = answer.call
+        call.ending, call.error, call.has_calls = ending, ending.error, answer.stream.has_calls
         if self._settles(answer, ending.error):
             items = [] if answer.writer is self._writer else answer.writer.output
             self._turn.answered(ending, items, is_silent=answer.is_silent)
@@ -188,11 +193,11 @@ class Asking:
 
     # What follows from a failure.
 
-    async def _refused(self, reply: Reply) -> None:
+    async def _refused(self, reply: Reply, call: Call) -> None:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
-        self._failure = BackendError(f"The model backend answered with status {status}.", status=status)
-        body = await reply.read(MAX_ERROR_BODY)
+        call.error = BackendError(f"The model backend answered with status {status}.", status=status)
+        body = await read_error(reply)
         error = read_failure(status, headers, body, self.target.model, RENAMES[self.target.api])
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
             self._turn.refused(status, headers, body)
@@ -202,6 +207,8 @@ class Asking:
         if error is None:
             self._route.answered(*self._chains)
             return True
+        if answer.is_silent and self._turn.asks_plainly():
+            return False
         failure = Failure(0 if answer.is_broken else error.status, error.code, wait_of({}, error.message))
         if answer.is_silent:
             return not self._moves_on(failure, error)
@@ -223,3 +230,11 @@ class Asking:
             self._api = self.target.api
             items = self._run.context.items
             self._run.ignored_tools = look_at_tools(self._request, items, self.target, refuses=False)
+
+
+async def read_error(reply: Reply) -> bytes:
+    """Return the body of a backend's error; nothing where it breaks off or has no end, for the status says enough."""
+    try:
+        return await reply.read(MAX_ERROR_BODY)
+    except BackendError:
+        return b""

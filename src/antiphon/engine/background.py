@@ -44,8 +44,8 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    groups = await engine.models.candidates(request.model)
-    ignored = look_at_tools(request, context.items, groups[0][0], refuses=engine.strict_tools)
+    candidates = await engine.models.candidates(request.model)
+    ignored = look_at_tools(request, context.items, candidates[0], refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)
@@ -58,6 +58,7 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
         raise conversation_not_found(str(request.conversation_id))
     if outcome is Outcome.BUSY:
         raise conversation_locked()
+    engine.observers.queued(response.id)
     return Queued(response, ignored)
 
 

@@ -16,6 +16,7 @@ from antiphon.engine.asking import Asking
 from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import Keeper, stored_output
 from antiphon.engine.models import Target
+from antiphon.engine.observers import ToolUse
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.router import Route
@@ -70,6 +71,8 @@ class Run:
         self._engine = engine
         self._keeper = keeper
         self.context = context
+        self.is_background = taken_up is not None
+        self.is_resumed = taken_up is not None and not taken_up.begins
         self.is_stream = bool(request.stream)
         self.ignored_tools = ignored
         """Types of tools that the model is not offered, since only a server can run them."""
@@ -107,6 +110,11 @@ class Run:
         return self._writer.sealed
 
     @property
+    def output(self) -> Sequence[Item]:
+        """The items that are done."""
+        return self._writer.output
+
+    @property
     def response(self) -> Response:
         """The response as it stands."""
         return self._writer.response
@@ -133,8 +141,8 @@ class Run:
 
     @property
     def backend(self) -> str:
-        """The name of the backend that is asked, or that answered."""
-        return self._target.backend.name
+        """What clients are told of the backend that is asked, or that answered."""
+        return self._target.served.label
 
     @property
     def _target(self) -> Target:
@@ -251,8 +259,12 @@ class Run:
         """Do what the turn decided, where no model is asked."""
         match step:
             case Tell(item):
+                # What else this server does itself is told here too, once there is more than searching for tools.
+                use = ToolUse(self, "tool_search", "datastore")
+                self._engine.observers.used(use)
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
                 self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
+                self._engine.observers.returned(use)
             case Settle(call, text):
                 call.settle(text)
             case Compact(summary):

@@ -6,14 +6,13 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from antiphon.backends.base import Reply
-from antiphon.engine.asking import MAX_ERROR_BODY
+from antiphon.engine.asking import read_error
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
-from antiphon.engine.models import Target
 from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import BACKEND, Resources, plain_name, read_body, tenant_of
@@ -62,36 +61,50 @@ async def _ask(route: Route, path: str, request: dict[str, Any], body: bytes, se
         try:
             reply = await target.backend.post(path, body)
         except AntiphonError as error:
-            if route.moves_on(Failure(0), error):
-                return False
-            raise
-        return await _answer(route, target, reply, send)
+            return _give_up(route, Failure(0), error)
+        return await _answer(route, reply, send)
     finally:
         route.leave()
 
 
-async def _answer(route: Route, target: Target, reply: Reply, send: Send) -> bool:
+async def _answer(route: Route, reply: Reply, send: Send) -> bool:
     try:
         if reply.status >= 400:
-            return _refuse(route, reply, await reply.read(MAX_ERROR_BODY))
-        await _copy(reply, target.backend.name, send)
-        route.answered()
-        return True
+            return _refuse(route, reply, await read_error(reply))
+        return await _copy(route, reply, send)
     finally:
         await reply.close()
 
 
 def _refuse(route: Route, reply: Reply, body: bytes) -> bool:
     error = read_failure(reply.status, reply.headers, body, route.target.model, rename=str)
-    if not route.moves_on(Failure(reply.status, error.code, wait_of(reply.headers, error.message)), error):
-        raise error
-    return False
+    return _give_up(route, Failure(reply.status, error.code, wait_of(reply.headers, error.message)), error)
 
 
-async def _copy(reply: Reply, backend: str, send: Send) -> None:
-    headers = [(BACKEND.encode(), plain_name(backend).encode())]
+def _give_up(route: Route, failure: Failure, error: AntiphonError) -> bool:
+    """Return False where another is to be asked instead; raise the error where there is none."""
+    if route.moves_on(failure, error):
+        return False
+    raise error
+
+
+async def _copy(route: Route, reply: Reply, send: Send) -> bool:
+    """Pass an answer on from its first byte; return False where none came and another is to be asked instead."""
+    parts = aiter(reply.body)
+    try:
+        first = await anext(parts, b"")
+    except BackendError as error:
+        return _give_up(route, Failure(0), error)
+    headers = [(BACKEND.encode(), plain_name(route.target.served.label).encode())]
     headers += [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    async for part in reply.body:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": first, "more_body": True})
+    try:
+        async for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    except BackendError as error:
+        route.broke(Failure(0), error)
+        raise
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+    route.answered()
+    return True

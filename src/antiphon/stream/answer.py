@@ -49,6 +49,8 @@ class AnswerReader:
         self._parts: list[bytes] = []
         self._size = 0
         self._done = False
+        self.chunks = 0
+        """Events of the stream that were read so far."""
 
     @property
     def is_over(self) -> bool:
@@ -86,6 +88,7 @@ class AnswerReader:
             if data.startswith(DONE):
                 self._done = True
                 return
+            self.chunks += 1
             self._stream.read(data)
 
     def _collect(self, part: bytes) -> None:
