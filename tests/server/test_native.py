@@ -265,6 +265,42 @@ async def test_a_context_is_compacted_by_such_a_backend_and_goes_on_from_the_sum
     assert ("In short." in told, '"B"' in told, "compaction" in told) == (True, False, False)
 
 
+async def test_a_context_that_grew_too_long_is_compacted_on_the_way() -> None:
+    management = [{"type": "compaction", "compact_threshold": 1000}]
+    long = [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B" * 5000}]
+    async with native(answering([message("In short.")], [message("Hello")])) as (served, backend):
+        answer = await ask(served, input=[*long, {"role": "user", "content": "C"}], context_management=management)
+
+    assert [item["type"] for item in answer["output"]] == ["compaction", "message"]
+    assert ["BBBB" in json.dumps(request) for request in backend.requests] == [True, False]
+    assert all("context_management" not in request for request in backend.requests)
+
+
+async def test_a_history_that_does_not_fit_loses_its_oldest_turns_where_that_is_allowed() -> None:
+    error = {"message": "Your input exceeds the context window of this model.", "code": "context_length_exceeded"}
+    refusal = Answer([json.dumps({"error": error}).encode()], JSON, 400)
+    turns = [{"role": role, "content": f"{role} {turn}"} for turn in range(4) for role in ("user", "assistant")]
+    async with native(answering(refusal, [message("Hello")])) as (served, backend):
+        answer = await ask(served, input=[*turns, {"role": "user", "content": "?"}], truncation="auto")
+
+    assert said(answer) == "Hello"
+    assert len(backend.requests[1]["input"]) < len(backend.requests[0]["input"]) == 9
+
+
+async def test_a_response_is_steered_and_keeps_what_was_said() -> None:
+    data = streamed(message("Hello there friend"))
+    hanging = Answer([data[: data.index(b"friend")]], wait=asyncio.Event())
+    async with native(answering(hanging, [message("I wait.")])) as (served, _), talk(served) as socket:
+        await socket.ask("Hi")
+        begun = await socket.until("response.output_text.delta")
+        await socket.steer(begun[0]["response"]["id"])
+        cut = (await socket.until("response.incomplete"))[-1]["response"]
+        events = await socket.until("response.completed")
+
+    assert cut["incomplete_details"] == {"reason": "steered"}
+    assert said(events[-1]["response"]) == "I wait."
+
+
 async def test_input_is_counted_by_the_backend_where_it_does_and_here_where_not() -> None:
     def script(request: dict[str, Any]) -> Answer:
         return Answer([b'{"object": "response.input_tokens", "input_tokens": 11}'], JSON)

@@ -140,17 +140,27 @@ def plain(value: Any) -> Any:
 
 def _input(items: Sequence[InputItem], dialect: Dialect, unseal: Unseal) -> list[Body]:
     shown = [item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate)]
-    said = [_said(item, shown[place + 1 :], dialect, unseal) for place, item in enumerate(shown)]
-    return [item for item in said if item is not None]
+    said: list[Body] = []
+    is_followed = False
+    for item in reversed(shown):
+        if not isinstance(item, Reasoning):
+            is_followed = _is_made(item)
+            said.append(_said(item, unseal))
+        elif is_followed and (thought := _reasoning(item, dialect, unseal)):
+            said.append(thought)
+    return said[::-1]
 
 
-def _said(item: InputItem, rest: Sequence[InputItem], dialect: Dialect, unseal: Unseal) -> Body | None:
+def _is_made(item: InputItem) -> bool:
+    """Whether this came of the reasoning before it. Reasoning that nothing came of is refused (section 13)."""
+    return isinstance(item, _MADE) or (isinstance(item, Message) and item.role == "assistant")
+
+
+def _said(item: InputItem, unseal: Unseal) -> Body:
     if isinstance(item, ItemReference):
         raise ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")
     if isinstance(item, Compaction):
         return _item(summary(recount(item, unseal)))
-    if isinstance(item, Reasoning):
-        return _reasoning(item, dialect, unseal) if _is_followed(rest) else None
     return _item(item)
 
 
@@ -173,12 +183,6 @@ def _item(item: InputItem) -> Body:
 
 def _part(part: Body) -> Body:
     return {name: value for name, value in part.items() if name not in _UNKNOWN_THERE}
-
-
-def _is_followed(rest: Sequence[InputItem]) -> bool:
-    """Whether something stands after the reasoning that came of it; alone it is refused (specification section 13)."""
-    after = next((item for item in rest if not isinstance(item, Reasoning)), None)
-    return isinstance(after, _MADE) or (isinstance(after, Message) and after.role == "assistant")
 
 
 def _reasoning(item: Reasoning, dialect: Dialect, unseal: Unseal) -> Body | None:
