@@ -62,7 +62,7 @@ async def test_the_configuration_says_then_the_family_then_the_server_once(
     await models.refresh()
     await models.refresh()
 
-    assert (await models.find("m")).api == api
+    assert (await models.find("m")).served.api == api
     assert len(backend.requests) == times
 
 
@@ -74,5 +74,5 @@ async def test_what_a_server_said_outlives_a_change_of_the_configuration() -> No
     models.assign([backend], dialects, shares)
     await models.refresh()
 
-    assert (await models.find("m")).api == "responses"
+    assert (await models.find("m")).served.api == "responses"
     assert len(backend.requests) == 1

@@ -420,3 +420,37 @@ async def test_a_client_that_leaves_ends_the_backends_work() -> None:
         ) as one:
             await anext(aiter(one.content))
         await asyncio.wait_for(backend.left.wait(), 5)
+
+
+PICKY = {"error": {"message": "Input should be 'function'; 'custom' is unknown.", "type": "invalid_request_error"}}
+
+
+@pytest.mark.parametrize("share", [AUTO, NATIVE], ids=["auto", "responses"])
+async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_of_it_does_not(share: Share) -> None:
+    def script(request: dict[str, Any]) -> Answer:
+        if "messages" in request:
+            return by_chat(request)
+        if request and all(tool["type"] == "function" for tool in request.get("tools", [])):
+            return answering([message("Hello")])(request)
+        return Answer([json.dumps(PICKY).encode()], JSON, 400)
+
+    backend = ReplayBackend(script, speaks_responses=True)
+    tools = [{"type": "custom", "name": "patch"}, {"type": "web_search"}]
+    asked = {"model": "m", "input": "Hi", "tools": tools}
+    async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": share}) as served:
+        await served.engine.models.refresh()
+        backend.requests.clear()
+        answers = [await served.post("/responses", json=asked) for _ in range(2)]
+        plain = await ask(served, input="Hi")
+        async with served.http.post(f"{served.url}/responses", json=asked) as reply:
+            ignored = reply.headers.get("antiphon-ignored-tools")
+
+    by_apis = ["messages" in request for request in backend.requests]
+    assert said(plain) == "Hello"
+    if share is AUTO:
+        assert [said(answer) for _, answer in answers] == ["From chat", "From chat"]
+        assert by_apis == [False, True, True, False, True]
+        assert ignored == "web_search"
+    else:
+        assert [status for status, _ in answers] == [400, 400]
+        assert by_apis == [False] * 4

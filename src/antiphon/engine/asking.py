@@ -78,8 +78,6 @@ class Asking:
         self._observers = observers
         self._call_ids = call_ids(run.context.items)
         self._request = request
-        self._api = route.target.api
-        """The API for which the run's ignored tools were told."""
         tenant = run.context.tenant
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
         self._stream: AnswerStream | None = None
@@ -117,13 +115,18 @@ class Asking:
                 self._turn.failed(error)
             return None
         if reply.status >= 400:
-            await self._refused(reply, call)
+            await self._refused(reply, step.api, call)
             return None
-        if ignored := reply.headers.get(IGNORED):
-            self._run.ignored_tools = plain_types(ignored)
+        self._tell_tools(step.api, reply)
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
         self._answer = Answer(call, writer, self._stream_of(writer, step), reply)
         return self._answer
+
+    def _tell_tools(self, api: Api, reply: Reply) -> None:
+        """Note which tools are left out: here, or by another Antiphon that is asked."""
+        told = plain_types(reply.headers.get(IGNORED, ""))
+        items = self._run.context.items
+        self._run.ignored_tools = told or look_at_tools(self._request, items, api, refuses=False)
 
     async def read(self, answer: Answer) -> Answer | None:
         """Take the answer's next part; return it if there may be more. In the end the turn is told."""
@@ -193,12 +196,12 @@ class Asking:
 
     # What follows from a failure.
 
-    async def _refused(self, reply: Reply, call: Call) -> None:
+    async def _refused(self, reply: Reply, api: Api, call: Call) -> None:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
         call.error = BackendError(f"The model backend answered with status {status}.", status=status)
         body = await read_error(reply)
-        error = read_failure(status, headers, body, self.target.model, RENAMES[self.target.api])
+        error = read_failure(status, headers, body, self.target.model, RENAMES[api])
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
             self._turn.refused(status, headers, body)
 
@@ -226,10 +229,6 @@ class Asking:
         """Say which model answers: it may be one in the place of another (`fallback`)."""
         self._turn.target = self.target
         self._writer.response.model = self.target.name
-        if self.target.api != self._api:
-            self._api = self.target.api
-            items = self._run.context.items
-            self._run.ignored_tools = look_at_tools(self._request, items, self.target, refuses=False)
 
 
 async def read_error(reply: Reply) -> bytes:

@@ -49,7 +49,7 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
     unseal = opener(engine.keyring, tenant, refuses=False)
-    if target.api == "responses":
+    if target.api_for(request, context.items) == "responses":
         asked = to_responses(request, context.items, target.dialect, refused, unseal=unseal)
         count = await _asked(target.backend, by_responses, asked | {"model": target.model})
         if count is not None:

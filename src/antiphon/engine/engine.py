@@ -77,7 +77,8 @@ class Engine:
                 request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
             )
             route = await self.router.route(request.model, *chains_of(request, ticket.tenant), tenant=ticket.tenant)
-            ignored = look_at_tools(request, keeper.context.items, route.target, refuses=self.strict_tools)
+            items = keeper.context.items
+            ignored = look_at_tools(request, items, route.target.api_for(request, items), refuses=self.strict_tools)
             run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored)
             if not generates:
                 run.warm_up()

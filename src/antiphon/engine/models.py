@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,9 @@ from antiphon.engine.routing.served import ANY, Served, Share
 from antiphon.engine.routing.verdict import Failure, verdict
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
+from antiphon.native.request import extras
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.requests import CreateResponse
 
 STALE_AFTER = 5.0
 """Seconds after which a model that is not listed is looked for again: somebody may just have pulled it."""
@@ -38,7 +41,7 @@ class Target:
     name: str
     """What clients call it."""
     refused: set[str] = field(default_factory=set)
-    """Parameters that it said it does not take."""
+    """Parameters that it said it does not take, and types of tools and items of which its Responses API said so."""
     preopened: bool = False
     """Its template opens `<think>`."""
 
@@ -52,9 +55,10 @@ class Target:
         """The family of who serves it."""
         return self.served.dialect
 
-    @property
-    def api(self) -> Api:
-        """The API that it is asked by."""
+    def api_for(self, request: CreateResponse, items: Iterable[InputItem]) -> Api:
+        """Return the API to ask for this: Chat for what a Responses API that was only probed has refused."""
+        if self.served.api == "responses" and self.refused and self.served.is_probed:
+            return "chat" if self.refused & extras(request, items) else "responses"
         return self.served.api
 
 
@@ -177,7 +181,7 @@ class Models:
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
         served.take(self._dialect(served.backend, listing))
-        if served.is_to_be_probed:
+        if served.is_probed and served.probed is None:
             served.probed = await probe(served.backend)
         self._candidates.clear()
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from antiphon.chat.dialects import Api
 from antiphon.chat.offering import left_out
-from antiphon.engine.models import Target
 from antiphon.errors import ClientError, log
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.requests import CreateResponse
@@ -14,14 +14,14 @@ IGNORED = "antiphon-ignored-tools"
 _told: set[str] = set()
 
 
-def look_at_tools(request: CreateResponse, items: Sequence[InputItem], target: Target, *, refuses: bool) -> list[str]:
+def look_at_tools(request: CreateResponse, items: Sequence[InputItem], api: Api, *, refuses: bool) -> list[str]:
     """Return the types of tools that are left out; the log has a line for each, once.
 
-    A `target` that speaks Responses is given every tool: what it does not run, it refuses itself.
+    A backend that is asked by Responses, its `api`, is given every tool: what it does not run, it refuses itself.
 
     Raises `ClientError` (400) for the first of them where this server `refuses` such tools.
     """
-    types = left_out(request, items) if target.api == "chat" else []
+    types = left_out(request, items) if api == "chat" else []
     if types and refuses:
         raise ClientError(
             f"Unsupported tool: this server does not run tools of type '{types[0]}'.",

@@ -25,7 +25,7 @@ from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
-from antiphon.native.request import countable, field_of, refused_field, to_responses
+from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
 from antiphon.protocol.calls import CALLS, open_calls
 from antiphon.protocol.content import Item, OutputText
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
@@ -41,6 +41,9 @@ MAX_REFUSALS = 8
 MAX_SEARCHES = 8
 """Times that the model may search for tools in one response, where `max_tool_calls` does not say."""
 
+
+REFUSALS = {400, 422}
+"""Statuses of a request that a backend does not understand."""
 
 RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
 """What the client calls that which a backend complains of."""
@@ -141,6 +144,10 @@ class Turn:
         self._searches = 0
         self._usage: Usage | None = None
         self._body: dict[str, Any] = {}
+        self._api: Api = "chat"
+        """The API of that body."""
+        self._goes_by_chat = False
+        """The backend's own Responses API does not take what this is about."""
         self._answer: Answer | None = None
         self._is_optional = False
         self._is_plain = False
@@ -288,7 +295,8 @@ class Turn:
     ) -> tuple[dict[str, Any], Toolbox, frozenset[str] | None, Api]:
         refused = frozenset(self.target.refused)
         dialect = self.target.dialect
-        if self.target.api == "responses":
+        self._api = "chat" if self._goes_by_chat else self.target.api_for(request, items)
+        if self._api == "responses":
             self._body = to_responses(request, items, dialect, refused, unseal=self._unseal)
             self._body["model"] = self.target.model
             return self._body, Toolbox(), None, "responses"
@@ -307,19 +315,30 @@ class Turn:
         return [*self._items, *self._made()]
 
     def _learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        error = read_failure(status, headers, body, self.target.model, RENAMES[self.target.api])
+        error = read_failure(status, headers, body, self.target.model, RENAMES[self._api])
         if is_overflow(error):
             if not self._shorten():
                 raise error
             return
         name = self._refused_name(status, body)
+        if name is None and self._falls_back(status, body):
+            return
         self._refusals += 1
         if name is None or name in self.target.refused or self._refusals > MAX_REFUSALS:
             raise error
         self.target.refused.add(name)
 
+    def _falls_back(self, status: int, body: bytes) -> bool:
+        """Whether a server that seemed to speak Responses refused what goes by Chat; what it named, it is spared."""
+        if status not in REFUSALS or self._api == "chat" or not self.target.served.is_probed:
+            return False
+        doubtful = extras(self._request, self._items)
+        self.target.refused |= {name for name in doubtful if name.encode() in body}
+        self._goes_by_chat = bool(doubtful)
+        return self._goes_by_chat
+
     def _refused_name(self, status: int, body: bytes) -> str | None:
-        if self.target.api == "responses":
+        if self._api == "responses":
             return refused_field(status, body, self._body, self._request.include)
         return refused_parameter(status, body, self._body)
 
@@ -338,7 +357,7 @@ class Turn:
 
     def _find(self) -> list[ToolSearchOutput]:
         """Return what the searches for tools find that were not answered yet."""
-        if self.target.api == "responses":
+        if self._api == "responses":
             return []  # the backend has done that itself
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]

@@ -6,7 +6,7 @@ backend runs included. Ids of ours mean nothing there; an item keeps one where t
 back the backend's own, with the blob that is tied to it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -45,6 +45,12 @@ NEEDED = frozenset(
     {"include", "tools", "tool_choice", "text", "max_output_tokens", "instructions", "top_logprobs", "stream"}
 )
 """Fields that the client would miss: a backend's refusal of one is the client's answer."""
+
+USUAL = frozenset(
+    {"function", "message", "function_call", "function_call_output", "reasoning"}
+    | {"compaction", "compaction_trigger", "configuration_update"}
+)
+"""Types of tools and items that every Responses API takes, or that are never sent."""
 
 SEALED = "reasoning.encrypted_content"
 """What is asked for unasked: without storage the backend's reasoning comes back to it in this form only."""
@@ -104,6 +110,11 @@ def refused_field(status: int, body: bytes, sent: Mapping[str, Any], asked: Sequ
     if name == "include" and SEALED not in (asked or ()):
         return SEALED
     return name if name in HINTS else None
+
+
+def extras(request: CreateResponse, items: Iterable[InputItem]) -> frozenset[str]:
+    """Return the types of tools and items which a server that has a Responses API may still refuse."""
+    return frozenset(str(one.__struct_config__.tag) for one in (*(request.tools or ()), *items)) - USUAL
 
 
 def field_of(name: str) -> str | None:

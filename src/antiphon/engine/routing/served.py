@@ -68,9 +68,9 @@ class Served:
         return self.share.label or self.backend.name
 
     @property
-    def is_to_be_probed(self) -> bool:
-        """Whether only the server can tell by which API to ask it, and did not yet."""
-        return self.probed is None and self._wanted == "probe"
+    def is_probed(self) -> bool:
+        """Whether only the server itself can tell by which API to ask it."""
+        return self._wanted == "probe"
 
     @property
     def api(self) -> Api:
