@@ -1,39 +1,70 @@
-"""What was said, as traces tell it: the same of either API."""
+"""What was said in the words of the GenAI conventions, whichever API a backend is asked by."""
 
 import json
+from typing import Any
+
+import pytest
 
 from antiphon.tracing.content import input_messages, tool_definitions
 
-
-def test_a_responses_request_tells_what_a_chat_request_does() -> None:
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    chat = {
-        "messages": [
-            {"role": "system", "content": "Be kind."},
-            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
-            {"role": "assistant", "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "c", "content": "1"},
-        ],
-        "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}],
-    }
-    responses = {
-        "instructions": "Be kind.",
-        "input": [
-            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
-            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
-            {"type": "function_call_output", "call_id": "c", "output": "1"},
-        ],
-        "tools": [{"type": "function", "name": "f", "parameters": {}}],
-    }
-    assert json.loads(input_messages(responses)) == json.loads(input_messages(chat))
-    assert tool_definitions(responses) == tool_definitions(chat)
+HI = {"type": "text", "content": "Hi"}
+CALL = {"type": "tool_call", "id": "c", "name": "look", "arguments": "{}"}
+LOOK = {"name": "look", "arguments": "{}"}
+FOUND = {"type": "tool_call_response", "id": "c", "response": "it"}
 
 
-def test_what_opens_another_server_is_not_told() -> None:
-    tools = [{"type": "mcp", "server_label": "s", "server_url": "https://example.org", "authorization": "secret"}]
-    assert tool_definitions({"tools": tools}) == '[{"type": "mcp"}]'
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"role": "user", "content": "Hi"}, {"role": "user", "parts": [HI]}),
+        ({"role": "user", "content": [{"type": "text", "text": "Hi"}]}, {"role": "user", "parts": [HI]}),
+        (
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:secret"}}]},
+            {"role": "user", "parts": [{"type": "image_url"}]},
+        ),
+        (
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": LOOK}]},
+            {"role": "assistant", "parts": [CALL]},
+        ),
+        ({"role": "tool", "tool_call_id": "c", "content": "it"}, {"role": "tool", "parts": [FOUND]}),
+    ],
+)
+def test_a_message_of_chat_completions(asked: Any, told: Any) -> None:
+    assert json.loads(input_messages({"messages": [asked]})) == [told]
 
 
-def test_items_of_other_kinds_are_told_by_their_kind() -> None:
-    told = input_messages({"input": [{"type": "reasoning", "id": "rs_1", "encrypted_content": "blob"}]})
-    assert json.loads(told) == [{"role": "assistant", "parts": [{"type": "reasoning"}]}]
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"role": "user", "content": "Hi"}, {"role": "user", "parts": [HI]}),
+        (
+            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}, {"type": "input_file"}]},
+            {"role": "user", "parts": [HI, {"type": "input_file"}]},
+        ),
+        (
+            {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+            {"role": "assistant", "parts": [CALL]},
+        ),
+        (
+            {"type": "custom_tool_call", "call_id": "c", "name": "look", "input": "{}"},
+            {"role": "assistant", "parts": [CALL]},
+        ),
+        ({"type": "function_call_output", "call_id": "c", "output": "it"}, {"role": "tool", "parts": [FOUND]}),
+        ({"type": "reasoning", "encrypted_content": "secret"}, {"role": "assistant", "parts": []}),
+    ],
+)
+def test_an_item_of_responses(asked: Any, told: Any) -> None:
+    assert json.loads(input_messages({"input": [asked]})) == [told]
+
+
+def test_a_tool_is_told_without_the_keys_that_it_may_hold() -> None:
+    function = {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}
+    chat = {"tools": [{"type": "function", "function": function}]}
+    mcp = {"type": "mcp", "server_label": "x", "authorization": "secret", "headers": {"x-key": "secret"}}
+
+    assert json.loads(tool_definitions(chat)) == [{"type": "function", **function}]
+    assert json.loads(tool_definitions({"tools": [{"type": "function", **function}, mcp]})) == [
+        {"type": "function", **function},
+        {"type": "mcp"},
+    ]
+    assert tool_definitions({}) == "[]"

@@ -111,8 +111,7 @@ class Models:
         if served.backend is not backend:
             served.probed = None
         if served.backend is not backend or served.name in self._configured:
-            served.backend = backend
-            served.take(self._dialect(backend, Listing()))
+            served.backend, served.dialect = backend, self._dialect(backend, Listing())
         return served
 
     async def refresh(self) -> None:
@@ -163,11 +162,10 @@ class Models:
             await self._ask(served)
         elif not served.slots.in_flight:
             await served.slots.enter(is_patient=True)
-            began = self.clock()
             try:
                 await self._ask(served)
             finally:
-                served.slots.leave(self.clock() - began)
+                served.slots.leave()
 
     async def _ask(self, served: Served) -> None:
         try:
@@ -180,7 +178,7 @@ class Models:
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
-        served.take(self._dialect(served.backend, listing))
+        served.dialect = self._dialect(served.backend, listing)
         if served.is_probed and served.probed is None:
             served.probed = await probe(served.backend)
         self._candidates.clear()

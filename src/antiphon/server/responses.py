@@ -23,6 +23,7 @@ from antiphon.protocol.validate import (
     is_true,
 )
 from antiphon.server.attendance import Attendance
+from antiphon.server.caching import body_with_cache, cache_header, with_cache
 from antiphon.server.http import (
     BACKEND,
     Resources,
@@ -44,13 +45,15 @@ def resources(engine: Engine) -> Resources:
 
     async def create_response(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
-        request = decode_request(body)
+        asked = decode_request(body)
+        request = with_cache(scope, asked)
         if not engine.takes_work:
             raise going_away()
         async with Admission(engine, scope, body, receive, send, prefix="resp") as ticket:
             if ticket is None:
                 return
             if request.background:
+                body = body_with_cache(body, asked, request)
                 await _create_in_background(engine, request, body, ticket, receive, send)
             else:
                 await _create(engine, request, ticket, receive, send)
@@ -110,7 +113,7 @@ async def _create(engine: Engine, request: CreateResponse, ticket: Ticket, recei
         return
     async with Attendance(receive):
         response = await run.result()
-    headers = ignored_header(run.ignored_tools) | {BACKEND: plain_name(run.backend)}
+    headers = ignored_header(run.ignored_tools) | {BACKEND: plain_name(run.backend), **cache_header(run)}
     await reply_json(send, replace(response, output_text=output_text(response)), headers=headers)
 
 

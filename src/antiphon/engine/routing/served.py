@@ -31,6 +31,8 @@ class Share:
     """What clients are told it is called; empty for its name."""
     api: Literal["auto", "chat", "responses"] = "chat"
     """The API that it is asked by; `auto` leaves that to its family, or to a probe."""
+    cache: bool = False
+    """Its answers are kept, to be given again."""
 
 
 class Served:
@@ -43,7 +45,7 @@ class Served:
         self.backend = backend
         self.share = share
         self.slots = Slots()
-        self.take(dialect)
+        self.dialect = dialect
         self.health = Health()
         self.models: list[dict[str, Any]] = []
         """As it listed them last."""
@@ -61,6 +63,16 @@ class Served:
     def name(self) -> str:
         """What the operator calls it."""
         return self.backend.name
+
+    @property
+    def dialect(self) -> Dialect:
+        """Its family."""
+        return self._dialect
+
+    @dialect.setter
+    def dialect(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._resize()
 
     @property
     def label(self) -> str:
@@ -87,10 +99,9 @@ class Served:
         self.share = share
         self._resize()
 
-    def take(self, dialect: Dialect) -> None:
-        """It is of this family."""
-        self.dialect = dialect
-        self._resize()
+    def _resize(self) -> None:
+        """Ask it as much at once as was said, or only ever one thing."""
+        self.slots.resize(1 if self.dialect.one_at_a_time else self.share.concurrency, self.share.queue)
 
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not say that it has it."""
@@ -108,7 +119,3 @@ class Served:
         listed = {model["id"]: model for model in self.models if not named or model["id"] in named}
         more = [{"id": name} for name in (*self.share.aliases, *sorted(named)) if name not in listed]
         return [*listed.values(), *more]
-
-    def _resize(self) -> None:
-        """Ask it as much at once as was said, or only ever one thing."""
-        self.slots.resize(1 if self.dialect.one_at_a_time else self.share.concurrency, self.share.queue)
