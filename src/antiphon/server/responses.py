@@ -1,7 +1,5 @@
 """`/v1/responses`: create, retrieve or replay, cancel, delete, list and count input (specification section 1)."""
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
@@ -29,6 +27,7 @@ from antiphon.server.caching import body_with_cache, cache_header, with_cache
 from antiphon.server.http import (
     BACKEND,
     Resources,
+    ignored_header,
     method_not_supported,
     path_part,
     plain_name,
@@ -109,14 +108,12 @@ def resources(engine: Engine) -> Resources:
 
 async def _create(engine: Engine, request: CreateResponse, ticket: Ticket, receive: Receive, send: Send) -> None:
     run = await engine.create(request, ticket)
-    headers = ignored_header(run.ignored_tools)
     if run.is_stream:
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send_events(run, receive, send, raw)
+        await send_events(run, receive, send)
         return
     async with Attendance(receive):
         response = await run.result()
-    headers |= {BACKEND: plain_name(run.backend), **cache_header(run)}
+    headers = ignored_header(run.ignored_tools) | {BACKEND: plain_name(run.backend), **cache_header(run)}
     await reply_json(send, replace(response, output_text=output_text(response)), headers=headers)
 
 
@@ -130,11 +127,6 @@ async def _create_in_background(
         await send_frames(replay(engine, ticket.tenant, queued.response.id), receive, send, raw)
     else:
         await reply_json(send, queued.response, headers=headers)
-
-
-def ignored_header(types: Sequence[str]) -> dict[str, str]:
-    """Return the header that names the types of tools which the model is not offered."""
-    return {"antiphon-ignored-tools": ", ".join(types)} if types else {}
 
 
 async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:
