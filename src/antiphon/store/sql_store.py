@@ -5,15 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.store.acts import answers, conversations, jobs, keys, responses, secrets, webhooks
+from antiphon.store.acts import answers, api_keys, conversations, jobs, keys, responses, secrets, webhooks
 from antiphon.store.acts.step import Act, R
 from antiphon.store.base import JOBS
 from antiphon.store.records import (
+    NOTHING_TAKEN,
     Announcement,
+    ApiKey,
     Backlog,
+    DayOfUse,
     Delivery,
     Frames,
     Job,
+    Level,
+    Limits,
     Outcome,
     Progress,
     Reply,
@@ -23,6 +28,8 @@ from antiphon.store.records import (
     StoredItem,
     StoredResponse,
     Tail,
+    Taken,
+    Use,
     WebhookEndpoint,
 )
 
@@ -118,10 +125,15 @@ class SqlStore(ABC):
     # Jobs.
 
     async def enqueue(
-        self, response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None = None
+        self,
+        response: StoredResponse,
+        request: bytes,
+        frames: Sequence[Frames],
+        reply: Reply | None = None,
+        taken: Taken = NOTHING_TAKEN,
     ) -> Outcome:
         """See `Store.enqueue`."""
-        outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply))
+        outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply, taken))
         self._tell_all([response.id])
         return outcome
 
@@ -329,6 +341,36 @@ class SqlStore(ABC):
     async def trim_answers(self, limit: int) -> int:
         """See `Store.trim_answers`."""
         return await self._in_steps("trim_answers", limit)
+
+    # API keys.
+
+    async def put_api_key(self, key: ApiKey) -> None:
+        """See `Store.put_api_key`."""
+        await self._write(lambda: api_keys.put(key))
+
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        """See `Store.find_api_key`."""
+        return await self._read(lambda: api_keys.find(digest, self._now()))
+
+    async def api_keys(self) -> list[ApiKey]:
+        """See `Store.api_keys`."""
+        return await self._read(api_keys.every)
+
+    async def has_api_keys(self) -> bool:
+        """See `Store.has_api_keys`."""
+        return await self._read(api_keys.any_at_all)
+
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+        """See `Store.take`. The time is this process's: clocks that differ shift the minute by as much."""
+        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock()))
+
+    async def charge(self, uses: Sequence[Use]) -> None:
+        """See `Store.charge`."""
+        await self._write(lambda: api_keys.charge(uses, self._clock()))
+
+    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+        """See `Store.usage`."""
+        return await self._read(lambda: api_keys.usage(tenant, begin, end))
 
     def _now(self) -> int:
         return int(self._clock())
