@@ -10,6 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from antiphon.backends.http import HttpBackend
 from antiphon.server import bounded, host, websocket
 from antiphon.server.app import create_app
+from tests.support.engine import engine
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
 from tests.support.socket import talk, text_of
@@ -262,6 +263,6 @@ async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
     async def receive() -> dict:
         return {"type": "websocket.connect"}
 
-    app = create_app(None, None, has_websocket=False)  # type: ignore[arg-type]
+    app = create_app(engine()[0], None, has_websocket=False)  # type: ignore[arg-type]
     await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close"}]

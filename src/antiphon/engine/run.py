@@ -10,42 +10,31 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
-from antiphon.backends.base import Reply
-from antiphon.engine.failures import read_failure
+from antiphon.engine.asking import Asking
 from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import Keeper, stored_output
 from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
-from antiphon.engine.routing.router import Route, chains_of
-from antiphon.engine.routing.verdict import Failure
-from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.routing.router import Route
 from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, Settle, Step, Tell, Turn
-from antiphon.errors import AntiphonError, BackendError, reportable
-from antiphon.protocol.calls import call_ids, open_calls
+from antiphon.errors import AntiphonError, reportable
+from antiphon.protocol.calls import open_calls
 from antiphon.protocol.content import Item
 from antiphon.protocol.events import Event
 from antiphon.protocol.items import ID_PREFIXES
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.store.base import StoredItem
-from antiphon.stream.answer import AnswerReader, conclude
-from antiphon.stream.chat import ChatStream, Ending
+from antiphon.stream.answer import conclude
+from antiphon.stream.chat import Ending
 from antiphon.stream.items import StreamingCompaction
 from antiphon.stream.writer import ResponseWriter
 
 if TYPE_CHECKING:
     from antiphon.engine.engine import Engine
-
-MAX_ERROR_BODY = 1024 * 1024
-"""Bytes of a backend's error that are read."""
-
-JSON_TYPES = {"application/json", "text/json"}
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Steered(Exception):  # noqa: N818 - the client wants to say something; nothing went wrong
@@ -80,11 +69,7 @@ class Run:
     ) -> None:
         self._engine = engine
         self._keeper = keeper
-        self._route = route
         self.context = context
-        self._chat: ChatStream | None = None
-        self._call_ids = call_ids(context.items)
-        self._only_one = request.parallel_tool_calls is False
         self.is_stream = bool(request.stream)
         self.ignored_tools = ignored
         """Types of tools that the model is not offered, since only a server can run them."""
@@ -94,8 +79,6 @@ class Run:
         self._is_stopped = False
         """The task that iterates was cancelled from here."""
         self._stopped: AntiphonError | None = None
-        self._answer_error: AntiphonError | None = None
-        """How the last answer of the model ended, where it failed."""
         self._is_steered = False
         self._is_told = False
         """What was made is being told, by who iterates: this task does not wait for anything here."""
@@ -109,7 +92,7 @@ class Run:
         )
         unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
         self._turn = Turn(request, context, route.target, lambda: self._writer.made, unseal)
-        self._chains = chains_of(request, context.tenant)
+        self._asking = Asking(self, request, self._turn, self._writer, route, engine.observers)
         self._compaction: StreamingCompaction | None = None
         if taken_up is not None:
             self._is_started = True
@@ -155,7 +138,7 @@ class Run:
 
     @property
     def _target(self) -> Target:
-        return self._turn.target
+        return self._asking.target
 
     @property
     def is_over(self) -> bool:
@@ -212,13 +195,13 @@ class Run:
                     self._is_told = True
                     yield self._told()
                     self._is_told = False
-                self._choose()
+                self._asking.choose()
                 while not isinstance(step := self._turn.next(), Finish):
                     if not isinstance(step, CallModel | AskAside):
                         self._perform(step)
                         yield self._told()
                         continue
-                    async with aclosing(self._call(step)) as batches:
+                    async with aclosing(self._ask(step)) as batches:
                         async for batch in batches:
                             self._is_told = True
                             yield batch
@@ -240,16 +223,6 @@ class Run:
                 await self._give_up()
             self._engine.observers.ended(self)
 
-    def _choose(self) -> None:
-        """Take who is best now: since the request came, others did too."""
-        self._route.renew()
-        self._turn.target = self._route.target
-        self._show_model()
-
-    def _show_model(self) -> None:
-        """Say which model answers, where it is one in the place of another (`fallback`)."""
-        self._writer.response.model = self._target.name
-
     def _told(self) -> list[Event]:
         """Return the events that go out now."""
         batch = self._writer.take()
@@ -263,8 +236,7 @@ class Run:
 
     @property
     def _has_calls(self) -> bool:
-        in_this_answer = self._chat is not None and self._chat.has_calls
-        return in_this_answer or bool(self._writer.waiting or open_calls(self._writer.output))
+        return self._asking.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
 
     def _check_steered(self) -> None:
         if self._is_steered and not self._has_calls:
@@ -290,106 +262,21 @@ class Run:
         compaction = self._compaction or StreamingCompaction(self._writer)
         compaction.close(self._engine.keyring.seal({"summary": summary}, self.context.tenant))
 
-    async def _call(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
-        """Ask the backend once, and translate its answer. Where it fails in silence, another may be asked."""
-        observers, backend = self._engine.observers, self._target.backend
-        failure: AntiphonError | None = None
-        async with self._route.hold():
-            observers.asked(self, backend.name)
-            try:
-                reply = await backend.post("/chat/completions", _encode(step.body))
-            except AntiphonError as error:
-                observers.answered(self, backend.name, error)
-                if not self._moves_on(Failure(0), error):
-                    self._turn.failed(error)
-                return
-            try:
-                if (status := reply.status) >= 400:
-                    failure = BackendError(f"The model backend answered with status {status}.", status=status)
-                    self._refused(reply, await reply.read(MAX_ERROR_BODY))
-                    return
-                if self.is_stream and self._start():
-                    yield self._told()
-                if isinstance(step, AskAside) and step.compacts:
-                    self._compaction = self._compaction or StreamingCompaction(self._writer)
-                    yield self._told()
-                async with aclosing(self._read(reply, step)) as batches:
-                    async for batch in batches:
-                        yield batch
-                failure = self._answer_error
-            finally:
-                await reply.close()
-                observers.answered(self, backend.name, failure)
-
-    def _refused(self, reply: Reply, body: bytes) -> None:
-        """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
-        error = read_failure(reply.status, reply.headers, body, self._target.model)
-        failure = Failure(reply.status, error.code, wait_of(reply.headers, error.message))
-        if not self._moves_on(failure, error):
-            self._turn.refused(reply.status, reply.headers, body)
-
-    def _moves_on(self, failure: Failure, error: AntiphonError) -> bool:
-        """The backend failed before it said anything; return whether the question goes to another."""
-        if not self._route.moves_on(failure, error):
-            return False
-        self._turn.target = self._route.target
-        self._show_model()
-        return True
-
-    async def _read(self, reply: Reply, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
-        writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        said = writer.newest
-        chat = ChatStream(
-            writer,
-            offers=step.toolbox.offers,
-            allowed=step.allowed,
-            call_ids=self._call_ids,
-            only_one=self._only_one,
-            preopened=self._target.preopened,
-            needs_reason=not self._target.dialect.ends_without_finish_reason,
-        )
-        if isinstance(step, CallModel):
-            self._chat = chat
-        is_broken = False
-        answer = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
-        try:
-            self._check_steered()
-            is_silent = True
-            async for part in reply.body:
-                if is_silent:
-                    is_silent = False
-                    self._engine.observers.spoke(self, self._target.backend.name)
-                answer.feed(part)
-                if answer.is_over:
-                    break
+    async def _ask(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
+        """Have the backend asked; give what there is to tell meanwhile."""
+        async with aclosing(self._asking.ask(step)) as moments:
+            async for _ in moments:
+                self._answering(step)
                 if self._writer.has_pending:
                     yield self._told()
                 self._check_steered()
-        except BackendError as error:
-            is_broken = True
-            answer.fail(error)
-        except BaseException:
-            # The client went away, or steers: what was said so far is closed as incomplete, to be kept.
-            answer.finish()
-            raise
-        ending = answer.finish()
-        self._answer_error = ending.error
-        if not self._settles(ending.error, is_silent=writer.newest == said, is_broken=is_broken):
-            return
-        items = [] if isinstance(step, CallModel) else writer.output
-        self._turn.answered(ending, items, is_silent=writer.newest == said)
-        self._target.preopened = chat.preopened
 
-    def _settles(self, error: AntiphonError | None, *, is_silent: bool, is_broken: bool) -> bool:
-        """Return whether this answer counts; one that failed before it said anything may be had from another."""
-        if error is None:
-            self._route.answered(*self._chains, f"{self.context.tenant}\0{self._writer.response.id}")
-            return True
-        failure = Failure(0 if is_broken else error.status, error.code, wait_of({}, error.message))
-        if is_silent:
-            return not self._moves_on(failure, error)
-        self._route.broke(failure, error)
-        return True
+    def _answering(self, step: CallModel | AskAside) -> None:
+        """A backend is at it: from now on a stream is a stream, and what is folded away is being so."""
+        if self.is_stream:
+            self._start()
+        if isinstance(step, AskAside) and step.compacts:
+            self._compaction = self._compaction or StreamingCompaction(self._writer)
 
     def _start(self) -> bool:
         """Say that the response began, unless that was said; return whether it was said now."""

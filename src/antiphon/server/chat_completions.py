@@ -6,12 +6,12 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from antiphon.backends.base import Reply
+from antiphon.engine.asking import MAX_ERROR_BODY
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
 from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
-from antiphon.engine.run import MAX_ERROR_BODY
 from antiphon.errors import AntiphonError
 from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
