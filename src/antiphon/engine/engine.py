@@ -6,6 +6,7 @@ from dataclasses import replace as replace_fields
 
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Terms, Ticket
+from antiphon.engine.known_keys import KnownKeys
 from antiphon.engine.models import Models
 from antiphon.engine.observers import Observers
 from antiphon.engine.routing.router import Router, chains_of
@@ -49,9 +50,11 @@ class Engine:
     is_over: bool = False
     """Nobody is to be served any longer."""
     router: Router = field(init=False)
+    api_keys: KnownKeys = field(init=False)
 
     def __post_init__(self) -> None:
         self.router = Router(self.models)
+        self.api_keys = KnownKeys(self.store)
 
     async def create(
         self,

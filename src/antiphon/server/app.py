@@ -23,6 +23,7 @@ from antiphon.server import (
     webhooks,
     websocket,
 )
+from antiphon.server.access import Door
 from antiphon.server.http import ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
 from antiphon.server.siblings import Siblings
 from antiphon.webhooks.endpoints import Endpoints
@@ -58,7 +59,7 @@ def create_app(
     if has_metrics:
         resources.append(metrics.resources(engine, siblings))
     sockets = websocket.resources(engine) if has_websocket else dict.fromkeys(SOCKET_PATHS, responses.refuse_websocket)
-    return _Gate(_router(resources, sockets), engine.measures.requests)
+    return _Gate(Door(_router(resources, sockets), engine.api_keys), engine.measures.requests)
 
 
 def _router(parts: Iterable[Resources], sockets: Mapping[str, Endpoint]) -> Router:
