@@ -96,6 +96,7 @@ class House:
             await self.watch.close()
         for backend in (*self.backends, *(backend for _, backend in self._gone)):
             await backend.close()
+        await self.engine.meter.close()
         await self.engine.store.close()
 
 

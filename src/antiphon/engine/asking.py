@@ -5,7 +5,7 @@ Of a question's outcome `turn.py` hears the end, the writer the answer, the obse
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.calls import call_ids
 from antiphon.protocol.requests import CreateResponse
 from antiphon.stream.answer import AnswerReader
-from antiphon.stream.chat import ChatStream
+from antiphon.stream.chat import ChatStream, Ending
 from antiphon.stream.writer import ResponseWriter
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Asking:
         self._chat: ChatStream | None = None
         self._failure: AntiphonError | None = None
         """How the last answer ended, where it failed."""
+        self.uncounted: list[dict[str, Any]] = []
+        """The questions that were answered, and of whose tokens the backend said nothing."""
 
     @property
     def target(self) -> Target:
@@ -117,15 +119,22 @@ class Asking:
             answer.fail(error)
         except BaseException:
             # The client went away, or steers: what was said so far is closed as incomplete, to be kept.
-            answer.finish()
+            left = answer.finish()
+            self._turn.left(left.usage)
+            self._count(step, left)
             raise
         ending = answer.finish()
+        self._count(step, ending)
         self._failure = ending.error
         is_silent = writer.newest == said
         if self._settles(ending.error, is_silent=is_silent, is_broken=is_broken):
             items = [] if isinstance(step, CallModel) else writer.output
             self._turn.answered(ending, items, is_silent=is_silent)
             self.target.preopened = chat.preopened
+
+    def _count(self, step: CallModel | AskAside, ending: Ending) -> None:
+        if ending.usage is None:
+            self.uncounted.append(step.body)
 
     def _stream(self, writer: ResponseWriter, step: CallModel | AskAside) -> ChatStream:
         chat = ChatStream(

@@ -20,11 +20,12 @@ from antiphon.server import (
     models,
     openapi,
     responses,
+    usage,
     webhooks,
     websocket,
 )
 from antiphon.server.access import Door
-from antiphon.server.http import ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
+from antiphon.server.http import HEADERS, ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
 from antiphon.server.siblings import Siblings
 from antiphon.webhooks.endpoints import Endpoints
 
@@ -54,7 +55,7 @@ def create_app(
 
     `siblings` are the processes that serve the same port.
     """
-    parts = (responses, conversations, chat_completions, models, health, openapi)
+    parts = (responses, conversations, chat_completions, models, usage, health, openapi)
     resources = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
     if has_metrics:
         resources.append(metrics.resources(engine, siblings))
@@ -178,6 +179,7 @@ class _Exchange:
             took = int((time.monotonic() - self._began) * 1000)
             message["headers"] = [
                 *message.get("headers", ()),
+                *self._scope.get(HEADERS, ()),
                 (b"x-request-id", new_id("req").encode()),
                 (b"openai-processing-ms", str(took).encode()),
                 *FIXED_HEADERS,

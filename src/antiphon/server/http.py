@@ -15,6 +15,9 @@ MAX_BODY = 64 * 1024 * 1024
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one says whose request it is."""
 
+HEADERS = "antiphon.headers"
+"""The key in an ASGI scope under which a request's endpoint says which headers its reply has besides."""
+
 BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""
 
