@@ -1,9 +1,9 @@
 """Counters, gauges and histograms, as plain numbers."""
 
-from antiphon.measures import Counter, Family, Gauge, Histogram, Measures, Sample, families
+from antiphon.measures import Counter, Family, Gauge, Histogram, Known, Measures, Metric, Sample, families
 
 
-def values(metric: Counter | Histogram) -> dict[tuple[str, ...], float]:
+def values(metric: Metric) -> dict[tuple[str, ...], float]:
     return {(one.suffix, *one.labels.values()): one.value for one in metric.samples()}
 
 
@@ -37,6 +37,16 @@ def test_a_histogram_says_how_many_were_at_most_as_long_as_each_bound() -> None:
         ("_count", "x"): 4,
         ("_sum", "x"): 9.5,
     }
+
+
+def test_what_somebody_else_counts_is_looked_up_each_time() -> None:
+    found = {("x",): 1.0}
+    gauge = Known("g", "", "a", look=lambda: found)
+    counter = Known("c", "", "a", look=lambda: found, kind="counter")
+
+    assert (values(gauge), values(counter)) == ({("", "x"): 1}, {("_total", "x"): 1})
+    found["x",] = 2
+    assert values(gauge) == {("", "x"): 2}
 
 
 def test_what_nobody_counted_has_no_numbers() -> None:

@@ -87,12 +87,12 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Models that may answer in another's place, where nobody can serve that one."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
-    connect_timeout: Annotated[float, Meta(gt=0)] = 5.0
-    """How long a connection to a backend may take."""
+    connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
+    """How long a connection to a backend may take, with its name looked up and TLS agreed on."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] = 900.0
-    """How long a backend may be silent before its first byte."""
+    """How long a backend may take to its first token."""
     idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
-    """How long a backend may be silent in the middle of an answer."""
+    """How long a backend may be silent between two tokens."""
     metrics: bool = True
     """Whether `/metrics` is served, to this machine alone."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

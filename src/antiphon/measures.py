@@ -6,7 +6,7 @@ many observations were at most as large as each of its bounds (the terms are tho
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
@@ -86,18 +86,19 @@ class Gauge(Counter):
             yield Sample("", dict(zip(self.names, labels, strict=True)), value)
 
 
-class Level:
-    """A gauge without labels that is looked up when somebody asks."""
+class Known:
+    """What somebody else counts anyway, looked up when it is asked for: values by those of the labels."""
 
-    kind = "gauge"
-    names: Labels = ()
-
-    def __init__(self, name: str, text: str, look: Callable[[], float]) -> None:
-        self.name, self.text, self._look = name, text, look
+    def __init__(
+        self, name: str, text: str, *names: str, look: Callable[[], Mapping[Labels, float]], kind: str = "gauge"
+    ) -> None:
+        self.name, self.text, self.names, self.kind, self._look = name, text, names, kind, look
 
     def samples(self) -> Iterator[Sample]:
         """See `Metric.samples`."""
-        yield Sample("", {}, self._look())
+        suffix = "_total" if self.kind == "counter" else ""
+        for labels, value in self._look().items():
+            yield Sample(suffix, dict(zip(self.names, labels, strict=True)), value)
 
 
 @dataclass(slots=True)
@@ -155,9 +156,6 @@ class Measures:
             *("model", "kind"),
         )
         self.calls = Counter("antiphon_backend_calls", "Calls of a model.", "backend", "outcome")
-        self.calls_in_flight = Gauge("antiphon_backend_calls_in_flight", "Calls of a model under way.", "backend")
-        self.queued = Gauge("antiphon_backend_queue", "Requests that wait for a backend.", "backend")
-        self.ejections = Counter("antiphon_backend_ejections", "Times that a backend was taken out.", "backend")
         self.cache = Counter("antiphon_cache_lookups", "Looks into the response cache.", "outcome")
         self.jobs = Counter(
             "antiphon_background_jobs", "Background responses: claimed here, done here, or lost to another.", "outcome"

@@ -17,7 +17,7 @@ from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_o
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
-from antiphon.engine.routing.station import Share, Station
+from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
@@ -43,8 +43,8 @@ class House:
     endpoints: Endpoints
     listing: asyncio.Task[None]
     watch: Watch | None = None
-    _gone: list[tuple[Station, Backend]] = field(default_factory=list)
-    """Backends that are in use no longer, until their last answer has ended."""
+    _gone: list[Backend] = field(default_factory=list)
+    """Backends that are asked no longer; answers of theirs may still be on their way."""
 
     def start(self) -> None:
         """Begin to make background responses, to deliver webhooks, and to look after the backends."""
@@ -60,20 +60,11 @@ class House:
         """
         environment = os.environ if environment is None else environment
         line = await _backends(settings, environment, self.backends)
-        stations = {served.backend.name: served.station for served in self.engine.models.served}
-        before, kept = self.backends, set(map(id, line.backends))
+        kept = set(map(id, line.backends))
+        self._gone += [one for one in self.backends if id(one) not in kept]
         self.engine.models.assign(line.backends, line.dialects, line.shares, settings.fallback)
         self.backends = line.backends
-        self._gone += [(stations[one.name], one) for one in before if id(one) not in kept]
         await self.engine.models.refresh()
-        await self._let_go()
-
-    async def _let_go(self) -> None:
-        """Close the backends that nobody uses any longer."""
-        idle = [pair for pair in self._gone if not pair[0].slots.in_flight]
-        self._gone = [pair for pair in self._gone if pair not in idle]
-        for _, backend in idle:
-            await backend.close()
 
     async def wind_down(self) -> None:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
@@ -94,7 +85,7 @@ class House:
             await self.listing
         if self.watch is not None:
             await self.watch.close()
-        for backend in (*self.backends, *(backend for _, backend in self._gone)):
+        for backend in (*self.backends, *self._gone):
             await backend.close()
         await self.engine.meter.close()
         await self.engine.store.close()
@@ -165,21 +156,24 @@ async def _backends(settings: Settings, environment: Mapping[str, str], before: 
     if not settings.backends:
         return _Line(await _found(settings, environment))
     line = _Line()
-    for configured in settings.backends:
+    for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
         made = _http(settings, name, configured.url, key_of(configured, environment), configured)
         line.backends.append(next((one for one in before if made.is_like(one)), made))
-        line.shares[name] = _share(configured)
+        line.shares[name] = _share(configured, number)
         if configured.dialect:
             tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
             line.dialects[name] = configured.dialect
     return line
 
 
-def _share(configured: BackendConfig) -> Share:
+def _share(configured: BackendConfig, number: int) -> Share:
+    """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
     names = ["*"] if configured.models == "*" else configured.models
-    aliases, weight = configured.aliases, configured.weight
-    return Share(frozenset(names), aliases, weight, configured.concurrency, configured.queue)
+    label = configured.name or f"backend-{number}"
+    return Share(
+        frozenset(names), configured.aliases, configured.weight, configured.concurrency, configured.queue, label
+    )
 
 
 async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:

@@ -94,7 +94,7 @@ def test_the_clients_fault_is_told_in_the_backends_words() -> None:
         ({"retry_after": "0.2"}, {"retry-after": "1"}),
         ({"retry_after_ms": "2500", "retry_after": "9"}, {"retry-after": "3"}),
         ({"retry_after": "121"}, {"x-should-retry": "false"}),
-        ({"retry_after": "-1"}, {"x-should-retry": "false"}),
+        ({"retry_after": "-1"}, {"retry-after": "1"}),
         ({"retry_after": "nan"}, {"retry-after": "1"}),
         ({"retry_after": "Fri, 20 Nov 2026 12:00:00 GMT"}, {"retry-after": "1"}),
         ({"retry_after": "7\r\nx-evil: 1"}, {"retry-after": "1"}),

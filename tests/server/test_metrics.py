@@ -8,6 +8,8 @@ import pytest
 from starlette.types import Message
 
 from antiphon.backends.http import HttpBackend
+from antiphon.engine.routing.health import MOST_FAILURES
+from antiphon.engine.routing.served import Share
 from antiphon.errors import StoreError
 from antiphon.measures import Measures
 from antiphon.server.app import create_app
@@ -71,8 +73,37 @@ async def test_what_is_under_way_is_shown_until_it_ends(backend: ReplayBackend, 
             pass
     after = await scrape(measured)
 
-    assert during["antiphon_responses_in_flight"] == during["antiphon_backend_calls_in_flight{backend=replay}"] == 1
-    assert after["antiphon_responses_in_flight"] == after["antiphon_backend_calls_in_flight{backend=replay}"] == 0
+    assert during["antiphon_responses_in_flight"] == during["antiphon_backend_in_flight{backend=replay}"] == 1
+    assert after["antiphon_responses_in_flight"] == after["antiphon_backend_in_flight{backend=replay}"] == 0
+
+
+async def test_who_waits_for_a_backend_is_shown(backend: ReplayBackend, measured: Served) -> None:
+    measured.engine.models.served[0].reassign(Share(concurrency=1))
+    go = asyncio.Event()
+    backend.script = lambda _: Answer([], wait=go, rest=[text("Hi")])
+    asked = [asyncio.create_task(measured.sdk.responses.create(model="m", input="Hi")) for _ in range(3)]
+    numbers = await scrape(measured)
+    async with asyncio.timeout(10):
+        while numbers["antiphon_backend_queue{backend=replay}"] < 2:
+            numbers = await scrape(measured)
+    go.set()
+    await asyncio.gather(*asked)
+
+    assert numbers["antiphon_backend_in_flight{backend=replay}"] == 1
+    assert (await scrape(measured))["antiphon_backend_queue{backend=replay}"] == 0
+
+
+async def test_a_backend_that_is_taken_out_is_shown(backend: ReplayBackend, measured: Served) -> None:
+    backend.script = lambda _: Answer([b"{}"], "application/json", status=500)
+    before = await scrape(measured)
+    for _ in range(MOST_FAILURES):
+        await measured.post("/responses", json={"model": "m", "input": "Hi"})
+    after = await scrape(measured)
+
+    assert before["antiphon_backend_up{backend=replay}"] == 1
+    assert before["antiphon_backend_ejections_total{backend=replay}"] == 0
+    assert after["antiphon_backend_up{backend=replay}"] == 0
+    assert after["antiphon_backend_ejections_total{backend=replay}"] == 1
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(400, "refused"), (500, "failed")])
@@ -86,7 +117,7 @@ async def test_a_backend_that_does_not_answer_is_counted(
     assert numbers[f"antiphon_backend_calls_total{{backend=replay,outcome={outcome}}}"] == 1
     assert numbers[f"antiphon_http_requests_total{{method=POST,route=/v1/responses,status={answered}}}"] == 1
     assert numbers["antiphon_responses_total{model=m,status=refused}"] == 1
-    assert numbers["antiphon_backend_calls_in_flight{backend=replay}"] == 0
+    assert numbers["antiphon_backend_in_flight{backend=replay}"] == 0
 
 
 async def test_names_that_clients_make_up_are_no_labels(backend: ReplayBackend, measured: Served) -> None:

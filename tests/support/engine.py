@@ -12,6 +12,7 @@ from antiphon.backends.scripted import ScriptedBackend
 from antiphon.chat.dialects import DIALECTS
 from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models, Target
+from antiphon.engine.routing.served import Served, Share
 from antiphon.engine.run import Run
 from antiphon.errors import BackendError
 from antiphon.protocol.validate import decode_request
@@ -75,7 +76,7 @@ async def stream(engine: Engine, **body: Any) -> list[dict[str, Any]]:
 
 def target(dialect: str = "generic") -> Target:
     """A model of this family, at a backend that is never asked."""
-    return Target(ScriptedBackend([]), DIALECTS[dialect], "m", "m")
+    return Target(Served(ScriptedBackend([]), DIALECTS[dialect], Share()), "m", "m")
 
 
 class Listed:

@@ -14,6 +14,7 @@ from antiphon.backends.base import Backend
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
+from antiphon.engine.routing.served import Share
 from antiphon.engine.worker import Worker
 from antiphon.measures import Measures
 from antiphon.server.app import create_app
@@ -55,10 +56,12 @@ async def serve(
     takes_private: bool = True,
     has_websocket: bool = True,
     measures: Measures | None = None,
+    shares: dict[str, Share] | None = None,
+    fallback: dict[str, list[str]] | None = None,
 ) -> AsyncIterator[Served]:
     """Serve these backends, and count in `measures`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
-    models = Models(backends, ids.now, dialects)
+    models = Models(backends, ids.now, dialects, shares, fallback)
     engine = Engine(models, opened, ids.new_id, ids.now)
     if measures is not None:
         opened = engine.store = timed(opened, measures)

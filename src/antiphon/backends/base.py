@@ -1,5 +1,6 @@
 """What the engine asks of a backend: a Chat Completions server, real or scripted."""
 
+import math
 from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,12 +14,15 @@ class Reply:
 
     `headers` is asked by lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;
     it raises `BackendError` where the connection breaks. `close()` is idempotent and ends the exchange at once;
-    whoever got the reply calls it.
+    whoever got the reply calls it. The backend itself ends a body that falls silent; who reads tokens out of it has
+    the same limits for them, in seconds: a backend may send bytes without ever saying anything.
     """
 
     status: int
     headers: Mapping[str, str]
     body: AsyncIterable[bytes]
+    first_token_timeout: float = math.inf
+    idle_timeout: float = math.inf
 
     @property
     def content_type(self) -> str:

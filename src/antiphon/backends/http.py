@@ -27,7 +27,9 @@ LARGE = 1024 * 1024
 MASK = b"***"
 """Stands for the key where a backend repeats it."""
 
-CONNECT_TIMEOUT = 5.0
+CONNECT_TIMEOUT = 2.0
+"""Seconds for the name, the connection and TLS."""
+
 LIST_TIMEOUT = 5.0
 
 
@@ -52,7 +54,7 @@ class HttpBackend:
         self.name = name
         self.url = url.rstrip("/")
         self._key = key.encode()
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout)
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout)
         self._list_timeout = aiohttp.ClientTimeout(total=list_timeout)
         self._first_byte_timeout = first_byte_timeout
         self._idle_timeout = idle_timeout
@@ -72,14 +74,17 @@ class HttpBackend:
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
         data = body if len(body) < LARGE else io.BytesIO(body)
+        deadline = asyncio.get_running_loop().time() + self._first_byte_timeout
         try:
-            async with asyncio.timeout(self._first_byte_timeout):
+            async with asyncio.timeout_at(deadline):
                 response = await self._client().post(
                     self.url + path, data=data, timeout=self._timeout, allow_redirects=False
                 )
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
-        return Reply(response.status, response.headers, _Body(response, self._parts(response)))
+        parts = _Body(response, self._parts(response, deadline))
+        limits = (self._first_byte_timeout, self._idle_timeout)
+        return Reply(response.status, response.headers, parts, *limits)
 
     async def get(self, path: str) -> Reply:
         """See `Backend.get`."""
@@ -87,7 +92,8 @@ class HttpBackend:
             response = await self._client().get(self.url + path, timeout=self._list_timeout, allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
-        return Reply(response.status, response.headers, _Body(response, self._parts(response)))
+        deadline = asyncio.get_running_loop().time() + LIST_TIMEOUT
+        return Reply(response.status, response.headers, _Body(response, self._parts(response, deadline)))
 
     async def list_models(self) -> Listing:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
@@ -131,8 +137,9 @@ class HttpBackend:
             )
         return self._session
 
-    async def _parts(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-        silence = _Silence(response, self._first_byte_timeout)
+    async def _parts(self, response: aiohttp.ClientResponse, deadline: float) -> AsyncGenerator[bytes, None]:
+        """Give the body as it comes, its first byte until `deadline`, in the loop's time."""
+        silence = _Silence(response, deadline - asyncio.get_running_loop().time())
         mask = _Mask(self._key)
         part = b""
         try:
@@ -241,7 +248,7 @@ class _Silence:
     def broken(self, timeout: float) -> None:
         """Bytes came; from now on the silence may last `timeout` seconds."""
         self._last = self._loop.time()
-        if timeout < self._timeout:
+        if timeout != self._timeout:
             self._timeout = timeout
             self._timer.cancel()
             self._timer = self._loop.call_later(timeout, self._look)

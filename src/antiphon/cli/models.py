@@ -8,7 +8,7 @@ from rich.text import Text
 
 from antiphon.cli.settings import BackendFlag, ConfigFlag, read_settings
 from antiphon.config import Settings
-from antiphon.engine.models import Served
+from antiphon.engine.routing.served import Served
 from antiphon.wiring import build
 
 

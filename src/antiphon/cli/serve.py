@@ -24,7 +24,7 @@ from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings
-from antiphon.engine.models import Served
+from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host, silence_uvicorn

@@ -3,8 +3,6 @@
 Of a question's outcome `turn.py` hears the end, the writer the answer, the observers all.
 """
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +14,7 @@ from antiphon.engine.observers import Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.tokens import Tokens
 from antiphon.engine.turn import AskAside, CallModel, Turn
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.calls import call_ids
@@ -35,8 +34,32 @@ JSON_TYPES = {"application/json", "text/json"}
 _encode = msgspec.json.Encoder().encode
 
 
+class Answer:
+    """An answer of the model while it is read: the client's, or one that the turn asked for aside."""
+
+    def __init__(self, asked: dict[str, Any], writer: ResponseWriter, chat: ChatStream, reply: Reply) -> None:
+        self.asked = asked
+        self.writer = writer
+        self.chat = chat
+        self.reader = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
+        self.parts = aiter(reply.body)
+        self.tokens = Tokens(reply, self.reader)
+        self.has_begun = False
+        self.is_broken = False
+        """It did not come to its end."""
+        self._said = writer.newest
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing came of it yet."""
+        return self.writer.newest == self._said
+
+
 class Asking:
-    """All questions of one response, the run's, along one route."""
+    """All questions of one response, the run's, along one route.
+
+    open(step) ──> read(answer) as long as there is one ──> close()    for each step that asks
+    """
 
     def __init__(
         self, run: "Run", request: CreateResponse, turn: Turn, writer: ResponseWriter, route: Route, observers: Observer
@@ -51,8 +74,12 @@ class Asking:
         tenant = run.context.tenant
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
         self._chat: ChatStream | None = None
+        """The newest answer that is the client's."""
+        self._asked = ""
+        """The backend's name while it is asked."""
+        self._reply: Reply | None = None
+        self._answer: Answer | None = None
         self._failure: AntiphonError | None = None
-        """How the last answer ended, where it failed."""
         self.uncounted: list[dict[str, Any]] = []
         """The questions that were answered, and of whose tokens the backend said nothing."""
 
@@ -71,70 +98,56 @@ class Asking:
         self._route.renew()
         self._follow()
 
-    async def ask(self, step: CallModel | AskAside) -> AsyncGenerator[None, None]:
-        """Ask the backend once, and translate its answer. Gives a moment once it answers, then for each part of it.
-
-        A backend that fails in silence leaves the turn to ask again, by then elsewhere.
-        """
+    async def open(self, step: CallModel | AskAside) -> Answer | None:
+        """Ask the backend; return its answer, to be read. Where there is none the turn knows what to do instead."""
         backend = self.target.backend
-        async with self._route.hold():
-            self._observers.asked(self._run, backend.name)
-            self._failure = None
-            try:
-                reply = await backend.post("/chat/completions", _encode(step.body))
-            except AntiphonError as error:
-                self._observers.answered(self._run, backend.name, error)
-                if not self._moves_on(Failure(0), error):
-                    self._turn.failed(error)
-                return
-            try:
-                if reply.status >= 400:
-                    await self._refused(reply)
-                    return
-                yield
-                async with aclosing(self._read(reply, step)) as moments:
-                    async for _ in moments:
-                        yield
-            finally:
-                await reply.close()
-                self._observers.answered(self._run, backend.name, self._failure)
-
-    async def _read(self, reply: Reply, step: CallModel | AskAside) -> AsyncGenerator[None, None]:
-        writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        said = writer.newest
-        chat = self._stream(writer, step)
-        answer = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
-        is_broken, is_silent = False, True
+        await self._route.enter()
+        self._asked, self._failure = backend.name, None
+        self._observers.asked(self._run, backend.name)
         try:
-            async for part in reply.body:
-                if is_silent:
-                    is_silent = False
-                    self._observers.spoke(self._run, self.target.backend.name)
-                answer.feed(part)
-                if answer.is_over:
-                    break
-                yield
-        except BackendError as error:
-            is_broken = True
-            answer.fail(error)
-        except BaseException:
-            # The client went away, or steers: what was said so far is closed as incomplete, to be kept.
-            left = answer.finish()
-            self._turn.left(left.usage)
-            self._count(step, left)
-            raise
-        ending = answer.finish()
-        self._count(step, ending)
-        self._failure = ending.error
-        is_silent = writer.newest == said
-        if self._settles(ending.error, is_silent=is_silent, is_broken=is_broken):
-            items = [] if isinstance(step, CallModel) else writer.output
-            self._turn.answered(ending, items, is_silent=is_silent)
-            self.target.preopened = chat.preopened
+            reply = self._reply = await backend.post("/chat/completions", _encode(step.body))
+        except AntiphonError as error:
+            self._failure = error
+            if not self._moves_on(Failure(0), error):
+                self._turn.failed(error)
+            return None
+        if reply.status >= 400:
+            await self._refused(reply)
+            return None
+        writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
+        self._answer = Answer(step.body, writer, self._stream(writer, step), reply)
+        return self._answer
 
-    def _count(self, step: CallModel | AskAside, ending: Ending) -> None:
-        if ending.usage is None:
-            self.uncounted.append(step.body)
+    async def read(self, answer: Answer) -> Answer | None:
+        """Take the answer's next part; return it if there may be more. In the end the turn is told."""
+        try:
+            async for part in answer.parts:
+                self._hear(answer, part)
+                if answer.reader.is_over:
+                    break
+                answer.tokens.look()
+                return answer
+        except BackendError as error:
+            answer.is_broken = True
+            answer.reader.fail(error)
+        self._answer = None
+        self._conclude(answer)
+        return None
+
+    async def close(self) -> None:
+        """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
+        answer, self._answer = self._answer, None
+        reply, self._reply = self._reply, None
+        asked, self._asked = self._asked, ""
+        try:
+            if answer is not None:
+                self._turn.left(self._end(answer).usage)
+            if reply is not None:
+                await reply.close()
+        finally:
+            if asked:
+                self._observers.answered(self._run, asked, self._failure)
+            self._route.leave()
 
     def _stream(self, writer: ResponseWriter, step: CallModel | AskAside) -> ChatStream:
         chat = ChatStream(
@@ -150,24 +163,44 @@ class Asking:
             self._chat = chat
         return chat
 
+    def _hear(self, answer: Answer, part: bytes) -> None:
+        if not answer.has_begun:
+            answer.has_begun = True
+            self._observers.spoke(self._run, self._asked)
+        answer.reader.feed(part)
+
+    def _conclude(self, answer: Answer) -> None:
+        ending = self._end(answer)
+        self._failure = ending.error
+        if self._settles(answer, ending.error):
+            items = [] if answer.writer is self._writer else answer.writer.output
+            self._turn.answered(ending, items, is_silent=answer.is_silent)
+            self.target.preopened = answer.chat.preopened
+
+    def _end(self, answer: Answer) -> Ending:
+        ending = answer.reader.finish()
+        if ending.usage is None:
+            self.uncounted.append(answer.asked)
+        return ending
+
     # What follows from a failure.
 
     async def _refused(self, reply: Reply) -> None:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
         self._failure = BackendError(f"The model backend answered with status {status}.", status=status)
-        body = await reply.read(MAX_ERROR_BODY)
+        body = await read_error(reply)
         error = read_failure(status, headers, body, self.target.model)
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
             self._turn.refused(status, headers, body)
 
-    def _settles(self, error: AntiphonError | None, *, is_silent: bool, is_broken: bool) -> bool:
+    def _settles(self, answer: Answer, error: AntiphonError | None) -> bool:
         """Return whether this answer counts; one that failed before it said anything may be had from another."""
         if error is None:
             self._route.answered(*self._chains)
             return True
-        failure = Failure(0 if is_broken else error.status, error.code, wait_of({}, error.message))
-        if is_silent:
+        failure = Failure(0 if answer.is_broken else error.status, error.code, wait_of({}, error.message))
+        if answer.is_silent:
             return not self._moves_on(failure, error)
         self._route.broke(failure, error)
         return True
@@ -183,3 +216,11 @@ class Asking:
         """Say which model answers: it may be one in the place of another (`fallback`)."""
         self._turn.target = self.target
         self._writer.response.model = self.target.name
+
+
+async def read_error(reply: Reply) -> bytes:
+    """Return the body of a backend's error; nothing where it breaks off or has no end, for the status says enough."""
+    try:
+        return await reply.read(MAX_ERROR_BODY)
+    except BackendError:
+        return b""

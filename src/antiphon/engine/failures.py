@@ -5,12 +5,11 @@ The client's is 4xx with the name of its own parameter. The operator's, such as 
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from antiphon.chat.request import responses_parameter
-from antiphon.engine.routing.slots import LONGEST_WAIT
+from antiphon.engine.routing.refusal import waits
 from antiphon.engine.routing.waits import wait_of
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat_errors import error_code, error_message
@@ -94,9 +93,4 @@ def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
 
 def _wait(headers: Mapping[str, str], message: str = "") -> dict[str, str]:
     """Return the headers that tell a client how long to wait, in whole seconds."""
-    seconds = wait_of(headers, message)
-    if seconds is None:
-        return {"retry-after": "1"}
-    if not 0 <= seconds <= LONGEST_WAIT:
-        return {"x-should-retry": "false"}
-    return {"retry-after": str(max(1, math.ceil(seconds)))}
+    return waits(wait_of(headers, message) or 0.0)

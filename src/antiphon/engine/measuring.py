@@ -1,18 +1,20 @@
 """Counts what happens to responses, and what the store does for them."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.engine.models import Models
 from antiphon.engine.observers import Observer
+from antiphon.engine.routing.served import Served
 from antiphon.errors import AntiphonError, StoreError
-from antiphon.measures import Measures
+from antiphon.measures import Known, Labels, Measures
 from antiphon.protocol.response import Usage
 from antiphon.store.base import Store
 
 if TYPE_CHECKING:
+    from antiphon.engine.engine import Engine
     from antiphon.engine.run import Run
 
 OTHER = "other"
@@ -50,7 +52,7 @@ WRITES = {
 
 
 class ModelNames:
-    """Which models are called by their names outside: those that a backend lists."""
+    """Which models are called by their names outside: those that a backend lists, or an operator does."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
@@ -62,7 +64,7 @@ class ModelNames:
         if known is not None:
             return known
         names = {model, f"{model}:latest"}
-        listed = (one["id"] for served in self._models.served for one in served.models)
+        listed = (one["id"] for served in self._models.served for one in served.offers())
         found: str | None = next((name for name in listed if name in names), None)
         if found is None or len(self._known) >= MOST_MODELS:
             return OTHER
@@ -86,10 +88,6 @@ class Measuring(Observer):
         if run.is_stream:
             self._silent[run] = now
 
-    def asked(self, run: "Run", backend: str) -> None:
-        """See `Observer.asked`."""
-        self.measures.calls_in_flight.add(backend)
-
     def spoke(self, run: "Run", backend: str) -> None:
         """See `Observer.spoke`; a response's first token is that of its first call."""
         if (began := self._silent.pop(run, None)) is not None:
@@ -97,7 +95,6 @@ class Measuring(Observer):
 
     def answered(self, run: "Run", backend: str, error: AntiphonError | None) -> None:
         """See `Observer.answered`."""
-        self.measures.calls_in_flight.add(backend, by=-1)
         self.measures.calls.add(backend, _outcome(error))
 
     def ended(self, run: "Run") -> None:
@@ -123,6 +120,28 @@ def _outcome(error: AntiphonError | None) -> str:
     if error is None:
         return "answered"
     return "refused" if 400 <= error.status < 500 else "failed"
+
+
+def known(engine: "Engine") -> list[Known]:
+    """Return what the engine knows of itself and its backends at any time."""
+
+    def by_backend(of: Callable[[Served], float]) -> Callable[[], Mapping[Labels, float]]:
+        return lambda: {(served.name,): float(of(served)) for served in engine.models.served}
+
+    def is_up(served: Served) -> bool:
+        return served.health.is_up(engine.models.clock())
+
+    def each(name: str, text: str, of: Callable[[Served], float], kind: str = "gauge") -> Known:
+        return Known(f"antiphon_backend_{name}", text, "backend", look=by_backend(of), kind=kind)
+
+    making = "Responses that are being made."
+    return [
+        Known("antiphon_responses_in_flight", making, look=lambda: {(): len(engine.runs)}),
+        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.in_flight),
+        each("queue", "Requests that wait for a backend.", lambda served: served.slots.waiting),
+        each("up", "Whether a backend is asked: 0 where it was taken out.", is_up),
+        each("ejections", "Times that a backend was taken out.", lambda served: served.health.ejections, "counter"),
+    ]
 
 
 def timed(store: Store, measures: Measures) -> Store:

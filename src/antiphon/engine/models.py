@@ -9,8 +9,8 @@ from typing import Any
 
 from antiphon.backends.base import Backend, Listing
 from antiphon.chat.dialects import Dialect, tell_dialect
-from antiphon.engine.routing.station import ANY, Share, Station
-from antiphon.engine.routing.verdict import Verdict
+from antiphon.engine.routing.served import ANY, Served, Share
+from antiphon.engine.routing.verdict import Failure, verdict
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
 
@@ -27,57 +27,29 @@ MAX_TARGETS = 1000
 """Models that are remembered: where a backend lists none, clients make up names."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Target:
     """A model at a backend. `refused` and `preopened` are learned from its answers, and kept as long as this object."""
 
-    backend: Backend
-    dialect: Dialect
+    served: Served
     model: str
     """What the backend calls it."""
-    name: str = ""
+    name: str
     """What clients call it."""
-    station: Station = field(default_factory=lambda: Station("", Share()))
     refused: set[str] = field(default_factory=set)
     """Chat parameters that it said it does not take."""
     preopened: bool = False
     """Its template opens `<think>`."""
 
+    @property
+    def backend(self) -> Backend:
+        """Who serves it."""
+        return self.served.backend
 
-Groups = list[list[Target]]
-"""Where a model is served, then where each of those is that may answer in its place; no list is empty."""
-
-
-@dataclass(slots=True)
-class Served:
-    """One backend as it was last seen."""
-
-    backend: Backend
-    dialect: Dialect
-    station: Station
-    models: list[dict[str, Any]] = field(default_factory=list)
-    error: str = ""
-    """Why its models could not be listed; empty where they were."""
-
-    def called(self, name: str) -> str | None:
-        """Return what this backend calls the model of this name, None where it does not say that it has it."""
-        share = self.station.share
-        if name in share.aliases:
-            return share.aliases[name]
-        if share.models - {ANY}:
-            return name if name in share.models else None
-        # Ollama lists `llama3:latest` and answers to `llama3`.
-        names = {name, f"{name}:latest"}
-        return name if any(model["id"] in names for model in self.models) else None
-
-    def offers(self) -> list[dict[str, Any]]:
-        """Return the models that clients are told of."""
-        share = self.station.share
-        named = [*share.aliases, *sorted(share.models - {ANY})]
-        listed = {model["id"]: model for model in self.models}
-        if share.models - {ANY}:
-            listed = {name: model for name, model in listed.items() if name in share.models}
-        return [*listed.values(), *({"id": name} for name in named if name not in listed)]
+    @property
+    def dialect(self) -> Dialect:
+        """The family of who serves it."""
+        return self.served.dialect
 
 
 class Models:
@@ -100,7 +72,7 @@ class Models:
         self._now = now
         self.served: list[Served] = []
         self._targets: dict[tuple[str, str], Target] = {}
-        self._routes: dict[str, Groups] = {}
+        self._candidates: dict[str, Sequence[Target]] = {}
         self.assign(backends, dialects, shares, fallback)
         self._refreshed = float("-inf")
         self._refreshes = 0
@@ -116,22 +88,19 @@ class Models:
         """Serve these backends from now on. What is known of one that stays, by its name, stays."""
         self._configured = dict(dialects or {})
         self._fallback = dict(fallback or {})
-        known = {served.backend.name: served for served in self.served}
-        served = [self._served(backend, (shares or {}).get(backend.name, Share()), known) for backend in backends]
-        self.served = served
+        known = {served.name: served for served in self.served}
+        shares = shares or {}
+        self.served = [self._assigned(one, shares.get(one.name, Share()), known.get(one.name)) for one in backends]
         self._targets.clear()
-        self._routes.clear()
+        self._candidates.clear()
 
-    def _served(self, backend: Backend, share: Share, known: Mapping[str, Served]) -> Served:
-        before = known.get(backend.name)
-        if before is None:
-            station = Station(backend.name, share)
-            return Served(backend, self._dialect(backend, Listing()), station, error="not asked yet")
-        before.station.reassign(share)
-        dialect = before.dialect if before.backend is backend else self._dialect(backend, Listing())
-        if backend.name in self._configured:
-            dialect = self._dialect(backend, Listing())
-        return Served(backend, dialect, before.station, before.models, before.error)
+    def _assigned(self, backend: Backend, share: Share, served: Served | None) -> Served:
+        if served is None:
+            return Served(backend, self._dialect(backend, Listing()), share)
+        served.reassign(share)
+        if served.backend is not backend or served.name in self._configured:
+            served.backend, served.dialect = backend, self._dialect(backend, Listing())
+        return served
 
     async def refresh(self) -> None:
         """Ask every backend for its models, side by side. Who comes while others are asking shares their answer."""
@@ -145,27 +114,27 @@ class Models:
 
     async def find(self, model: str) -> Target:
         """Return one place where a model is served. Raises what `candidates` raises."""
-        return (await self.candidates(model))[0][0]
+        return (await self.candidates(model))[0]
 
-    async def candidates(self, model: str) -> Groups:
-        """Return where a model may be answered.
+    async def candidates(self, model: str) -> Sequence[Target]:
+        """Return where a model is served, then where those are that may answer in its place; at least one.
 
         Raises `ClientError` (400, `model_not_found`) for a name that no backend lists, and `BackendError` (503)
         where no backend could be asked.
         """
-        known = self._routes.get(model)
+        known = self._candidates.get(model)
         if known is not None:
             return known
-        groups = self._groups(model)
-        if not groups and self._now() - self._refreshed > STALE_AFTER:
+        found = self._found(model)
+        if not found and self._now() - self._refreshed > STALE_AFTER:
             await self.refresh()
-            groups = self._groups(model)
-        if not groups and (silent := self._silent()):
-            groups = [[self._target(silent, model, model)]]
-        if not groups:
+            found = self._found(model)
+        if not found and (silent := self._silent()):
+            found = (self._target(silent, model, model),)
+        if not found:
             raise self._none_for(model)
-        self._routes[model] = groups
-        return groups
+        self._candidates[model] = found
+        return found
 
     def list(self) -> list[dict[str, Any]]:
         """Return every model once, as `{id, object, created, owned_by}`."""
@@ -181,23 +150,22 @@ class Models:
         except BackendError as error:
             served.error = error.message
             if error.status == UNREACHED:
-                served.station.health.failed(Verdict(counts=True), error, self.clock(), is_gone=True)
+                served.health.failed(verdict(Failure(0)), error, self.clock())
             return
-        served.station.health.seen()
+        served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
         served.dialect = self._dialect(served.backend, listing)
-        self._routes.clear()
+        self._candidates.clear()
 
-    def _groups(self, model: str) -> Groups:
-        groups = [[*self._serving(name)] for name in (model, *self._fallback.get(model, ()))]
-        return [group for group in groups if group]
+    def _found(self, model: str) -> Sequence[Target]:
+        return [target for name in (model, *self._fallback.get(model, ())) for target in self._serving(name)]
 
     def _serving(self, model: str) -> Sequence[Target]:
         """Return the model wherever it is named; else at those that take any name."""
         named = [(served, name) for served in self.served if (name := served.called(model)) is not None]
         if not named:
-            named = [(served, model) for served in self.served if ANY in served.station.share.models]
+            named = [(served, model) for served in self.served if ANY in served.share.models]
         if not named and (only := self._insisted_on(model)):
             named = [(only, model)]
         return [self._target(served, name, model) for served, name in named]
@@ -206,12 +174,8 @@ class Models:
         """Return what is known of a model at a backend; what was learned outlives a new listing."""
         if len(self._targets) >= MAX_TARGETS:
             self._targets.clear()
-            self._routes.clear()
-        target = self._targets.setdefault(
-            (served.backend.name, name), Target(served.backend, served.dialect, model, name, served.station)
-        )
-        target.dialect = served.dialect
-        return target
+            self._candidates.clear()
+        return self._targets.setdefault((served.name, name), Target(served, model, name))
 
     def _dialect(self, backend: Backend, listing: Listing) -> Dialect:
         owners = {model["owned_by"] for model in listing.models if isinstance(model.get("owned_by"), str)}

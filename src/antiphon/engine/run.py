@@ -135,8 +135,8 @@ class Run:
 
     @property
     def backend(self) -> str:
-        """The name of the backend that is asked, or that answered."""
-        return self._target.backend.name
+        """What clients are told of the backend that is asked, or that answered."""
+        return self._target.served.label
 
     @property
     def _target(self) -> Target:
@@ -275,12 +275,17 @@ class Run:
 
     async def _ask(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         """Have the backend asked; give what there is to tell meanwhile."""
-        async with aclosing(self._asking.ask(step)) as moments:
-            async for _ in moments:
+        try:
+            answer = await self._asking.open(step)
+            if answer is not None:
                 self._answering(step)
+            while answer is not None:
                 if self._writer.has_pending:
                     yield self._told()
                 self._check_steered()
+                answer = await self._asking.read(answer)
+        finally:
+            await self._asking.close()
 
     def _answering(self, step: CallModel | AskAside) -> None:
         """A backend is at it: from now on a stream is a stream, and what is folded away is being so."""

@@ -8,8 +8,9 @@ from prometheus_client.metrics_core import Metric
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.engine import Engine
+from antiphon.engine.measuring import known
 from antiphon.errors import ClientError
-from antiphon.measures import Family, Level, families
+from antiphon.measures import Family, Known, families
 from antiphon.server.http import Resources, reply
 from antiphon.server.siblings import Siblings
 
@@ -34,16 +35,19 @@ def resources(engine: Engine, siblings: Siblings | None = None) -> Resources:
 
 def own(engine: Engine, worker: str) -> list[Family]:
     """Return what this process has counted, under the number that it has among its siblings."""
-    making = Level("antiphon_responses_in_flight", "Responses that are being made.", lambda: len(engine.runs))
-    return families([*engine.measures.all(), making], worker=worker)
+    return families([*engine.measures.all(), *known(engine)], worker=worker)
 
 
 async def _shared(engine: Engine) -> list[Family]:
     """What the processes have in common stands in the store, and is told once."""
     waiting = await engine.store.backlog()
-    jobs = Level("antiphon_background_waiting", "Background responses that wait to be made.", lambda: waiting.jobs)
-    text = "Webhooks that wait to be delivered."
-    return families([jobs, Level("antiphon_webhooks_waiting", text, lambda: waiting.deliveries)])
+    jobs, deliveries = "Background responses that wait to be made.", "Webhooks that wait to be delivered."
+    return families(
+        [
+            Known("antiphon_background_waiting", jobs, look=lambda: {(): waiting.jobs}),
+            Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
+        ]
+    )
 
 
 def exposition(counted: Iterable[Family]) -> bytes:

@@ -24,6 +24,8 @@ class AnswerReader:
         self._parts: list[bytes] = []
         self._size = 0
         self._done = False
+        self.chunks = 0
+        """Events of the stream that were read so far."""
 
     @property
     def is_over(self) -> bool:
@@ -61,6 +63,7 @@ class AnswerReader:
             if data.startswith(DONE):
                 self._done = True
                 return
+            self.chunks += 1
             self._chat.feed(decode_chunk(data))
 
     def _collect(self, part: bytes) -> None:

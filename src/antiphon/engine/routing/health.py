@@ -19,13 +19,13 @@ class Health:
     failures: int = 0
     """Failures in a row."""
     ejections: int = 0
-    last_error: str = ""
+    last_error: AntiphonError | None = None
     resting_for: AntiphonError | None = None
     """Why it rests."""
     _probe_at: float | None = None
     _rests_until: float = float("-inf")
     _is_gone: bool = False
-    """The last failure was that nobody answered: then being there again is enough."""
+    """The last failure was that nobody answered."""
 
     @property
     def is_ejected(self) -> bool:
@@ -49,15 +49,15 @@ class Health:
         """It answered as it should."""
         self.failures, self._probe_at = 0, None
 
-    def failed(self, found: Verdict, error: AntiphonError, now: float, *, is_gone: bool = False) -> bool:
+    def failed(self, found: Verdict, error: AntiphonError, now: float) -> bool:
         """It failed; return whether that is the failure for which it is left out."""
-        self.last_error = error.message
+        self.last_error = error
         if found.rest:
             self._rests_until, self.resting_for = max(self._rests_until, now + found.rest), error
         if not found.counts:
             return False
         self.failures += 1
-        self._is_gone = is_gone
+        self._is_gone = found.is_gone
         was_in = self._probe_at is None
         if was_in and self.failures < MOST_FAILURES:
             return False
@@ -68,4 +68,5 @@ class Health:
     def seen(self) -> None:
         """It answered an active check: one that was only gone is back."""
         if self._is_gone:
-            self.failures, self._probe_at, self._is_gone = 0, None, False
+            self.succeeded()
+            self._is_gone = False

@@ -1,6 +1,6 @@
 """The way of one response through the backends: whom it asks, and whom then (issue: fail-over before the first byte).
 
-Router.route(model) ──> Route.target, asked within Route.hold()
+Router.route(model) ──> Route.target, asked between enter() and leave()
                             └─ answered() ──> the next question of the response goes to the same
                             └─ moves_on(failure) ──> True: ask the new target; False: that was it
 """
@@ -8,15 +8,15 @@ Router.route(model) ──> Route.target, asked within Route.hold()
 import asyncio
 import random
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from antiphon.engine.routing.budget import Budget
-from antiphon.engine.routing.choice import Standing, order
-from antiphon.engine.routing.slots import LONGEST_WAIT, overloaded
-from antiphon.engine.routing.verdict import Failure, verdict
-from antiphon.errors import AntiphonError, ClientError, log
+from antiphon.engine.routing.choice import Candidate, next_turn, order
+from antiphon.engine.routing.refusal import resting
+from antiphon.engine.routing.served import Served
+from antiphon.engine.routing.verdict import Failure, Verdict, verdict
+from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST_ATTEMPTS = 3
 JITTER = (0.05, 0.15)
 """Seconds before the same backend is asked once more."""
 
-MOST_TRAILS = 50_000
+MOST_CHAINS = 50_000
 """Chains of which is remembered who served them last."""
 
 
@@ -38,7 +38,7 @@ class Router:
     def __init__(self, models: "Models") -> None:
         self.models = models
         self.budget = Budget()
-        self._trails: OrderedDict[str, str] = OrderedDict()
+        self._warm: OrderedDict[str, str] = OrderedDict()
 
     async def route(self, model: str, *chains: str, tenant: str = "", is_patient: bool = False) -> "Route":
         """Return the way of a response that belongs to these chains.
@@ -46,146 +46,140 @@ class Router:
         Raises what `Models.candidates` raises, and `AntiphonError` with the wait where nobody can be asked now; who is
         patient gets a way all the same.
         """
-        groups = await self.models.candidates(model)
-        kin = next((self._trails[chain] for chain in chains if chain in self._trails), "")
-        return Route(self, groups, kin, tenant, is_patient=is_patient)
+        targets = await self.models.candidates(model)
+        warm = next((self._warm[chain] for chain in chains if chain in self._warm), "")
+        return Route(self, targets, warm, tenant, is_patient=is_patient)
 
-    def follow(self, chains: Sequence[str], station: str) -> None:
-        """Remember who served these chains."""
+    def follow(self, chains: Sequence[str], backend: str) -> None:
+        """Remember that this backend has the beginning of these chains in memory."""
         for chain in chains:
-            self._trails[chain] = station
-            self._trails.move_to_end(chain)
-        while len(self._trails) > MOST_TRAILS:
-            self._trails.popitem(last=False)
+            self._warm[chain] = backend
+            self._warm.move_to_end(chain)
+        while len(self._warm) > MOST_CHAINS:
+            self._warm.popitem(last=False)
 
 
 class Route:
     """One response's way. `target` is whom to ask."""
 
     def __init__(
-        self, router: Router, groups: Sequence[Sequence["Target"]], kin: str, tenant: str, *, is_patient: bool
+        self, router: Router, targets: Sequence["Target"], warm: str, tenant: str, *, is_patient: bool
     ) -> None:
         self._router = router
-        self._groups = groups
-        self._kin = kin
+        self._targets = targets
+        self._warm = warm
         self._tenant = tenant
-        self.is_patient = is_patient
+        self._is_patient = is_patient
         self._tried: list[Target] = []
         self._pauses = False
+        self._held: Served | None = None
+        self._since = 0.0
         target = self._choose()
-        if target is None and is_patient:
-            target = groups[0][0]
-        if target is None:
+        if target is None and not is_patient:
             raise self._refusal()
-        self.target: Target = target
+        self.target: Target = target or targets[0]
 
     def renew(self) -> None:
         """Choose again, at the moment of asking: others may have come meanwhile."""
-        self.target = self._choose() or self.target
+        if len(self._targets) > 1:
+            self.target = self._choose() or self.target
 
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        """Have a slot of the target. Raises `BackendError` (503) at once where its queue is full."""
-        station = self.target.station
+    async def enter(self) -> None:
+        """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""
+        served = self.target.served
         if self._pauses:
             self._pauses = False
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
-        async with station.slots.hold(self._tenant, is_patient=self.is_patient):
-            if not self._tried:
-                self._router.budget.earn()
-            station.asked += 1
-            station.turn = max(station.turn, self._earliest()) + 1 / station.share.weight
-            station.health.asked(self._router.models.clock())
-            yield
+        await served.slots.enter(self._tenant, is_patient=self._is_patient)
+        self._held, self._since = served, self._router.models.clock()
+        if not self._tried:
+            self._router.budget.earn()
+        served.asked += 1
+        others = [target.served for target in self._targets if target.served is not served]
+        served.turn = next_turn(served.turn, served.share.weight, [(one.turn, one.share.weight) for one in others])
+        served.health.asked(self._since)
+
+    def leave(self) -> None:
+        """Give back the slot, where one is held; the target may be another by now."""
+        if self._held is not None:
+            self._held.slots.leave(self._router.models.clock() - self._since)
+            self._held = None
 
     def answered(self, *chains: str) -> None:
         """The target answered to the end; it is now the one that these chains know."""
-        self.target.station.health.succeeded()
-        self._router.follow(chains, self.target.station.name)
+        self.target.served.health.succeeded()
+        self._router.follow(chains, self.target.served.name)
         self._tried.clear()
-        self.is_patient = True
+        self._is_patient = True  # what was begun is to be ended
 
-    def broke(self, failure: Failure, error: AntiphonError) -> bool:
-        """Note that the target failed; return whether somebody else might be asked in its place."""
-        station, found = self.target.station, verdict(failure)
+    def broke(self, failure: Failure, error: AntiphonError) -> Verdict:
+        """Note that the target failed in the middle of its answer; return what follows from that."""
+        served, found = self.target.served, verdict(failure)
         if not found.moves:
-            return False
-        station.failed += 1
-        left_out = station.health.failed(found, error, self._router.models.clock(), is_gone=failure.status == 0)
-        if left_out:
-            log.warning("The backend '%s' failed too often and is left out for a while: %s", station.name, error)
+            return found
+        served.failed += 1
+        if served.health.failed(found, error, self._router.models.clock()):
+            log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error)
         elif found.rest:
-            log.warning("The backend '%s' is left alone for %.0f s: %s", station.name, found.rest, error)
-        return True
+            log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error)
+        return found
 
     def moves_on(self, failure: Failure, error: AntiphonError) -> bool:
-        """The target failed before its first byte. Return whether `target` is now another, to be asked instead.
-
-        A server that answered with an error costs of the budget; one that did no work may be replaced in any case.
-        """
-        if not self.broke(failure, error):
+        """The target failed before its first byte. Return whether `target` is now another, to be asked instead."""
+        found = self.broke(failure, error)
+        if not found.moves:
             return False
         self._tried.append(self.target)
         if len(self._tried) >= MOST_ATTEMPTS:
             return False
-        target = self._choose()
-        if target is None or (failure.status and not self._router.budget.spend()):
+        target = self._choose() if len(self._targets) > 1 else None
+        if target is None or (found.costs and not self._router.budget.spend()):
             return False
         self._pauses = target in self._tried
         self.target = target
         return True
 
     def _choose(self) -> "Target | None":
-        """Return the best that was not asked yet, of the first model that anybody serves; then one that was."""
-        fresh = [[target for target in group if target not in self._tried] for group in self._groups]
-        again = [list(group) for group in self._groups] if self._tried and sum(map(len, self._groups)) > 1 else []
-        return next((found for group in fresh + again if (found := self._best(group)) is not None), None)
+        if len(self._targets) == 1:
+            return self._targets[0] if self._is_able(self._targets[0]) else None
+        places = order([self._candidate(target) for target in self._targets])
+        return self._targets[places[0]] if places else None
 
-    def _best(self, group: Sequence["Target"]) -> "Target | None":
-        places = order([self._standing(target) for target in group], takes_ejected=not self._tried)
-        return group[places[0]] if places else None
+    def _is_able(self, target: "Target") -> bool:
+        """Whether it may be asked at all: the only one may be whatever its health."""
+        served = target.served
+        if served.health.rest(self._router.models.clock()):
+            return False
+        return self._is_patient or served.slots.takes(self._tenant)
 
-    def _standing(self, target: "Target") -> Standing:
-        station, now = target.station, self._router.models.clock()
-        slots, sighting = station.slots, station.sighting
-        return Standing(
-            is_up=station.health.is_up(now),
-            rest=station.health.rest(now),
-            takes=self.is_patient or slots.takes(self._tenant),
+    def _candidate(self, target: "Target") -> Candidate:
+        served, now = target.served, self._router.models.clock()
+        slots = served.slots
+        return Candidate(
+            is_up=served.health.is_up(now),
+            is_able=self._is_able(target),
+            was_tried=target in self._tried,
+            fallback=self._models.index(target.name),
             is_full=slots.is_full,
-            is_kin=station.name == self._kin,
-            is_loaded=sighting.has_loaded(target.model),
-            has_free=sighting.free != 0,
-            load=(slots.in_flight + slots.waiting) / station.share.weight,
-            turn=station.turn,
+            is_warm=served.name == self._warm,
+            is_loaded=served.sighting.has_loaded(target.model),
+            has_free=served.sighting.free != 0,
+            load=(slots.in_flight + slots.waiting) / served.share.weight,
+            turn=served.turn,
         )
 
-    def _earliest(self) -> float:
-        """Return whose turn it would be: who was away does not make up for it afterwards."""
-        others = [target.station.turn for group in self._groups for target in group]
-        return min(others)
+    @property
+    def _models(self) -> list[str]:
+        """The names of the model, then of those that may answer in its place."""
+        return list(dict.fromkeys(target.name for target in self._targets))
 
     def _refusal(self) -> AntiphonError:
-        """Return why nobody can be asked: the first of the model's own backends says."""
+        """Return why nobody can be asked: of the model's own backends, the one that can be asked first says."""
         now = self._router.models.clock()
-        resting = [target.station.health for target in self._groups[0] if target.station.health.rest(now)]
-        if len(resting) < len(self._groups[0]) or not resting:
-            busy = [target.station.slots for target in self._groups[0] if not target.station.slots.takes(self._tenant)]
-            return busy[0].overloaded() if busy else overloaded()
-        first = min(resting, key=lambda health: health.rest(now))
-        return _still(first.resting_for or overloaded(), first.rest(now))
-
-
-def _still(error: AntiphonError, rest: float) -> AntiphonError:
-    """Return the error again, with the wait that is left of it."""
-    seconds = max(1, -int(-rest // 1))
-    again = ClientError if isinstance(error, ClientError) else type(error)
-    waits = {"retry-after": str(seconds)} if seconds <= LONGEST_WAIT else {"x-should-retry": "false"}
-    message = error.message
-    if error.code == "rate_limit_exceeded":
-        message = f"Rate limit reached. Please try again in {seconds}s."
-    fields = {"status": error.status, "type": error.type, "code": error.code, "param": error.param}
-    return again(message, **fields, headers=waits)  # type: ignore[arg-type]
+        own = [target.served for target in self._targets if target.name == self._targets[0].name]
+        first = min(own, key=lambda served: served.health.rest(now))
+        rest, error = first.health.rest(now), first.health.resting_for
+        return resting(error, rest) if error is not None and rest else first.slots.overloaded()
 
 
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:

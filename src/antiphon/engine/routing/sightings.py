@@ -17,8 +17,8 @@ class Sighting:
     """Slots that are free, by its own count."""
 
     def has_loaded(self, model: str) -> bool:
-        """Whether this model is in its memory; Ollama calls `llama3` `llama3:latest`."""
-        return self.loaded is not None and bool({model, f"{model}:latest"} & self.loaded)
+        """Whether this model is in its memory, as of those that do not tell; Ollama calls `llama3` `llama3:latest`."""
+        return self.loaded is None or not self.loaded.isdisjoint((model, f"{model}:latest"))
 
 
 NOTHING = Sighting()

@@ -3,8 +3,7 @@
 import asyncio
 import math
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from antiphon.errors import BackendError
 
@@ -14,7 +13,14 @@ LONGEST_WAIT = 120
 MEMORY = 0.1
 """Share of the newest request in what is known of how long one takes."""
 
-Place = asyncio.Future[None]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A place in the queue; `turn` is done once a slot is free for it, or with the error that somebody else has it."""
+
+    turn: asyncio.Future[None]
+    tenant: str
+    is_patient: bool
 
 
 class Slots:
@@ -29,7 +35,7 @@ class Slots:
         self.bound = bound
         self.in_flight = 0
         self.waiting = 0
-        self._queues: OrderedDict[str, deque[Place]] = OrderedDict()
+        self._queues: OrderedDict[str, deque[_Place]] = OrderedDict()
         self._took = 0.0
 
     @property
@@ -40,84 +46,93 @@ class Slots:
     @property
     def is_full(self) -> bool:
         """Whether whoever comes now must wait."""
-        return self.free == 0 or self.waiting > 0
+        return self.waiting > 0 or self.free == 0
 
     def takes(self, tenant: str) -> bool:
         """Whether this tenant may come now, if only to wait."""
         return not self.is_full or self.waiting < self.bound or self._crowding(tenant) is not None
 
-    @asynccontextmanager
-    async def hold(self, tenant: str = "", *, is_patient: bool = False) -> AsyncIterator[None]:
-        """Have a slot, in one's turn. Raises `BackendError` (503) at once where even the queue is full.
+    def leave(self, took: float) -> None:
+        """Give the slot back after these seconds."""
+        self._took += (took - self._took) * MEMORY
+        self._pass_on()
 
-        Who is patient waits in any case: what was begun is to be ended.
-        """
-        await self._enter(tenant, is_patient)
-        began = asyncio.get_running_loop().time()
-        try:
-            yield
-        finally:
-            self._took += (asyncio.get_running_loop().time() - began - self._took) * MEMORY
-            self._leave()
+    def resize(self, concurrency: int, bound: int) -> None:
+        """Have another number of slots; who has one keeps it, who waits stays."""
+        self.concurrency, self.bound = concurrency, bound
+        self._hand_out()
 
     def overloaded(self) -> BackendError:
         """Return the error for one too many, with the time in which the queue may have passed."""
         wait = self._took * (self.waiting + 1) / (self.concurrency or 1)
-        seconds = min(max(1, math.ceil(wait)), LONGEST_WAIT)
-        return overloaded(seconds)
+        return overloaded(min(max(1, math.ceil(wait)), LONGEST_WAIT))
 
-    async def _enter(self, tenant: str, is_patient: bool) -> None:
+    async def enter(self, tenant: str = "", *, is_patient: bool = False) -> None:
+        """Take a slot, in one's turn; `leave` gives it back. Raises `BackendError` (503) at once where all are taken.
+
+        Who is patient waits in any case: what was begun is to be ended.
+        """
         if not self.is_full:
             self.in_flight += 1
             return
         if self.waiting >= self.bound and not is_patient:
             self._make_room(tenant)
-        place: Place = asyncio.get_running_loop().create_future()
+        place = _Place(asyncio.get_running_loop().create_future(), tenant, is_patient)
         self._queues.setdefault(tenant, deque()).append(place)
         self.waiting += 1
         try:
-            await place
+            await place.turn
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled() and place.exception() is None:
-                self._leave()  # the slot came in the same moment
-            elif place.cancelled():
-                self._drop(tenant, place)
+            if place.turn.cancelled():
+                self._give_up(place)
+            elif place.turn.exception() is None:
+                self._pass_on()  # the slot came in the same moment
             raise
 
-    def _leave(self) -> None:
+    def _pass_on(self) -> None:
+        """Give a slot to who waits."""
         self.in_flight -= 1
-        while self.waiting and self.free:
-            tenant, queue = self._queues.popitem(last=False)
-            place = queue.popleft()
-            if queue:
-                self._queues[tenant] = queue
-            self.waiting -= 1
-            if not place.done():
-                self.in_flight += 1
-                place.set_result(None)
+        self._hand_out()
 
-    def _crowding(self, tenant: str) -> str | None:
-        """Return the tenant that has so many waiting that one of them may go for one of this tenant's."""
-        own = len(self._queues.get(tenant, ()))
-        most = max(self._queues, key=lambda one: len(self._queues[one]), default=None)
-        return most if most is not None and len(self._queues[most]) > own + 1 else None
+    def _hand_out(self) -> None:
+        """Give what is free to those who wait, tenant by tenant."""
+        while self.waiting and self.free:
+            tenant = next(iter(self._queues))
+            place = self._queues[tenant][0]
+            self._remove(place)
+            if tenant in self._queues:
+                self._queues.move_to_end(tenant)
+            if not place.turn.done():
+                self.in_flight += 1
+                place.turn.set_result(None)
 
     def _make_room(self, tenant: str) -> None:
-        crowding = self._crowding(tenant)
-        if crowding is None:
+        """Have somebody of a tenant with more go. Raises `BackendError` where there is none."""
+        place = self._crowding(tenant)
+        if place is None:
             raise self.overloaded()
-        last = self._queues[crowding].pop()
-        self.waiting -= 1
-        if not last.done():
-            last.set_exception(self.overloaded())
+        self._remove(place)
+        if not place.turn.done():
+            place.turn.set_exception(self.overloaded())
 
-    def _drop(self, tenant: str, place: Place) -> None:
-        queue = self._queues.get(tenant, deque())
-        if place in queue:
-            queue.remove(place)
-            self.waiting -= 1
-            if not queue:
-                del self._queues[tenant]
+    def _crowding(self, tenant: str) -> _Place | None:
+        """Return the place that may go for one of this tenant's: the last of who has most waiting."""
+        own = len(self._queues.get(tenant, ()))
+        most: deque[_Place] = max(self._queues.values(), key=len, default=deque())
+        if len(most) <= own + 1:
+            return None
+        return next((place for place in reversed(most) if not place.is_patient), None)
+
+    def _give_up(self, place: _Place) -> None:
+        if place in self._queues.get(place.tenant, ()):
+            self._remove(place)
+
+    def _remove(self, place: _Place) -> None:
+        queue = self._queues[place.tenant]
+        queue.remove(place)
+        self.waiting -= 1
+        if not queue:
+            del self._queues[place.tenant]
 
 
 def overloaded(seconds: int = 1) -> BackendError:

@@ -12,6 +12,9 @@ KEY_REST = 60.0
 RATE_REST = 1.0
 """Seconds that a backend rests which limits its rate and does not say for how long."""
 
+ERROR_REST = 30.0
+"""Seconds that a failing backend rests at most, whatever it asks for: it does not know how long it will fail."""
+
 LONGEST_REST = 3600.0
 """Seconds: who asks for more is tried again after these."""
 
@@ -31,8 +34,12 @@ class Verdict:
 
     moves: bool = False
     """Another backend may be asked instead."""
+    costs: bool = False
+    """That is one of the retries that are allowed: the backend worked, and failing more will not help it."""
     counts: bool = False
     """It counts against the backend's health."""
+    is_gone: bool = False
+    """Nobody answered: being there again is enough to be healthy."""
     rest: float = 0.0
     """Seconds for which the backend is not to be asked."""
 
@@ -42,9 +49,8 @@ def verdict(failure: Failure) -> Verdict:
     return next((made(failure) for fits, made in ROWS if fits(failure)), Verdict())
 
 
-def _wait(failure: Failure, default: float) -> float:
-    wait = default if failure.wait is None or failure.wait < 0 else failure.wait
-    return min(wait, LONGEST_REST)
+def _wait(failure: Failure, default: float, most: float = LONGEST_REST) -> float:
+    return min(default if failure.wait is None else failure.wait, most)
 
 
 ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...] = (
@@ -55,8 +61,9 @@ ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...]
     (lambda failure: failure.status in {401, 403}, lambda _: Verdict(moves=True, rest=KEY_REST)),
     (lambda failure: failure.status == 429, lambda failure: Verdict(moves=True, rest=_wait(failure, RATE_REST))),
     (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
+    (lambda failure: failure.status == 0, lambda _: Verdict(moves=True, counts=True, is_gone=True)),
     (
-        lambda failure: failure.status == 0 or failure.status >= 500,
-        lambda failure: Verdict(moves=True, counts=True, rest=_wait(failure, 0.0)),
+        lambda failure: failure.status >= 500,
+        lambda failure: Verdict(moves=True, costs=True, counts=True, rest=_wait(failure, 0.0, ERROR_REST)),
     ),
 )

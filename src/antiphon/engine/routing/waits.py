@@ -6,46 +6,48 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
-SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-IN_WORDS = re.compile(r"(?:try again|retry) in\s+((?:\d+(?:\.\d+)?\s*(?:ms|h|m|s)[a-z]*\s*)+)", re.IGNORECASE)
+TIME = r"(\d+(?:\.\d+)?)\s*(ms|milli|h|m|s)[a-z]*"
+SECONDS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+SPAN = re.compile(TIME, re.IGNORECASE)
+SPANS = re.compile(rf"(?:{TIME}\s*)+", re.IGNORECASE)
+IN_WORDS = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{TIME}\s*)+)", re.IGNORECASE)
 
 
 def wait_of(headers: Mapping[str, str], message: str = "", now: datetime | None = None) -> float | None:
     """Return the seconds to wait, None where nothing readable says so.
 
     `retry-after-ms`, `retry-after` in seconds, as a span ("1m30s") or as an HTTP date; else OpenAI's "Please try again
-    in 1.5s", which stands in the message alone (cases/faults.md, row 6).
+    in 1.5s" and Azure's "Please retry after 20 seconds", which stand in the message alone (cases/faults.md, row 6).
     """
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     told = headers.get("retry-after", "").strip()
-    for read in (_number, _span):
-        if (seconds := read(told)) is not None:
-            return seconds
-    if told:
-        return _until(told, now or datetime.now(UTC))
+    if (seconds := _number(told)) is not None:
+        return seconds
+    if SPANS.fullmatch(told):
+        return _span(told)
+    if (moment := _date(told)) is not None:
+        return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
     words = IN_WORDS.search(message)
     return _span(words[1]) if words else None
 
 
 def _number(text: str) -> float | None:
+    """Return a number of which a wait can be made."""
     try:
         number = float(text)
     except ValueError:
         return None
-    return number if math.isfinite(number) else None
+    return number if 0 <= number < math.inf else None
 
 
-def _span(text: str) -> float | None:
-    parts = SPAN.findall(text.replace(" ", ""))
-    return sum(float(count) * SECONDS[unit] for count, unit in parts) if parts else None
+def _span(text: str) -> float:
+    return sum(float(count) * SECONDS[unit] for count, unit in SPAN.findall(text.lower()))
 
 
-def _until(text: str, now: datetime) -> float | None:
+def _date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return None
-    until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (until - now).total_seconds())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

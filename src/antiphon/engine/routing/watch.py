@@ -3,7 +3,8 @@
 import asyncio
 from contextlib import suppress
 
-from antiphon.engine.models import Models, Served
+from antiphon.engine.models import Models
+from antiphon.engine.routing.served import Served
 from antiphon.engine.routing.sightings import NOTHING, PLACES, Sighting
 from antiphon.errors import BackendError, log
 
@@ -45,7 +46,7 @@ class Watch:
 
 
 async def _sight(served: Served) -> None:
-    served.station.sighting = await _seen(served) if served.dialect.name in PLACES else NOTHING
+    served.sighting = await _seen(served) if served.dialect.name in PLACES else NOTHING
 
 
 async def _seen(served: Served) -> Sighting:

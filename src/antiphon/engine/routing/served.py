@@ -1,0 +1,86 @@
+"""One backend as those see it who choose between several."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.backends.base import Backend
+from antiphon.chat.dialects import Dialect
+from antiphon.engine.routing.health import Health
+from antiphon.engine.routing.sightings import NOTHING, Sighting
+from antiphon.engine.routing.slots import Slots
+
+ANY = "*"
+"""Among a backend's models: whatever name is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What an operator leaves to a backend."""
+
+    models: frozenset[str] = frozenset()
+    """Names that it serves, `*` for any; empty for those that it lists."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Names that clients use, and what it calls the model itself."""
+    weight: float = 1.0
+    concurrency: int = 0
+    """Requests at once; 0 for any number."""
+    queue: int = 100
+    """Requests that may wait beyond."""
+    label: str = ""
+    """What clients are told it is called; empty for its name."""
+
+
+class Served:
+    """A backend, what it is to serve, what it said of itself, what it does now, and how it fared.
+
+    All of it is known by the backend's name: it stays where the settings are read again.
+    """
+
+    def __init__(self, backend: Backend, dialect: Dialect, share: Share) -> None:
+        self.backend = backend
+        self.dialect = dialect
+        self.share = share
+        self.slots = Slots(share.concurrency, share.queue)
+        self.health = Health()
+        self.models: list[dict[str, Any]] = []
+        """As it listed them last."""
+        self.error = "not asked yet"
+        """Why its models could not be listed; empty where they were."""
+        self.sighting: Sighting = NOTHING
+        self.asked = 0
+        self.failed = 0
+        self.turn = 0.0
+        """See `Candidate.turn`."""
+
+    @property
+    def name(self) -> str:
+        """What the operator calls it."""
+        return self.backend.name
+
+    @property
+    def label(self) -> str:
+        """What clients are told it is called."""
+        return self.share.label or self.backend.name
+
+    def reassign(self, share: Share) -> None:
+        """Leave it another share; who is being served stays so."""
+        self.share = share
+        self.slots.resize(share.concurrency, share.queue)
+
+    def called(self, name: str) -> str | None:
+        """Return what this backend calls the model of this name, None where it does not say that it has it."""
+        if name in self.share.aliases:
+            return self.share.aliases[name]
+        if named := self.share.models - {ANY}:
+            return name if name in named else None
+        # Ollama lists `llama3:latest` and answers to `llama3`.
+        names = {name, f"{name}:latest"}
+        return name if any(model["id"] in names for model in self.models) else None
+
+    def offers(self) -> list[dict[str, Any]]:
+        """Return the models that clients are told of."""
+        named = self.share.models - {ANY}
+        listed = {model["id"]: model for model in self.models if not named or model["id"] in named}
+        more = [{"id": name} for name in (*self.share.aliases, *sorted(named)) if name not in listed]
+        return [*listed.values(), *more]

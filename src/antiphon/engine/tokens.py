@@ -1,0 +1,25 @@
+"""Notices a backend that sends bytes and says nothing: comments, or a byte now and then (cases/faults.md, row 17)."""
+
+import asyncio
+
+from antiphon.backends.base import Reply
+from antiphon.errors import BackendError
+from antiphon.stream.answer import AnswerReader
+
+
+class Tokens:
+    """When the last one came. Of complete silence the backend itself takes care."""
+
+    def __init__(self, reply: Reply, answer: AnswerReader) -> None:
+        self._answer = answer
+        self._loop = asyncio.get_running_loop()
+        self._timeout, self._idle_timeout = reply.first_token_timeout, reply.idle_timeout
+        self._seen, self._last = 0, self._loop.time()
+
+    def look(self) -> None:
+        """Bytes came. Raises `BackendError` where there has been no token among them for too long."""
+        now = self._loop.time()
+        if self._answer.chunks != self._seen:
+            self._seen, self._last, self._timeout = self._answer.chunks, now, self._idle_timeout
+        elif now - self._last > self._timeout:
+            raise BackendError("The backend keeps the connection and says nothing.")

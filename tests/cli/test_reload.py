@@ -1,0 +1,122 @@
+"""SIGHUP: the file is read again while the server serves."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.support.command import Serving, serving
+from tests.support.replay import Answer, ReplayBackend, echo, text
+
+BODY = {"model": "m", "input": "Hi", "store": False}
+
+
+def write(folder: Path, *backends: tuple[str, str], more: str = "") -> None:
+    tables = (f'[[backends]]\nname = "{name}"\nurl = "{url}"\n' for name, url in backends)
+    (folder / "antiphon.toml").write_text(more + "".join(tables))
+
+
+@asynccontextmanager
+async def ready(folder: Path, *flags: str) -> AsyncIterator[tuple[Serving, aiohttp.ClientSession]]:
+    # A connection each, so that all workers are asked.
+    connector = aiohttp.TCPConnector(force_close=True)
+    store = ("--store", f"sqlite://{folder}/a.db")
+    async with (
+        serving(folder, "--port", "0", *store, *flags) as server,
+        aiohttp.ClientSession(connector=connector) as http,
+    ):
+        yield server, http
+
+
+async def who_answers(server: Serving, http: aiohttp.ClientSession) -> str:
+    async with http.post(server.url + "/responses", json=BODY) as response:
+        assert response.status == 200, await response.text()
+        return response.headers["antiphon-backend"]
+
+
+async def until_all_answer(name: str, server: Serving, http: aiohttp.ClientSession) -> None:
+    async with asyncio.timeout(20):
+        while {await who_answers(server, http) for _ in range(6)} != {name}:
+            pass
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_new_backends_are_asked_after_a_hangup_and_no_request_fails(
+    tmp_path: Path, backend: ReplayBackend, workers: str
+) -> None:
+    async with ReplayBackend(echo).serve() as other:
+        write(tmp_path, ("old", backend.url))
+        async with ready(tmp_path, "--workers", workers) as (server, http):
+            assert await who_answers(server, http) == "old"
+            write(tmp_path, ("new", other.url))
+            server.process.send_signal(signal.SIGHUP)
+            await until_all_answer("new", server, http)
+            done = await server.stop(signal.SIGTERM)
+
+    assert done.code == 0
+    assert done.err.count("The settings were read again: 1 backends.") == int(workers)
+
+
+async def test_what_was_begun_ends_where_it_began(tmp_path: Path, backend: ReplayBackend) -> None:
+    go = asyncio.Event()
+    whole = text("Hello ", "there")
+    backend.script = lambda _: Answer([whole[:150]], wait=go, rest=[whole[150:]])
+    async with ReplayBackend(echo).serve() as other:
+        write(tmp_path, ("old", backend.url))
+        async with (
+            ready(tmp_path) as (server, http),
+            http.post(server.url + "/responses", json={**BODY, "stream": True}) as streaming,
+        ):
+            begun = await streaming.content.readany()
+            write(tmp_path, ("new", other.url))
+            server.process.send_signal(signal.SIGHUP)
+            await until_all_answer("new", server, http)
+            go.set()
+            rest = await streaming.content.read()
+
+    assert b"response.created" in begun
+    assert b"response.completed" in rest
+    assert b"there" in rest
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        "backends = 7",
+        "[[backends",
+        '[[backends]]\nurl = "ftp://x"\n',
+        '[[backends]]\nurl = "http://x"\ndialect = "no"\n',
+    ],
+    ids=["type", "syntax", "url", "dialect"],
+)
+async def test_a_file_with_a_mistake_is_refused_and_the_old_settings_stay(
+    tmp_path: Path, backend: ReplayBackend, mistake: str
+) -> None:
+    write(tmp_path, ("old", backend.url))
+    async with ready(tmp_path) as (server, http):
+        (tmp_path / "antiphon.toml").write_text(mistake)
+        server.process.send_signal(signal.SIGHUP)
+        async with asyncio.timeout(20):
+            assert server.process.stderr is not None
+            line = await server.process.stderr.readline()
+        assert await who_answers(server, http) == "old"
+        write(tmp_path, ("mended", backend.url))
+        server.process.send_signal(signal.SIGHUP)
+        await until_all_answer("mended", server, http)
+
+    assert b"The settings stay as they were." in line
+
+
+async def test_a_setting_that_needs_a_new_start_is_named(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, ("old", backend.url))
+    async with ready(tmp_path) as (server, http):
+        write(tmp_path, ("new", backend.url), more="retention_days = 3\n")
+        server.process.send_signal(signal.SIGHUP)
+        await until_all_answer("new", server, http)
+        done = await server.stop(signal.SIGTERM)
+
+    assert "taken over by the next start: retention_days." in done.err

@@ -1,0 +1,81 @@
+from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER, Health
+from antiphon.engine.routing.verdict import Verdict
+from antiphon.errors import BackendError
+
+FAILED = Verdict(moves=True, costs=True, counts=True)
+GONE = Verdict(moves=True, counts=True, is_gone=True)
+ERROR = BackendError("It failed.")
+
+
+def ejected(found: Verdict = FAILED, now: float = 0.0) -> Health:
+    health = Health()
+    for _ in range(MOST_FAILURES):
+        health.failed(found, ERROR, now)
+    return health
+
+
+def test_five_failures_in_a_row_take_a_backend_out_once() -> None:
+    health = Health()
+
+    assert [health.failed(FAILED, ERROR, 0.0) for _ in range(7)] == [False] * 4 + [True] + [False] * 2
+    assert health.is_ejected
+    assert not health.is_up(1.0)
+    assert health.ejections == 1
+
+
+def test_a_success_between_failures_begins_the_row_anew() -> None:
+    health = Health()
+    for _ in range(20):
+        for _ in range(MOST_FAILURES - 1):
+            health.failed(FAILED, ERROR, 0.0)
+        health.succeeded()
+
+    assert health.is_up(0.0)
+
+
+def test_one_request_tries_it_after_thirty_seconds_and_only_one() -> None:
+    health = ejected()
+
+    assert not health.is_up(PROBE_AFTER - 0.1)
+    assert health.is_up(PROBE_AFTER)
+    health.asked(PROBE_AFTER)
+    assert not health.is_up(PROBE_AFTER + 0.1)
+
+
+def test_a_probe_that_succeeds_brings_it_back() -> None:
+    health = ejected()
+    health.asked(PROBE_AFTER)
+    health.succeeded()
+
+    assert health.is_up(PROBE_AFTER + 0.1)
+    assert not health.is_ejected
+
+
+def test_a_probe_that_fails_or_is_given_up_is_followed_by_the_next_thirty_seconds_later() -> None:
+    failed, given_up = ejected(), ejected()
+    for health in (failed, given_up):
+        health.asked(PROBE_AFTER)
+    failed.failed(FAILED, ERROR, PROBE_AFTER + 5)
+
+    assert [failed.is_up(PROBE_AFTER + 5 + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [False, True]
+    assert [given_up.is_up(PROBE_AFTER + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [False, True]
+    assert failed.ejections == 1
+
+
+def test_an_active_check_brings_back_who_was_gone_and_not_who_answers_with_errors() -> None:
+    gone, failing = ejected(GONE), ejected()
+    for health in (gone, failing):
+        health.seen()
+
+    assert gone.is_up(0.0)
+    assert not failing.is_up(0.0)
+
+
+def test_a_rest_says_how_long_and_why_and_the_longest_one_holds() -> None:
+    health, limit = Health(), BackendError("Too many.")
+    health.failed(Verdict(moves=True, rest=20), limit, 100.0)
+    health.failed(Verdict(moves=True, rest=5), limit, 101.0)
+
+    assert [health.rest(now) for now in (101.0, 119.0, 121.0)] == [19.0, 1.0, 0.0]
+    assert health.resting_for is limit
+    assert health.failures == 0

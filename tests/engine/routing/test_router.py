@@ -1,0 +1,306 @@
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from antiphon.engine.models import Models
+from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER
+from antiphon.engine.routing.router import Route, Router, chains_of
+from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.sightings import Sighting
+from antiphon.engine.routing.verdict import Failure
+from antiphon.errors import AntiphonError, BackendError, ClientError
+from antiphon.protocol.requests import CreateResponse
+from tests.support.engine import Listed
+
+ERROR = BackendError("It failed.")
+RATE = ClientError("Slow down.", status=429, type="requests", code="rate_limit_exceeded")
+
+
+@asynccontextmanager
+async def slot(route: Route) -> AsyncIterator[None]:
+    await route.enter()
+    try:
+        yield
+    finally:
+        route.leave()
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Field:
+    """Backends that all list the model `m`, unless a name says otherwise (`a:x` lists x)."""
+
+    def __init__(self, *names: str, fallback: dict[str, Sequence[str]] | None = None, **shares: Share) -> None:
+        self.clock = Clock()
+        backends = [Listed(name[0], [name[2:] or "m"]) for name in names]
+        self.models = Models(backends, lambda: 0.0, shares=shares, fallback=fallback, clock=self.clock)
+        self.router = Router(self.models)
+        self.served = {served.name: served for served in self.models.served}
+
+    async def route(self, *chains: str, model: str = "m", tenant: str = "", is_patient: bool = False) -> Route:
+        return await self.router.route(model, *chains, tenant=tenant, is_patient=is_patient)
+
+    async def answer(self, *chains: str) -> str:
+        """One request that is answered; who answered."""
+        route = await self.route(*chains)
+        async with slot(route):
+            route.answered(*chains)
+        return route.target.served.name
+
+    def eject(self, name: str) -> None:
+        while not self.served[name].health.is_ejected:
+            self.broke(name, Failure(500), ERROR)
+
+    def broke(self, name: str, failure: Failure, error: AntiphonError) -> None:
+        target = self.models._target(self.served[name], "m", "m")
+        Route(self.router, [target], "", "", is_patient=True).broke(failure, error)
+
+
+def who(route: Route) -> str:
+    return route.target.served.name
+
+
+async def test_requests_one_after_the_other_are_spread_by_weight() -> None:
+    field = Field("a", "b", a=Share(weight=3))
+
+    answered = [await field.answer() for _ in range(40)]
+    assert (answered.count("a"), answered.count("b")) == (30, 10)
+
+
+async def test_requests_at_once_are_spread_by_weight() -> None:
+    field = Field("a", "b", a=Share(weight=3))
+    for _ in range(40):
+        await (await field.route()).enter()
+
+    assert [served.slots.in_flight for served in field.served.values()] == [30, 10]
+
+
+async def test_a_chain_returns_to_who_served_it_last_unless_that_one_is_full() -> None:
+    field = Field("a", "b", a=Share(concurrency=1), b=Share(concurrency=1))
+    first = await field.answer("resp_1")
+    assert [await field.answer("resp_1") for _ in range(5)] == [first] * 5
+
+    holding = await field.route("resp_1")
+    async with slot(holding):
+        assert who(await field.route("resp_1")) != first
+
+
+async def test_a_chain_is_known_by_any_of_its_names_the_most_telling_first() -> None:
+    field = Field("a", "b")
+    field.router.follow(["resp_1"], "b")
+    field.router.follow(["conv_1"], "a")
+
+    assert who(await field.route("resp_1", "conv_1")) == "b"
+    assert who(await field.route("resp_2", "conv_1")) == "a"
+
+
+def test_chains_are_those_of_one_tenant() -> None:
+    request = CreateResponse(model="m", previous_response_id="resp_1", prompt_cache_key="key", conversation="conv_1")
+
+    assert chains_of(request, "t") == ["t\0resp_1", "t\0conv_1", "t\0key"]
+    assert not set(chains_of(request, "t")) & set(chains_of(request, "u"))
+    assert chains_of(CreateResponse(model="m"), "t") == []
+
+
+async def test_the_model_that_is_loaded_goes_first_and_who_does_not_say_counts_as_loaded() -> None:
+    field = Field("a", "b", "c")
+    field.served["a"].sighting = Sighting(loaded=frozenset({"other"}))
+    field.served["b"].sighting = Sighting(loaded=frozenset({"m"}))
+
+    assert {await field.answer() for _ in range(10)} == {"b", "c"}
+
+
+async def test_who_says_that_no_slot_is_free_is_asked_last() -> None:
+    field = Field("a", "b")
+    field.served["a"].sighting = Sighting(free=0)
+
+    assert {await field.answer() for _ in range(10)} == {"b"}
+
+
+async def test_an_ejected_backend_is_left_out_until_its_probe() -> None:
+    field = Field("a", "b")
+    field.eject("a")
+    assert {await field.answer() for _ in range(10)} == {"b"}
+
+    field.clock.now += PROBE_AFTER
+    answered = [await field.answer() for _ in range(10)]
+    assert "a" in answered
+    assert not field.served["a"].health.is_ejected
+
+
+async def test_only_one_request_at_a_time_probes() -> None:
+    field = Field("a", "b")
+    field.eject("a")
+    field.clock.now += PROBE_AFTER
+    probes = [who(route) for route in [await held(field) for _ in range(10)]]
+
+    assert probes.count("a") == 1
+
+
+async def held(field: Field) -> Route:
+    route = await field.route()
+    await route.enter()
+    return route
+
+
+async def test_the_last_one_is_asked_however_often_it_fails() -> None:
+    field = Field("a", "b")
+    field.eject("a")
+    field.eject("b")
+
+    assert (await field.answer()) in {"a", "b"}
+
+
+async def test_a_failure_moves_to_another_at_most_three_are_asked_and_the_first_again_last() -> None:
+    field = Field("a", "b")
+    route = await field.route()
+    asked = [who(route)]
+    while route.moves_on(Failure(500), ERROR):
+        asked.append(who(route))
+
+    assert len(asked) == 3
+    assert set(asked[:2]) == {"a", "b"}
+
+
+async def test_the_only_backend_is_not_asked_again() -> None:
+    route = await Field("a").route()
+
+    assert not route.moves_on(Failure(500), ERROR)
+
+
+async def test_each_question_of_a_response_has_its_three_attempts() -> None:
+    route = await Field("a", "b").route()
+    for _ in range(4):
+        assert route.moves_on(Failure(0), ERROR)
+        route.answered()
+
+
+async def test_the_clients_own_mistake_moves_nothing_and_costs_no_backend_its_health() -> None:
+    field = Field("a", "b")
+    route = await field.route()
+
+    assert not route.moves_on(Failure(400), ClientError("No."))
+    assert all(not served.health.failures for served in field.served.values())
+
+
+async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests() -> None:
+    field, calls = Field("a", "b", "c"), 0
+    for _ in range(1000):
+        field.clock.now += 0.01
+        route = await field.route()
+        async with slot(route):
+            calls += 1
+        while route.moves_on(Failure(503), ERROR):
+            route._pauses = False
+            async with slot(route):
+                calls += 1
+
+    assert calls <= 1100 + 10
+
+
+async def test_moving_away_from_who_does_no_work_costs_nothing() -> None:
+    field = Field("a", "b")
+    for _ in range(100):
+        route = await field.route()
+        assert route.moves_on(Failure(0), ERROR)
+        route.answered()
+        field.served["a"].health.succeeded()
+        field.served["b"].health.succeeded()
+
+
+async def test_who_limits_its_rate_rests_and_then_the_client_is_told_how_long() -> None:
+    field = Field("a", "b")
+    field.broke("a", Failure(429, "rate_limit_exceeded", 20), RATE)
+    assert {await field.answer() for _ in range(5)} == {"b"}
+
+    field.broke("b", Failure(429, "rate_limit_exceeded", 30), RATE)
+    field.clock.now += 5
+    with pytest.raises(ClientError) as caught:
+        await field.route()
+    assert (caught.value.status, caught.value.headers) == (429, {"retry-after": "15"})
+    assert caught.value.message.endswith("Please try again in 15s.")
+    field.clock.now += 15
+    assert await field.answer() == "a"
+
+
+async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
+    quota = ClientError("No quota.", status=429, type="insufficient_quota", code="insufficient_quota")
+    field = Field("a")
+    field.broke("a", Failure(429, "insufficient_quota"), quota)
+    for _ in range(100):
+        with pytest.raises(ClientError, match="No quota"):
+            await field.route()
+
+    assert field.served["a"].asked == 0
+
+
+async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> None:
+    field = Field("a", a=Share(concurrency=1, queue=0))
+    async with slot(await field.route()):
+        with pytest.raises(BackendError) as caught:
+            await field.route()
+        assert (caught.value.status, caught.value.code) == (503, "server_is_overloaded")
+        assert "retry-after" in caught.value.headers
+        assert who(await field.route(is_patient=True)) == "a"
+
+
+async def test_one_that_takes_no_more_is_passed_over_for_one_that_does() -> None:
+    field = Field("a", "b", a=Share(concurrency=1, queue=0, weight=100))
+    async with slot(await field.route()):
+        assert {who(await field.route()) for _ in range(5)} == {"b"}
+
+
+async def test_a_fallback_model_answers_where_nobody_else_can() -> None:
+    field = Field("a", "b:x", fallback={"m": ["x"]})
+    assert {await field.answer() for _ in range(5)} == {"a"}
+
+    route = await field.route()
+    assert route.moves_on(Failure(500), ERROR)
+    assert (who(route), route.target.name, route.target.model) == ("b", "x", "x")
+
+
+async def test_a_healthy_fallback_goes_before_an_ejected_backend_but_for_its_probe() -> None:
+    field = Field("a", "b:x", fallback={"m": ["x"]})
+    field.eject("a")
+    assert {await field.answer() for _ in range(5)} == {"b"}
+
+    field.clock.now += PROBE_AFTER
+    assert await field.answer() == "a"
+
+
+async def test_an_alias_asks_by_the_backends_own_name_and_a_star_takes_what_nobody_names() -> None:
+    field = Field("a", "b", a=Share(aliases={"big": "m"}), b=Share(frozenset({"*"})))
+    (big,) = await field.models.candidates("big")
+    (odd,) = await field.models.candidates("odd")
+
+    assert (big.served.name, big.model, big.name) == ("a", "m", "big")
+    assert (odd.served.name, odd.model) == ("b", "odd")
+
+
+async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.engine.routing.router.MOST_CHAINS", 10)
+    field = Field("a")
+    for number in range(100):
+        await field.answer(f"resp_{number}")
+
+    assert len(field.router._warm) == 10
+    assert "resp_99" in field.router._warm
+
+
+async def test_what_is_known_of_a_backend_outlives_new_settings() -> None:
+    field = Field("a", "b")
+    field.eject("a")
+    again = [Listed("a", ["m"]), Listed("c", ["m"])]
+    field.models.assign(again, shares={"a": Share(weight=2, concurrency=3)})
+    await field.models.refresh()
+    known = {served.name: served for served in field.models.served}
+
+    assert known["a"] is field.served["a"]
+    assert (known["a"].health.failures, known["a"].slots.concurrency) == (MOST_FAILURES, 3)
+    assert {await field.answer() for _ in range(5)} == {"c"}

@@ -1,0 +1,81 @@
+import asyncio
+
+from antiphon.backends.base import Reply
+from antiphon.backends.scripted import ScriptedBackend
+from antiphon.engine.models import Models
+from antiphon.engine.routing.health import MOST_FAILURES
+from antiphon.engine.routing.watch import Watch
+from antiphon.errors import BackendError
+from tests.support.engine import Listed
+
+
+class Telling(Listed):
+    """A backend that tells something of itself at one path."""
+
+    def __init__(self, name: str, path: str, body: bytes, status: int = 200) -> None:
+        super().__init__(name, ["m"])
+        self.path, self.body, self.status = path, body, status
+
+    async def get(self, path: str) -> Reply:
+        if path != self.path:
+            raise BackendError("Not this path.", status=503)
+        return Reply(self.status, {}, self._parts())
+
+    async def _parts(self):  # type: ignore[no-untyped-def]
+        yield self.body
+
+
+def models(*backends: Listed, **dialects: str) -> Models:
+    return Models(backends, lambda: 0.0, dialects)
+
+
+async def test_each_family_is_asked_where_it_tells_what_it_has_loaded_and_what_is_free() -> None:
+    known = models(
+        Telling("o", "/../api/ps", b'{"models": [{"name": "m:latest"}]}'),
+        Telling("l", "/../slots", b'[{"is_processing": true}]'),
+        Telling("v", "/../metrics", b"vllm:num_requests_waiting 0\n"),
+        *(Listed("g", ["m"]), Telling("off", "/../slots", b"{}", 501)),
+        o="ollama",
+        l="llamacpp",
+        v="vllm",
+        off="llamacpp",
+    )
+    await Watch(known, 10).look()
+    seen = [served.sighting for served in known.served]
+
+    assert seen[0].loaded == {"m:latest"}
+    assert [one.free for one in seen] == [None, 0, 1, None, None]
+
+
+async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_is() -> None:
+    backend = Listed("a", None)
+    known = models(backend, Listed("b", ["m"]))
+    watch = Watch(known, 10)
+    for _ in range(MOST_FAILURES):
+        await watch.look()
+    assert known.served[0].health.is_ejected
+
+    backend.models = ["m"]
+    await watch.look()
+    assert not known.served[0].health.is_ejected
+
+
+async def test_it_looks_again_and_again_also_after_a_fault_until_it_is_closed() -> None:
+    looked = asyncio.Event()
+
+    class Odd(ScriptedBackend):
+        times = 0
+
+        async def list_models(self):  # type: ignore[no-untyped-def]
+            self.times += 1
+            if self.times < 3:
+                raise RuntimeError
+            looked.set()
+            return await super().list_models()
+
+    watch = Watch(Models([Odd([])], lambda: 0.0), 0.001)
+    watch.start()
+    async with asyncio.timeout(10):
+        await looked.wait()
+    await watch.close()
+    await watch.close()

@@ -1,0 +1,283 @@
+"""Several backends behind one server, over real TCP: who is asked, who is asked instead, and what the client sees."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import openai
+import pytest
+
+from antiphon.engine.routing.health import MOST_FAILURES
+from antiphon.engine.routing.served import Share
+from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
+from tests.support.replay import JSON, Answer, completion, text
+from tests.support.socket import talk, text_of
+
+REFUSALS: dict[str, Script] = {
+    **{str(status): error(status) for status in (500, 502, 503, 504, 529, 429, 402, 401)},
+    "404": error(404, "The model 'm' is not found.", "model_not_found"),
+    "reset": lambda _: Answer([], cut=True),
+}
+"""Failures that can be told without reading the answer."""
+
+SILENCES: dict[str, Script] = {
+    "reset after a comment": cut_before_the_first_token,
+    "html": lambda _: Answer([b"<html>Bad gateway</html>"], "text/html"),
+    "error in stream": lambda _: Answer([b'data: {"error": {"message": "CUDA"}}\n\n']),
+    "empty": lambda _: Answer([]),
+}
+"""Failures in the answer, before its first token."""
+
+
+@pytest.mark.parametrize("fails", [*REFUSALS.values(), *SILENCES.values()], ids=[*REFUSALS, *SILENCES])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_where_one_fails_before_its_first_token_another_answers(fails: Script, stream: bool) -> None:
+    async with pair(fails, saying("Hello")) as two:
+        if stream:
+            asked = await two.served.sdk.responses.create(model="m", input="Hi", stream=True)
+            last = [event async for event in asked][-1]
+            assert last.type == "response.completed"
+            assert last.response.output_text == "Hello"
+        else:
+            assert await two.ask() == ("Hello", "b")
+        assert (len(two.a.requests), len(two.b.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize("fails", REFUSALS.values(), ids=REFUSALS)
+async def test_chat_completions_fail_over_too(fails: Script) -> None:
+    async with pair(fails, saying("Hello")) as two:
+        async with two.served.http.post(two.served.url + "/chat/completions", json=CHAT) as response:
+            body = await response.json()
+        assert (response.status, response.headers["antiphon-backend"]) == (200, "b")
+        assert body["choices"][0]["message"]["content"] == "Hello"
+
+
+async def test_background_responses_fail_over_too() -> None:
+    async with pair(error(500), saying("Hello")) as two:
+        queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True)
+        async with asyncio.timeout(20):
+            while (response := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
+                await asyncio.sleep(0.02)
+        assert response.output_text == "Hello"
+
+
+async def test_responses_over_a_websocket_fail_over_too() -> None:
+    async with pair(error(500), saying("Hello")) as two, talk(two.served) as one:
+        assert text_of(await one.made()) == "Hello"
+
+
+async def test_the_clients_own_mistake_is_told_by_the_first_that_is_asked() -> None:
+    async with pair(error(400, "'temperature' is too hot."), saying("Hello")) as two:
+        status, body = await two.served.post("/responses", json=BODY)
+
+        assert (status, body["error"]["message"]) == (400, "'temperature' is too hot.")  # type: ignore[index]
+        assert two.b.requests == []
+
+
+async def test_one_that_breaks_off_in_the_middle_ends_in_response_failed_and_nobody_else_is_asked() -> None:
+    half = Answer([text("Half ", "of it")[:200]], cut=True)
+    async with pair(lambda _: half, saying("Hello")) as two:
+        asked = await two.served.sdk.responses.create(model="m", input="Hi", stream=True)
+        first = await anext(asked.__aiter__())
+        with suppress(openai.APIError):
+            async for _ in asked:
+                pass
+        stored = await two.served.sdk.responses.retrieve(first.response.id)  # type: ignore[union-attr]
+
+        assert stored.status == "failed"
+        assert stored.output_text.startswith("Half")
+        assert two.b.requests == []
+
+
+async def test_one_answer_or_one_clear_error_and_never_an_address_or_a_key() -> None:
+    leaky = error(500, "http://10.0.0.7:9000/v1 failed with sk-secret-backend-key")
+    async with pair(leaky, leaky) as two:
+        async with two.served.http.post(two.served.url + "/responses", json=BODY) as response:
+            seen = f"{await response.text()} {dict(response.headers)}"
+        assert response.status == 502
+        assert len(two.a.requests) + len(two.b.requests) == 3
+        for secret in ("10.0.0.7", "sk-secret", "127.0.0.1", "failed with sk"):
+            assert secret not in seen
+
+
+async def test_a_backend_that_fails_five_times_is_not_asked_any_more() -> None:
+    async with pair(error(500), saying("Hello")) as two:
+        for _ in range(50):
+            assert (await two.ask())[0] == "Hello"
+
+        assert len(two.a.requests) == MOST_FAILURES
+
+
+async def test_the_last_backend_is_asked_however_often_it_fails() -> None:
+    async with pair(error(500), saying("Hello"), models=("m", "other")) as two:
+        for _ in range(2 * MOST_FAILURES):
+            status, _ = await two.served.post("/responses", json=BODY)
+            assert status == 502
+        two.a.script = saying("Back")
+
+        assert await two.ask() == ("Back", "a")
+
+
+async def test_a_chain_stays_with_the_backend_that_began_it() -> None:
+    async with pair(saying("a"), saying("b")) as two:
+        for chain in range(6):
+            response = await two.served.sdk.responses.create(model="m", input="Hi")
+            for _ in range(4):
+                before = response
+                response = await two.served.sdk.responses.create(
+                    model="m", input="And?", previous_response_id=before.id
+                )
+                assert response.output_text == before.output_text, chain
+
+        assert two.a.requests and two.b.requests
+
+
+async def test_a_conversation_and_a_cache_key_stay_with_their_backend() -> None:
+    async with pair(saying("a"), saying("b")) as two:
+        conversation = await two.served.sdk.conversations.create()
+        for more in ({"conversation": conversation.id}, {"prompt_cache_key": "key"}):
+            said = {(await two.ask(**more))[0] for _ in range(5)}
+            assert len(said) == 1
+
+
+async def test_requests_are_spread_by_weight() -> None:
+    shares = {"a": Share(weight=3.0), "b": Share(weight=1.0)}
+    async with pair(saying("a"), saying("b"), shares=shares) as two:
+        for _ in range(20):
+            await two.ask()
+
+        assert (len(two.a.requests), len(two.b.requests)) == (15, 5)
+
+
+async def test_an_alias_is_what_clients_see_and_not_what_the_backend_is_sent() -> None:
+    shares = {"a": Share(aliases={"big": "m-70b"})}
+    async with pair(saying("a"), saying("b"), models=("m-70b", "m"), shares=shares) as two:
+        _, listed = await two.served.get("/models")
+        response = await two.served.sdk.responses.create(model="big", input="Hi")
+        async with two.served.http.post(two.served.url + "/chat/completions", json={**CHAT, "model": "big"}) as chat:
+            assert chat.status == 200
+
+        assert response.model == "big"
+        assert [request["model"] for request in two.a.requests] == ["m-70b", "m-70b"]
+        assert {model["id"] for model in listed["data"]} == {"m-70b", "big", "m"}  # type: ignore[attr-defined]
+
+
+async def test_models_of_all_backends_are_listed_once() -> None:
+    async with pair(saying("a"), saying("b")) as two:
+        _, listed = await two.served.get("/models")
+
+        assert [model["id"] for model in listed["data"]] == ["m"]  # type: ignore[attr-defined]
+
+
+async def test_a_star_takes_what_nobody_names() -> None:
+    shares = {"b": Share(models=frozenset({"*"}))}
+    async with pair(saying("a"), saying("b"), shares=shares, models=("m", "n")) as two:
+        assert await two.ask() == ("a", "a")
+        assert await two.ask(model="made-up") == ("b", "b")
+        assert two.b.requests[-1]["model"] == "made-up"
+
+
+async def test_a_fallback_model_is_shown_as_the_one_that_answered() -> None:
+    async with pair(error(503), saying("b"), models=("m", "n"), fallback={"m": ["n"]}) as two:
+        response = await two.served.sdk.responses.with_raw_response.create(model="m", input="Hi")
+        asked = await two.served.sdk.responses.create(model="m", input="Hi", stream=True)
+        events = [event async for event in asked]
+
+        assert (response.parse().model, response.headers["antiphon-backend"]) == ("n", "b")
+        assert (await two.served.sdk.responses.retrieve(response.parse().id)).model == "n"
+        assert events[-1].response.model == "n"  # type: ignore[union-attr]
+        assert {request["model"] for request in two.b.requests} == {"n"}
+
+
+async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> None:
+    go = asyncio.Event()
+    shares = {name: Share(concurrency=1, queue=1) for name in "ab"}
+
+    def slow(_: dict[str, Any]) -> Answer:
+        return Answer([], JSON, wait=go, rest=[completion("Late")])
+
+    async with pair(slow, slow, shares=shares) as two:
+        taken = [asyncio.create_task(two.ask()) for _ in range(4)]
+        while sum(served.slots.in_flight + served.slots.waiting for served in two.served.engine.models.served) < 4:
+            await asyncio.sleep(0.01)
+        async with two.served.http.post(two.served.url + "/responses", json=BODY) as response:
+            body = await response.json()
+        async with two.served.http.post(two.served.url + "/chat/completions", json=CHAT) as chat:
+            assert chat.status == 503
+        go.set()
+
+        assert [said for said, _ in await asyncio.gather(*taken)] == ["Late"] * 4
+        assert (response.status, body["error"]["code"]) == (503, "server_is_overloaded")
+        assert int(response.headers["retry-after"]) >= 1
+        assert all(served.slots.in_flight == 0 for served in two.served.engine.models.served)
+
+
+async def test_one_that_leaves_while_it_waits_leaves_nothing_behind() -> None:
+    go = asyncio.Event()
+    shares = {name: Share(concurrency=1, queue=5) for name in "ab"}
+
+    def slow(_: dict[str, Any]) -> Answer:
+        return Answer([], JSON, wait=go, rest=[completion("Late")])
+
+    async with pair(slow, slow, shares=shares) as two:
+        slots = [served.slots for served in two.served.engine.models.served]
+        asked = [asyncio.create_task(two.ask()) for _ in range(6)]
+        async with asyncio.timeout(20):
+            while sum(one.waiting for one in slots) < 4:
+                await asyncio.sleep(0.01)
+            for task in asked:
+                task.cancel()
+            while any(one.waiting or one.in_flight for one in slots):
+                await asyncio.sleep(0.01)
+        go.set()
+
+        assert (await two.ask())[0] == "Late"
+
+
+async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
+    async with pair(error(429, "Quota.", "insufficient_quota"), saying("b")) as two:
+        for _ in range(10):
+            assert await two.ask() == ("b", "b")
+        assert len(two.a.requests) == 1
+
+        two.b.script = error(402)
+        for _ in range(10):
+            status, body = await two.served.post("/responses", json=BODY)
+            assert (status, body["error"]["code"]) == (429, "insufficient_quota")  # type: ignore[index]
+        assert len(two.b.requests) == 11
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "script"),
+    [
+        ({"first_byte_timeout": 0.3}, lambda _: Answer([], wait=asyncio.Event())),
+        ({"first_byte_timeout": 0.3}, lambda _: Answer([b": still here\n\n"], wait=asyncio.Event())),
+    ],
+    ids=["no byte", "no token"],
+)
+async def test_one_that_is_silent_before_its_first_token_is_left_for_another(
+    timeouts: dict[str, float], script: Script
+) -> None:
+    timeouts = {**timeouts, "idle_timeout": 0.3}
+    async with pair(script, saying("Hello"), timeouts=timeouts) as two:
+        asked = await two.served.sdk.responses.create(model="m", input="Hi", stream=True)
+        events = [event async for event in asked]
+
+        assert events[-1].type == "response.completed"
+        assert len(two.a.requests) == len(two.b.requests) == 1
+
+
+async def test_one_that_falls_silent_in_the_middle_ends_in_response_failed() -> None:
+    stalled = Answer([text("Half ", "of it")[:200]], wait=asyncio.Event())
+    async with pair(lambda _: stalled, saying("Hello"), timeouts={"idle_timeout": 0.3}) as two:
+        asked = await two.served.sdk.responses.create(model="m", input="Hi", stream=True, store=True)
+        with pytest.raises(openai.APIError, match="silent"):
+            async for _ in asked:
+                pass
+
+        assert two.b.requests == []
+
+
+async def test_a_backend_without_a_name_is_called_by_its_place() -> None:
+    async with pair(saying("a"), saying("b"), shares={"a": Share(label="backend-1")}, models=("m", "n")) as two:
+        assert await two.ask() == ("a", "backend-1")
