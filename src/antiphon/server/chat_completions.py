@@ -29,7 +29,7 @@ def resources(engine: Engine) -> Resources:
     async def create_chat_completion(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
         request = decode_chat_request(body)
-        weight = partial(weight_of, body, request.get("max_completion_tokens") or request.get("max_tokens"))
+        weight = partial(weight_of, body, _bound(request))
         with await admit(engine, scope, request["model"], weight) as grant, counted(grant, request, send) as telling:
             await _pass_on(engine, "/chat/completions", request, body, tenant_of(scope), receive, telling)
 
@@ -41,6 +41,12 @@ def resources(engine: Engine) -> Resources:
             await _pass_on(engine, "/embeddings", request, body, tenant_of(scope), receive, telling)
 
     return {"/v1/chat/completions": {"POST": create_chat_completion}, "/v1/embeddings": {"POST": create_embeddings}}
+
+
+def _bound(request: dict[str, Any]) -> int | None:
+    """Return the tokens that the request allows its answer, if it says so in a way that can be believed."""
+    bounds = (request.get("max_completion_tokens"), request.get("max_tokens"))
+    return next((bound for bound in bounds if isinstance(bound, int) and bound > 0), None)
 
 
 async def _pass_on(
