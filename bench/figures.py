@@ -24,6 +24,9 @@ READERS = 1000
 COUNTING = 5.0
 """Microseconds that the counting may take of a response."""
 
+NOTING = 5.0
+"""Microseconds that knowing whose work it is may take."""
+
 NGINX_TIMES = 2.5
 """A delta that comes alone may take so many times what it takes nginx, and the event loop's part besides."""
 
@@ -62,8 +65,10 @@ def translation() -> Iterator[Reading]:
     """The translator alone, and the counting."""
     yield "translation of a delta in a burst, µs", OURS, translator.microseconds(translator.BURST)
     yield "translation of a delta alone, µs", OURS, translator.microseconds(EVENTS)
-    yield "counting a response for /metrics, µs", OURS, counting.microseconds()
+    yield "counting a response for /metrics, µs", OURS, counting.counting()
     yield "counting a response for /metrics, µs", TARGET, COUNTING
+    yield "noting a response for the log, µs", OURS, counting.noting()
+    yield "noting a response for the log, µs", TARGET, NOTING
 
 
 def rates(servers: Servers, seconds: float) -> Iterator[Reading]:

@@ -71,6 +71,15 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "FALLBACK": "a=b,c d=e",
         "CHECK_INTERVAL": "0",
         "METRICS": "false",
+        "TRACE_ENDPOINT": "http://127.0.0.1:4318",
+        "TRACE_CONTENT": "true",
+        "LOG_FORMAT": "json",
+        "ACCESS_LOG": "true",
+        "MAX_BODY": "2000",
+        "MAX_BODIES": "3000",
+        "MAX_CONNECTIONS": "4",
+        "ALLOWED_HOSTS": "a.example, b.example",
+        "ALLOWED_ORIGINS": "https://a.example",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -83,6 +92,24 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert settings.webhook_private_addresses
     assert not settings.websocket
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
+    assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
+    assert (settings.allowed_hosts, settings.allowed_origins) == (["a.example", "b.example"], ["https://a.example"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("allowed_hosts", "https://a.example"),
+        ("allowed_hosts", "a.example:443"),
+        ("allowed_hosts", "a.example/path"),
+        ("allowed_origins", "a.example"),
+        ("allowed_origins", "https://a.example/"),
+        ("allowed_origins", "https://A.example"),
+    ],
+)
+def test_a_name_that_no_request_can_have_is_refused(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} has '{value}'"):
+        load({f"ANTIPHON_{name.upper()}": value})
 
 
 def test_an_empty_variable_is_none() -> None:

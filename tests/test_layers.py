@@ -20,11 +20,14 @@ ARROWS: dict[str, set[str]] = {
     **{base: {"protocol"} for base in BASES},
     "keyring": {"errors"},
     "measures": set(),
-    "engine": {"stream", "chat", "keyring", "measures"} | BASES,
+    "journal": set(),
+    "lines": {"journal"},
+    "engine": {"stream", "chat", "keyring", "measures", "lines"} | BASES,
     "store": {"store.base"},
     "store.base": {"protocol", "store.records"},
     "outgoing": {"errors"},
     "webhooks": {"engine", "outgoing"},
+    "tracing": {"engine"},
     "backends": {"backends.base"},
     "backends.discover": {"backends"},
     "tools": {"tools.base"},
@@ -32,7 +35,7 @@ ARROWS: dict[str, set[str]] = {
     "verify": {"testing"},
     "server": {"engine", "webhooks"},
     "config": {"errors"},
-    "wiring": {"config", "webhooks", "store", "backends", "backends.discover", "tools"},
+    "wiring": {"config", "tracing", "webhooks", "store", "backends", "backends.discover", "tools"},
     "embed": {"wiring"},
     "translate": {"engine"},
     "cli": {"server", "wiring", "verify"},
@@ -48,6 +51,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 SANS_IO = (
     *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
+    *("server.limits", "server.visitors", "server.inflate"),
 )
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),

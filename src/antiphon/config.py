@@ -4,6 +4,7 @@ The file is `antiphon.toml` in the working folder, or the one that `--config` or
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,9 @@ from antiphon.errors import ConfigError, log
 
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
+_HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
+
 OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
 """Variables that are no settings: the file of settings, and where the tests find recordings."""
 
@@ -93,10 +97,28 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a backend may take to its first token."""
     idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
     """How long a backend may be silent between two tokens."""
+    max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
+    """Bytes that a request's body may have, inflated, or a WebSocket's message."""
+    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 1024**3
+    """Bytes that the bodies of all requests may have which a process works on."""
+    max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    """Connections of clients that a process has at most."""
+    allowed_hosts: list[str] = field(default_factory=list)
+    """Names under which clients may ask, beside this machine's own."""
+    allowed_origins: list[str] = field(default_factory=list)
+    """Origins whose pages may ask from a browser."""
     metrics: bool = True
     """Whether `/metrics` is served, to this machine alone."""
+    trace_endpoint: str = ""
+    """Collector of OpenTelemetry traces, such as `http://127.0.0.1:4318`; by default the one that `OTEL_…` names."""
+    trace_content: bool = False
+    """Whether traces hold what was said."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What is worth a line in the log, on standard error."""
+    log_format: Literal["text", "json"] = "text"
+    """Lines for people, or one JSON object each."""
+    access_log: bool = False
+    """Whether every request has a line in the log."""
 
 
 def load_settings(
@@ -117,6 +139,7 @@ def load_settings(
         raise ConfigError(f"A setting is wrong: {_where(error)}") from error
     for backend in settings.backends:
         check_url(backend.url)
+    _check_names(settings)
     return settings
 
 
@@ -157,6 +180,15 @@ def check_url(url: str, whose: str = "backend") -> None:
         )
 
 
+def _check_names(settings: Settings) -> None:
+    for host in settings.allowed_hosts:
+        if not _HOST.fullmatch(host):
+            raise ConfigError(f"allowed_hosts has '{host}', which is no name. Give it without scheme, port and path.")
+    for origin in settings.allowed_origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ConfigError(f"allowed_origins has '{origin}', which is none. Write it as https://app.example.com.")
+
+
 def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
     named = file or (Path(environment[PREFIX + "CONFIG"]) if environment.get(PREFIX + "CONFIG") else None)
     path = named or Path(DEFAULT_FILE)
@@ -176,7 +208,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name in environment:
         if name.startswith(PREFIX) and name not in known.keys() | OTHER_VARIABLES:
             log.warning("The variable %s is no setting and changes nothing.", name)
-    for name in ("backends", "seal_keys"):
+    for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins"):
         if name in values:
             values[name] = values[name].replace(",", " ").split()
     if "fallback" in values:

@@ -31,14 +31,21 @@ class AntiphonError(Exception):
         code: str | None = None,
         param: str | None = None,
         headers: dict[str, str] | None = None,
+        gist: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
+        self._gist = gist
         self.status = status or self.status
         self.type = type or self.type
         self.code = code
         self.param = param
         self.headers = headers or {}
+
+    @property
+    def gist(self) -> str:
+        """What a log may say: the message where it is all our own words, less where it quotes anybody."""
+        return self.message if self._gist is None else self._gist
 
     def body(self) -> dict[str, Any]:
         """The envelope's inner object: `message`, `type`, `param`, `code`."""
@@ -46,10 +53,15 @@ class AntiphonError(Exception):
 
 
 class ClientError(AntiphonError):
-    """The client's request cannot be served as it is."""
+    """The client's request cannot be served as it is. Its message may quote the request, or what a backend said."""
 
     status = 400
     type = "invalid_request_error"
+
+    @property
+    def gist(self) -> str:
+        """See `AntiphonError.gist`."""
+        return f"The request was refused with status {self.status}." if self._gist is None else self._gist
 
 
 class BackendError(AntiphonError):

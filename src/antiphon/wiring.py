@@ -2,9 +2,11 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon import ids
@@ -17,6 +19,7 @@ from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_o
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
+from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
 from antiphon.engine.worker import Worker
@@ -27,6 +30,9 @@ from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from antiphon.tracing.collector import Traces
 
 FIRST_LOOK = 0.8
 """Seconds that start-up waits for the lists of models; slower backends are listed when they answer."""
@@ -43,6 +49,7 @@ class House:
     endpoints: Endpoints
     listing: asyncio.Task[None]
     watch: Watch | None = None
+    traces: "Traces | None" = None
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
 
@@ -89,12 +96,15 @@ class House:
             await backend.close()
         await self.engine.meter.close()
         await self.engine.store.close()
+        if self.traces is not None:
+            await self.traces.close()
 
 
 async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> House:
     """Return the parts that these settings ask for. Raises `ConfigError`."""
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
+    begin_traces = _tracing(settings, environment)
     line = await _backends(settings, environment)
     measures = Measures()
     store = timed(await open_store(settings.store, settings.store_connections), measures)
@@ -112,14 +122,43 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         strict_seals=settings.strict_seals,
         measures=measures,
     )
+    engine.observers.add(Noting())
+    names = ModelNames(models)
     if settings.metrics:
-        engine.observers.add(Measuring(measures, ModelNames(models)))
+        engine.observers.add(Measuring(measures, names))
+    traces = begin_traces(names) if begin_traces else None
+    if traces is not None:
+        engine.observers.add(traces.observer)
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
     takes_private = settings.webhook_private_addresses
     courier = Courier(store, ids.now, takes_private=takes_private, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, takes_private)
     watch = Watch(models, settings.check_interval) if settings.check_interval else None
-    return House(engine, line.backends, worker, courier, endpoints, listing, watch)
+    return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+
+
+def _tracing(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
+    """Return how traces begin, None where nobody collects them. Raises `ConfigError` where they cannot be made."""
+    url = collector_of(settings.trace_endpoint, environment)
+    if not url:
+        return None
+    try:
+        from antiphon.tracing.collector import traces_to  # noqa: PLC0415 - an extra, and slow to load
+    except ImportError as error:
+        raise ConfigError(
+            f"Traces are to go to {url}, for which a package is missing: pip install 'antiphon[otel]'."
+        ) from error
+    return partial(traces_to, url, content=settings.trace_content)
+
+
+def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
+    """Return the URL to which traces go, by the setting, else by the variables of OpenTelemetry; empty for nowhere."""
+    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true" or environment.get("OTEL_TRACES_EXPORTER") == "none":
+        return ""
+    if not endpoint and (url := environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+        return url
+    base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    return f"{base.rstrip('/')}/v1/traces" if base else ""
 
 
 async def open_store(url: str, connections: int = 10) -> Store:

@@ -47,6 +47,7 @@ ONLY_DEFAULT = (
         (openai("Unknown parameter: 'user'.", "user", "unknown_parameter"), "user"),
         (openai("Unrecognized request argument supplied: parallel_tool_calls"), "parallel_tool_calls"),
         (openai(ONLY_DEFAULT, "temperature", "unsupported_value"), "temperature"),
+        ({"detail": "Unexpected fields in the request: {'user'}"}, "user"),
         (
             openai("Invalid parameter: 'response_format' of type 'json_schema' is not supported", "response_format"),
             "response_format",

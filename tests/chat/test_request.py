@@ -148,6 +148,9 @@ CHAT_NAMED = {"type": "function", "function": {"name": "g"}}
         ("strings", "required", "fg", "required"),
         ("strings", NAMED, "g", "required"),
         ("strings", ALLOWED, "g", "required"),
+        ("functions", "auto", "fg", "auto"),
+        ("functions", NAMED, "fg", CHAT_NAMED),
+        ("functions", ALLOWED, "g", CHAT_NAMED),
         ("unaccepted", "auto", "fg", None),
         ("unaccepted", "none", "", None),
         ("unaccepted", ALLOWED | {"mode": "auto"}, "g", None),
@@ -168,6 +171,14 @@ def test_every_choice_is_said_or_done_by_sending_fewer_tools(form, choice, tools
 def test_a_call_that_cannot_be_forced_is_refused(choice):
     error = refusal(FULL, ["tool_choice"], tools=[TOOL, OTHER], tool_choice=choice)
 
+    assert (error.param, error.code) == ("tool_choice", "unsupported_value")
+
+
+def test_where_only_a_function_can_be_demanded_any_of_several_cannot():
+    named_only = replace(FULL, tool_choice="functions")
+
+    assert ask(named_only, tools=[OTHER], tool_choice="required")["tool_choice"] == CHAT_NAMED
+    error = refusal(named_only, tools=[TOOL, OTHER], tool_choice="required")
     assert (error.param, error.code) == ("tool_choice", "unsupported_value")
 
 

@@ -1,9 +1,11 @@
 import asyncio
+import math
 
 import pytest
 
 from antiphon.backends.base import Listing
 from antiphon.engine.models import STALE_AFTER, Models
+from antiphon.engine.routing.served import Share
 from antiphon.errors import BackendError, ClientError
 from tests.support.engine import Listed
 
@@ -154,3 +156,31 @@ async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_i
     for known in (models(Listed("a", ["x"]), Listed("b", ["y"])), models(Listed("demo", ["demo"], url=""))):
         with pytest.raises(ClientError):
             await known.find("gpt-5.5")
+
+
+async def test_one_that_does_one_thing_at_a_time_is_not_asked_for_its_models_while_it_answers() -> None:
+    backend = Listed("a", ["x"])
+    known = models(backend, a="llama-cpp-python")
+    slots = known.served[0].slots
+    await known.refresh()
+
+    await slots.enter()
+    await known.refresh()
+    assert (backend.asked, slots.free, known.served[0].error) == (1, 0, "")
+
+    slots.leave(0.1)
+    await known.refresh()
+    assert (backend.asked, slots.free) == (2, 1)
+
+
+async def test_how_much_is_asked_at_once_follows_what_the_backend_turns_out_to_be() -> None:
+    backend = Listed("me", ["x"])
+    known = models(backend)
+    slots = known.served[0].slots
+    assert slots.free == math.inf
+
+    await known.refresh()
+    assert slots.free == 1
+
+    known.assign([backend], {"me": "generic"}, {"me": Share(concurrency=4)})
+    assert slots.free == 4

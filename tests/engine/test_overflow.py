@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from antiphon.engine.failures import TOO_LONG
-from antiphon.errors import ClientError
+from antiphon.errors import BackendError, ClientError
 from antiphon.testing import assert_event_stream
-from tests.support.engine import ask, engine, said, stream
+from tests.support.engine import ask, engine, plain, said, stream
 from tests.support.replay import delta
 
 OVERFLOW: dict[str, Any] = {"error": {"message": "Context size has been exceeded."}}
@@ -65,4 +65,43 @@ async def test_what_was_said_is_not_taken_back() -> None:
     assert_event_stream(events)
     assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
     assert events[-1]["response"]["output"][0]["content"][0]["text"] == "Once"
+    assert len(backend.requests) == 1
+
+
+SILENCE = b""
+TOO_MUCH = {"error": {"message": "This model's maximum context length is 5 tokens."}}
+PYTHON = "llama-cpp-python"
+
+
+async def test_where_streams_hide_errors_a_silent_one_is_asked_for_once_more_and_plainly() -> None:
+    made, backend = engine(SILENCE, (400, TOO_MUCH), dialect=PYTHON)
+
+    events = await stream(made)
+
+    assert_event_stream(events)
+    assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
+    assert [request.get("stream") for request in backend.requests] == [True, None]
+
+
+async def test_the_plain_answer_to_a_silent_stream_is_streamed() -> None:
+    made, _ = engine(SILENCE, plain("Hello"), dialect=PYTHON)
+
+    events = await stream(made)
+
+    assert_event_stream(events)
+    assert events[-1]["response"]["output"][0]["content"][0]["text"] == "Hello"
+
+
+async def test_a_backend_that_stays_silent_is_asked_twice() -> None:
+    made, backend = engine(SILENCE, SILENCE, dialect=PYTHON)
+
+    assert (await stream(made))[-1]["response"]["error"]["code"] == "server_error"
+    assert len(backend.requests) == 2
+
+
+async def test_a_plain_request_that_broke_off_is_not_asked_again() -> None:
+    made, backend = engine(SILENCE, dialect=PYTHON)
+
+    with pytest.raises(BackendError):
+        await ask(made)
     assert len(backend.requests) == 1

@@ -61,7 +61,7 @@ async def test_one_that_never_fits_goes_out_as_it_was_and_the_log_says_so(
 
     assert [item["input"] for item in response["output"]] == ["SELECT x"]
     assert (response["status"], len(backend.requests)) == ("completed", 2)
-    assert "'sql' does not fit its grammar" in caplog.text
+    assert "does not fit its grammar" in caplog.text
 
 
 async def test_a_backend_that_fails_at_the_second_try_leaves_the_first() -> None:

@@ -3,12 +3,13 @@
 import json
 import time
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.protocol.json import MAX_DEPTH, decode_json, decode_object
+from antiphon.protocol.json import MAX_CONTAINERS, MAX_DEPTH, decode_json, decode_object
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -53,3 +54,28 @@ def test_a_deep_place_in_a_wide_body_is_found_quickly(wide: bytes) -> None:
     with pytest.raises(ClientError, match="nested too deeply"):
         decode_json(wide)
     assert time.process_time() - start < 2
+
+
+def test_very_many_arrays_are_refused_before_they_are_made() -> None:
+    decode_json(b"[" + b",".join([b"[]"] * (MAX_CONTAINERS - 1)) + b"]")
+    with pytest.raises(ClientError, match="too many arrays and objects"):
+        decode_json(b"[" + b",".join([b"{}"] * MAX_CONTAINERS) + b"]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 600_000, '\\"[' * 200_000 + "{" * 400_000, "\\\\" + "{" * 600_000],
+    ids=["plain", "after quotes", "after backslashes"],
+)
+def test_brackets_in_a_text_are_no_arrays(text: str) -> None:
+    assert decode_json(msgspec.json.encode({"input": text})) == {"input": text}
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b'"\\', b'\\"' * 1_000_000, b'"' * 1_000_001, b'"' + b'\\"' * 1_000_000 + b"\\"],
+    ids=["a backslash", "escapes", "quotes", "escapes and a backslash"],
+)
+def test_a_text_without_end_takes_no_longer(rest: bytes) -> None:
+    with pytest.raises(ClientError):
+        decode_json(b"[" * 600_000 + rest)

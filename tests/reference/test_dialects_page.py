@@ -14,8 +14,13 @@ EFFORT_FORMS = {
     "thinking": "`thinking` and `reasoning_effort`",
     "enable_thinking": "`enable_thinking`",
 }
+BESIDES = {
+    "one_at_a_time": "one thing at a time",
+    "streams_hide_errors": "streams hide errors",
+    "parses_arguments": "arguments are parsed",
+}
 REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
-CHOICES = {"full": "all", "named": "modes, a function", "strings": "modes"}
+CHOICES = {"full": "all", "named": "modes, a function", "functions": "`none`, `auto`, a function", "strings": "modes"}
 
 
 def row_of(dialect: Dialect) -> str:
@@ -30,6 +35,7 @@ def row_of(dialect: Dialect) -> str:
         "yes" if dialect.patterns else "",
         f"`{dialect.file_part}`" if dialect.file_part else "",
         ", ".join(f"`{name}`" for name in sorted(USUAL - dialect.accepts)),
+        ", ".join(words for name, words in BESIDES.items() if getattr(dialect, name)),
     )
     return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
 

@@ -32,7 +32,9 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     assert [variable for _, _, variable, _, _ in SETTINGS] == [PREFIX + name.upper() for name, *_ in SETTINGS]
     samples = {"host": "::1", "store": "sqlite://", "backends": "http://a/v1, http://b/v1", "log_level": "debug"}
     samples |= dict.fromkeys(("webhook_private_addresses", "strict_tools", "strict_seals"), "true")
-    samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b"}
+    samples |= dict.fromkeys(("access_log", "trace_content"), "true")
+    samples |= {"max_body": "7000", "max_bodies": "7000", "allowed_origins": "https://a"}
+    samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b", "log_format": "json"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
         assert json.dumps(msgspec.to_builtins(getattr(settings, name))) != default

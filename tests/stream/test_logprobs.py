@@ -15,6 +15,13 @@ def test_a_token_keeps_its_bytes_its_probability_and_its_rivals() -> None:
     assert read_logprobs({"content": [token], "refusal": None}) == [token]
 
 
+def test_more_rivals_than_were_asked_for_are_left_out() -> None:
+    rivals = [{"token": token, "bytes": [97], "logprob": -2.0} for token in "abc"]
+    token = {"token": "a", "bytes": [97], "logprob": -0.5, "top_logprobs": rivals}
+    assert read_logprobs({"content": [token]}, 2) == [token | {"top_logprobs": rivals[:2]}]
+    assert read_logprobs({"content": [token]}, 0) == [token | {"top_logprobs": []}]
+
+
 def test_what_is_missing_is_filled_in() -> None:
     assert read_logprobs({"content": [{"token": "é"}]}) == [
         {"token": "é", "bytes": [195, 169], "logprob": IMPOSSIBLE, "top_logprobs": []}

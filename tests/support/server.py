@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -14,15 +14,20 @@ from antiphon.backends.base import Backend
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
+from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.worker import Worker
 from antiphon.measures import Measures
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
+from antiphon.server.limits import Limits
 from antiphon.store.base import Store
+from antiphon.tracing.collector import Traces
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.endpoints import Endpoints
 from antiphon.wiring import House, open_store
+
+Trace = Callable[[ModelNames], Traces]
 
 
 @dataclass
@@ -56,24 +61,32 @@ async def serve(
     takes_private: bool = True,
     has_websocket: bool = True,
     measures: Measures | None = None,
+    trace: Trace | None = None,
     shares: dict[str, Share] | None = None,
     fallback: dict[str, list[str]] | None = None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[Served]:
-    """Serve these backends, and count in `measures`; everything is closed at the end."""
+    """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = Models(backends, ids.now, dialects, shares, fallback)
     engine = Engine(models, opened, ids.new_id, ids.now)
+    engine.observers.add(Noting())
     if measures is not None:
         opened = engine.store = timed(opened, measures)
         engine.measures = measures
         engine.observers.add(Measuring(measures, ModelNames(models)))
+    traces = trace(ModelNames(models)) if trace else None
+    if traces is not None:
+        engine.observers.add(traces.observer)
     courier = Courier(opened, ids.now, takes_private=takes_private, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, takes_private)
     house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    app = create_app(engine, endpoints, has_websocket=has_websocket)
-    host = Host(app, house, grace, has_websocket=has_websocket)
+    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits)
+    if traces is not None:
+        house.traces, app = traces, traces.around(app)
+    host = Host(app, house, grace, has_websocket=has_websocket, limits=limits)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()

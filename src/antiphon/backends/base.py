@@ -2,10 +2,16 @@
 
 import math
 from collections.abc import AsyncIterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from antiphon.errors import BackendError
+
+carried: ContextVar[Mapping[str, str]] = ContextVar("carried", default=MappingProxyType({}))
+"""Headers that go along with whatever this task asks of a backend: who traces a request says so to which trace it
+belongs."""
 
 
 @dataclass(slots=True)

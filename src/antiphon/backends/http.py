@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from antiphon.backends.base import Listing, Reply
+from antiphon.backends.base import Listing, Reply, carried
 from antiphon.errors import BackendError
 from antiphon.version import __version__
 
@@ -78,7 +78,7 @@ class HttpBackend:
         try:
             async with asyncio.timeout_at(deadline):
                 response = await self._client().post(
-                    self.url + path, data=data, timeout=self._timeout, allow_redirects=False
+                    self.url + path, data=data, headers=carried.get(), timeout=self._timeout, allow_redirects=False
                 )
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error

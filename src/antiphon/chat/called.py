@@ -37,6 +37,15 @@ def chat_call(call: Call, toolbox: Toolbox) -> tuple[str, str]:
     return toolbox.name_of(kind, getattr(call, "namespace", None) or "", name), arguments
 
 
+def as_object(arguments: str) -> str:
+    """Return arguments that are a JSON object as they are, and any others as the text in one."""
+    try:
+        is_object = isinstance(msgspec.json.decode(arguments), dict)
+    except (msgspec.DecodeError, RecursionError):
+        is_object = False
+    return arguments if is_object else _json({"arguments": arguments})
+
+
 def output_of(output: Output) -> Content:
     """Return what an output says to the model."""
     return _OUTPUTS[type(output)](output)

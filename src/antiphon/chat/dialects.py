@@ -14,7 +14,7 @@ from antiphon.errors import ConfigError
 Replay = Literal["never", "tool_turns", "always"]
 ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "think_tags"]
 EffortForm = Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking"]
-ChoiceForm = Literal["full", "named", "strings"]
+ChoiceForm = Literal["full", "named", "functions", "strings"]
 CapName = Literal["max_tokens", "max_completion_tokens", ""]
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -70,7 +70,8 @@ class Dialect:
     reasoning_required: bool = False
     """Whether an assistant message with calls must have the reasoning field even when there was no reasoning."""
     tool_choice: ChoiceForm = "named"
-    """`full` takes `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`."""
+    """`full` takes `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`;
+    `functions` takes a function's name and not `required`."""
     strict: bool = False
     """Whether `strict` of a function or a schema may be sent."""
     patterns: bool = False
@@ -88,6 +89,12 @@ class Dialect:
     """Whether a tool's output may hold images; otherwise they move into the user message that follows."""
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
+    parses_arguments: bool = False
+    """Whether a call's arguments that are no JSON object make it fail; they are then sent inside one."""
+    one_at_a_time: bool = False
+    """Whether whatever is asked of it breaks off the answer that it is streaming, be it only for its models."""
+    streams_hide_errors: bool = False
+    """Whether a stream breaks off without a word where a plain answer would say what is wrong."""
     ends_without_finish_reason: bool = False
     """Whether a complete answer may come with an empty `finish_reason`."""
     hosts: tuple[str, ...] = field(default=(), compare=False)
@@ -205,10 +212,32 @@ _ROWS = (
         servers=("llama.cpp",),
     ),
     Dialect(
-        # Its server 0.3.36, run here: `json_schema` is a 500, a grammar comes of `schema` in a `json_object`.
+        # tests/model_servers/test_llama_cpp.py, version 0.3.36: `json_schema` is a 500 and a grammar comes of `schema`
+        # in a `json_object`; `required` is ignored; null, and parts that are not a user's, are a 500; any further
+        # request ends a stream; a streamed prompt that is too long is a 200 with nothing behind it. Templates want the
+        # system message first.
         "llama-cpp-python",
+        system_must_be_first=True,
+        call_content="",
+        text_parts=False,
+        accepts=USUAL - {"parallel_tool_calls", "user", "stream_options"},
+        tool_choice="functions",
+        patterns=True,
         json_formats=frozenset({"json_object", "json_object_schema"}),
+        one_at_a_time=True,
+        streams_hide_errors=True,
         owners=("me",),
+    ),
+    Dialect(
+        # tests/model_servers/test_transformers.py, `transformers serve` 5.23.0: it takes OpenAI's fields and heeds
+        # few; `frequency_penalty` is one for repetition, a 500 below 0. It parses the arguments of calls, reads text
+        # parts as words apart, drops other fields of a message. Templates want the system message first.
+        "transformers",
+        system_must_be_first=True,
+        call_content="",
+        text_parts=False,
+        accepts=SAMPLING | {"tools"},
+        parses_arguments=True,
     ),
     Dialect(
         # vllm#38488: only `reasoning` is read back, `reasoning_content` is dropped unseen; unknown keys are ignored;

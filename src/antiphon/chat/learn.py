@@ -20,7 +20,7 @@ _WORDINGS = tuple(
         r"unsupported (?:parameter|argument|field)s?(?: supplied)?:? NAME",  # OpenAI
         r"unknown (?:parameter|argument|field|name|property|key)s?:? NAME",  # OpenAI, Go and Rust servers, Gemini
         r"unrecognized (?:request )?(?:parameter|argument|field|key)s?(?: supplied)?:? NAME",  # OpenAI, Azure
-        r"unexpected (?:keyword )?(?:parameter|argument|field|property)s?:? NAME",
+        r"unexpected (?:keyword )?(?:parameter|argument|field|property)s?(?: in the request)?:? NAME",  # transformers
         r"(?:property|parameter|argument|field) NAME['\"`]? (?:is|was) (?:unsupported|unknown|unrecognized)",  # Groq
         r"additional properties are not allowed \(NAME",
         r"NAME['\"`]?: extra inputs are not permitted",  # Azure, Anthropic, vLLM

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.chat.called import chat_call, output_of
+from antiphon.chat.called import as_object, chat_call, output_of
 from antiphon.chat.dialects import Dialect
 from antiphon.chat.exchanges import Answer, Exchanges, Said, group
 from antiphon.chat.offering import Toolbox
@@ -107,6 +107,8 @@ class _Renderer:
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
+        if self.dialect.parses_arguments:
+            arguments = as_object(arguments)
         function = {"name": name, "arguments": arguments}
         call_id = _call_id(tie(call), self.dialect)
         return {"id": call_id, "type": "function", "function": function} | recalled.calls.get(tie(call), {})

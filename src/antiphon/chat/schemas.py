@@ -5,6 +5,8 @@ from typing import Any
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}
 TEXTS = {"type": "array", "items": TEXT}
+SOME = {"minItems": 1}
+"""Says that a list must not be empty; where a grammar holds the model to the schema, that helps."""
 
 
 def object_of(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
@@ -19,7 +21,7 @@ QUERY = object_of(
 )
 COMMAND = object_of(
     ("command",),
-    command={**TEXTS, "description": "The program and its arguments, one string each."},
+    command={**TEXTS, **SOME, "description": "The program and its arguments, one string each."},
     working_directory=TEXT,
     timeout_ms=INTEGER,
     env={"type": "object", "additionalProperties": TEXT},
@@ -27,7 +29,7 @@ COMMAND = object_of(
 )
 COMMANDS = object_of(
     ("commands",),
-    commands={**TEXTS, "description": "Command lines, run one after the other."},
+    commands={**TEXTS, **SOME, "description": "Command lines, run one after the other."},
     timeout_ms=INTEGER,
     max_output_length=INTEGER,
 )
@@ -55,4 +57,4 @@ ACTION = object_of(
     keys=TEXTS,
     text=TEXT,
 )  # fmt: skip
-ACTIONS = object_of(("actions",), actions={"type": "array", "items": ACTION})
+ACTIONS = object_of(("actions",), actions={"type": "array", "items": ACTION, **SOME})

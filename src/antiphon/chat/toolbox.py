@@ -79,15 +79,24 @@ def not_served(type: str) -> ClientError:
 
 
 def _mode(offers: list[Offer], mode: str | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    if mode == "required" and offers:
+        return offers, _demanded(offers, dialect)
     if mode is None or "tool_choice" in dialect.accepts:
         return offers, mode
-    if mode == "required":
-        raise ClientError(
-            "Unsupported value: 'required' is not supported with this model.",
-            code="unsupported_value",
-            param="tool_choice",
-        )
     return ([] if mode == "none" else offers), None
+
+
+def _demanded(offers: list[Offer], dialect: Dialect) -> ChatChoice:
+    """Return the choice that demands a call of any of these tools."""
+    if "tool_choice" in dialect.accepts and dialect.tool_choice != "functions":
+        return "required"
+    if "tool_choice" in dialect.accepts and len(offers) == 1:
+        return _reference(offers[0])
+    raise ClientError(
+        "Unsupported value: 'required' is not supported with this model.",
+        code="unsupported_value",
+        param="tool_choice",
+    )
 
 
 def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:

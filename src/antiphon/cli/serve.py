@@ -3,12 +3,10 @@
 import asyncio
 import gc
 import json
-import logging
 import resource
 import shlex
 import signal
 import socket
-import sys
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
@@ -20,6 +18,7 @@ import typer
 import uvloop
 from rich.console import Console
 
+from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
@@ -27,7 +26,8 @@ from antiphon.config import Settings
 from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError
 from antiphon.server.app import create_app
-from antiphon.server.host import BACKLOG, Host, silence_uvicorn
+from antiphon.server.host import BACKLOG, Host
+from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.metrics import own
 from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
@@ -35,6 +35,9 @@ from antiphon.wiring import House, build, open_store
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
+
+OWN_FILES = 128
+"""File descriptors that a process has beside those of requests, each of which may need one more for its backend."""
 
 MEMORY = {"sqlite://", "sqlite:///:memory:"}
 """Stores of one process alone."""
@@ -61,10 +64,7 @@ def serve(
         return read_settings(config, backend, host=host, port=port, store=store, workers=workers)
 
     settings = read()
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
-    silence_uvicorn()
+    begin_log(settings)
     _allow_connections()
     if not _is_loopback(settings.host):
         asyncio.run(_check_keys(settings))
@@ -111,19 +111,24 @@ def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 
 
 
 async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
+    hear_faults()
     house = await build(settings)
     siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
     try:
+        limits = _limits(settings)
         app = create_app(
             house.engine,
             house.endpoints,
             has_websocket=settings.websocket,
             has_metrics=settings.metrics,
             siblings=siblings,
+            limits=limits,
         )
+        if house.traces is not None:
+            app = house.traces.around(app)
         if siblings:
             await siblings.start()
-        host = Host(app, house, settings.grace, has_websocket=settings.websocket)
+        host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)
         purging = asyncio.create_task(_purge(house))
         house.start()
         reread = Reread(house, settings, read)
@@ -149,6 +154,17 @@ def _allow_connections() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _limits(settings: Settings) -> Limits:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return Limits(
+        body=settings.max_body,
+        bodies=max(settings.max_bodies, settings.max_body),
+        connections=max(1, min(settings.max_connections, (files - OWN_FILES) // 2)),
+        hosts=hosts_of(settings.host, settings.allowed_hosts),
+        origins=frozenset(settings.allowed_origins),
+    )
 
 
 def _listen(settings: Settings) -> socket.socket:

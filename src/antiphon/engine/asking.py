@@ -3,6 +3,7 @@
 Of a question's outcome `turn.py` hears the end, the writer the answer, the observers all.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from antiphon.backends.base import Reply
 from antiphon.engine.failures import read_failure
 from antiphon.engine.models import Target
-from antiphon.engine.observers import Observer
+from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
@@ -37,8 +38,8 @@ _encode = msgspec.json.Encoder().encode
 class Answer:
     """An answer of the model while it is read: the client's, or one that the turn asked for aside."""
 
-    def __init__(self, asked: dict[str, Any], writer: ResponseWriter, chat: ChatStream, reply: Reply) -> None:
-        self.asked = asked
+    def __init__(self, call: Call, writer: ResponseWriter, chat: ChatStream, reply: Reply) -> None:
+        self.call = call
         self.writer = writer
         self.chat = chat
         self.reader = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
@@ -75,12 +76,11 @@ class Asking:
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
         self._chat: ChatStream | None = None
         """The newest answer that is the client's."""
-        self._asked = ""
-        """The backend's name while it is asked."""
+        self._call: Call | None = None
+        """What is asked, while it is."""
         self._reply: Reply | None = None
         self._answer: Answer | None = None
-        self._failure: AntiphonError | None = None
-        self.uncounted: list[dict[str, Any]] = []
+        self.uncounted: list[Mapping[str, Any]] = []
         """The questions that were answered, and of whose tokens the backend said nothing."""
 
     @property
@@ -100,22 +100,21 @@ class Asking:
 
     async def open(self, step: CallModel | AskAside) -> Answer | None:
         """Ask the backend; return its answer, to be read. Where there is none the turn knows what to do instead."""
-        backend = self.target.backend
         await self._route.enter()
-        self._asked, self._failure = backend.name, None
-        self._observers.asked(self._run, backend.name)
+        call = self._call = Call(self._run, self.target, step.body)
+        self._observers.asked(call)
         try:
-            reply = self._reply = await backend.post("/chat/completions", _encode(step.body))
+            reply = self._reply = await call.target.backend.post("/chat/completions", _encode(step.body))
         except AntiphonError as error:
-            self._failure = error
+            call.error = error
             if not self._moves_on(Failure(0), error):
                 self._turn.failed(error)
             return None
         if reply.status >= 400:
-            await self._refused(reply)
+            await self._refused(reply, call)
             return None
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        self._answer = Answer(step.body, writer, self._stream(writer, step), reply)
+        self._answer = Answer(call, writer, self._stream(writer, step), reply)
         return self._answer
 
     async def read(self, answer: Answer) -> Answer | None:
@@ -138,15 +137,15 @@ class Asking:
         """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
         answer, self._answer = self._answer, None
         reply, self._reply = self._reply, None
-        asked, self._asked = self._asked, ""
+        call, self._call = self._call, None
         try:
             if answer is not None:
                 self._turn.left(self._end(answer).usage)
             if reply is not None:
                 await reply.close()
         finally:
-            if asked:
-                self._observers.answered(self._run, asked, self._failure)
+            if call is not None:
+                self._observers.answered(call)
             self._route.leave()
 
     def _stream(self, writer: ResponseWriter, step: CallModel | AskAside) -> ChatStream:
@@ -166,12 +165,13 @@ class Asking:
     def _hear(self, answer: Answer, part: bytes) -> None:
         if not answer.has_begun:
             answer.has_begun = True
-            self._observers.spoke(self._run, self._asked)
+            self._observers.spoke(answer.call)
         answer.reader.feed(part)
 
     def _conclude(self, answer: Answer) -> None:
         ending = self._end(answer)
-        self._failure = ending.error
+        call = answer.call
+        call.ending, call.error, call.has_calls = ending, ending.error, answer.chat.has_calls
         if self._settles(answer, ending.error):
             items = [] if answer.writer is self._writer else answer.writer.output
             self._turn.answered(ending, items, is_silent=answer.is_silent)
@@ -180,15 +180,15 @@ class Asking:
     def _end(self, answer: Answer) -> Ending:
         ending = answer.reader.finish()
         if ending.usage is None:
-            self.uncounted.append(answer.asked)
+            self.uncounted.append(answer.call.body)
         return ending
 
     # What follows from a failure.
 
-    async def _refused(self, reply: Reply) -> None:
+    async def _refused(self, reply: Reply, call: Call) -> None:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
-        self._failure = BackendError(f"The model backend answered with status {status}.", status=status)
+        call.error = BackendError(f"The model backend answered with status {status}.", status=status)
         body = await read_error(reply)
         error = read_failure(status, headers, body, self.target.model)
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
@@ -199,6 +199,8 @@ class Asking:
         if error is None:
             self._route.answered(*self._chains)
             return True
+        if answer.is_silent and self._turn.asks_plainly():
+            return False
         failure = Failure(0 if answer.is_broken else error.status, error.code, wait_of({}, error.message))
         if answer.is_silent:
             return not self._moves_on(failure, error)

@@ -58,6 +58,7 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
         raise conversation_not_found(str(request.conversation_id))
     if outcome is Outcome.BUSY:
         raise conversation_locked()
+    engine.observers.queued(response.id)
     return Queued(response, ignored)
 
 

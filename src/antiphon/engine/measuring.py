@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.engine.models import Models
-from antiphon.engine.observers import Observer
+from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.served import Served
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.measures import Known, Labels, Measures
@@ -88,14 +88,14 @@ class Measuring(Observer):
         if run.is_stream:
             self._silent[run] = now
 
-    def spoke(self, run: "Run", backend: str) -> None:
+    def spoke(self, call: Call) -> None:
         """See `Observer.spoke`; a response's first token is that of its first call."""
-        if (began := self._silent.pop(run, None)) is not None:
-            self.measures.first_token.observe(time.monotonic() - began, backend, self.names.of(run.model))
+        if (began := self._silent.pop(call.run, None)) is not None:
+            self.measures.first_token.observe(time.monotonic() - began, call.backend, self.names.of(call.target.name))
 
-    def answered(self, run: "Run", backend: str, error: AntiphonError | None) -> None:
+    def answered(self, call: Call) -> None:
         """See `Observer.answered`."""
-        self.measures.calls.add(backend, _outcome(error))
+        self.measures.calls.add(call.backend, _outcome(call.error))
 
     def ended(self, run: "Run") -> None:
         """See `Observer.ended`."""

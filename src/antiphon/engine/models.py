@@ -99,7 +99,8 @@ class Models:
             return Served(backend, self._dialect(backend, Listing()), share)
         served.reassign(share)
         if served.backend is not backend or served.name in self._configured:
-            served.backend, served.dialect = backend, self._dialect(backend, Listing())
+            served.backend = backend
+            served.take(self._dialect(backend, Listing()))
         return served
 
     async def refresh(self) -> None:
@@ -108,7 +109,7 @@ class Models:
         async with self._refreshing:
             if self._refreshes != before:
                 return
-            await asyncio.gather(*map(self._ask, self.served))
+            await asyncio.gather(*map(self._look_at, self.served))
             self._refreshed = self._now()
             self._refreshes += 1
 
@@ -144,6 +145,18 @@ class Models:
                 seen.setdefault(model["id"], _model_object(model))
         return list(seen.values())
 
+    async def _look_at(self, served: Served) -> None:
+        """List a backend's models; not of one that is busy and takes one thing at a time: what it lists can wait."""
+        if not served.dialect.one_at_a_time:
+            await self._ask(served)
+        elif not served.slots.in_flight:
+            await served.slots.enter(is_patient=True)
+            began = self.clock()
+            try:
+                await self._ask(served)
+            finally:
+                served.slots.leave(self.clock() - began)
+
     async def _ask(self, served: Served) -> None:
         try:
             listing = await served.backend.list_models()
@@ -155,7 +168,7 @@ class Models:
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
-        served.dialect = self._dialect(served.backend, listing)
+        served.take(self._dialect(served.backend, listing))
         self._candidates.clear()
 
     def _found(self, model: str) -> Sequence[Target]:

@@ -18,6 +18,7 @@ from antiphon.engine.asking import Asking
 from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import Keeper, stored_output
 from antiphon.engine.models import Target
+from antiphon.engine.observers import ToolUse
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.router import Route
@@ -72,6 +73,8 @@ class Run:
         self._engine = engine
         self._keeper = keeper
         self.context = context
+        self.is_background = taken_up is not None
+        self.is_resumed = taken_up is not None and not taken_up.begins
         self.is_stream = bool(request.stream)
         self.ignored_tools = ignored
         """Types of tools that the model is not offered, since only a server can run them."""
@@ -107,6 +110,11 @@ class Run:
     def sealed(self) -> Mapping[str, str]:
         """Each reasoning item's `encrypted_content` so far, by the item's id."""
         return self._writer.sealed
+
+    @property
+    def output(self) -> Sequence[Item]:
+        """The items that are done."""
+        return self._writer.output
 
     @property
     def response(self) -> Response:
@@ -149,7 +157,7 @@ class Run:
         unreported = self._asking.uncounted
         if not unreported:
             return usage.input_tokens, usage.output_tokens
-        return usage.input_tokens + sum(map(tokens_of, unreported)), usage.output_tokens + output
+        return usage.input_tokens + sum(tokens_of(dict(body)) for body in unreported), usage.output_tokens + output
 
     @property
     def is_over(self) -> bool:
@@ -262,8 +270,12 @@ class Run:
         """Do what the turn decided, where no model is asked."""
         match step:
             case Tell(item):
+                # What else this server does itself is told here too, once there is more than searching for tools.
+                use = ToolUse(self, "tool_search", "datastore")
+                self._engine.observers.used(use)
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
                 self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
+                self._engine.observers.returned(use)
             case Settle(call, text):
                 call.settle(text)
             case Compact(summary):

@@ -40,6 +40,8 @@ MAX_SEARCHES = 8
 """Times that the model may search for tools in one response, where `max_tool_calls` does not say."""
 
 
+STREAMED = {"stream", "stream_options"}
+
 THRESHOLD = 100_000
 """Tokens from which a context is compacted where the client leaves that to the server."""
 
@@ -133,6 +135,8 @@ class Turn:
         self._body: dict[str, Any] = {}
         self._answer: Answer | None = None
         self._is_optional = False
+        self._is_plain = False
+        """The backend is not asked for a stream, though the client asked for one."""
         self._thins_out = False
         """A summary is asked for: it may lack details of what it is about, but it must come."""
         self._steps = self._decide()
@@ -161,6 +165,16 @@ class Turn:
         elif not self._shorten():
             self._answer = Answer(replace(ending, error=too_long()))
 
+    def asks_plainly(self) -> bool:
+        """The answer broke off before anything was said. Return whether it is asked for again, as no stream.
+
+        llama-cpp-python tells what is wrong with a request only where it is to answer it whole.
+        """
+        if self._is_plain or "stream" not in self._body or not self.target.dialect.streams_hide_errors:
+            return False
+        self._is_plain = True
+        return True
+
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """The backend answered 400 or above. Returns if there is another way to go on; else raises what to report.
 
@@ -176,7 +190,7 @@ class Turn:
         """The backend could not be asked. Raises the error, unless the response is whole without what was asked."""
         if not self._is_optional:
             raise error
-        self._answer = Answer(Ending("completed", None, BackendError(error.message)))
+        self._answer = Answer(Ending("completed", None, BackendError(error.message, gist=error.gist)))
 
     # What happens, in its order.
 
@@ -215,7 +229,7 @@ class Turn:
             return None
         error = error or BackendError("The model gave no summary.")
         if not is_wanted:
-            log.warning("The context was not compacted: %s", error)
+            log.warning("The context was not compacted: %s", error.gist)
         return error
 
     def _repair(self, call: StreamingCustomCall) -> Steps:
@@ -231,7 +245,7 @@ class Turn:
         self._is_optional = False
         fits = bool(inputs) and call.offer.misfit is not None and not call.offer.misfit(inputs[0])
         if not fits:
-            log.warning("The input of the custom tool '%s' does not fit its grammar. %s", item.name, call.misfit)
+            log.warning("The input of a custom tool does not fit its grammar.")
         yield Settle(call, inputs[0] if fits else call.text)
 
     def _finish(self, ending: Ending) -> Finish:
@@ -277,6 +291,8 @@ class Turn:
             request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
         )
         self._body["model"] = self.target.model
+        if self._is_plain:
+            self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
         return self._body, toolbox, allowed_names(toolbox, request.tool_choice)
 
     def _conversation(self) -> list[InputItem]:

@@ -78,7 +78,10 @@ def read_error(value: Any, *, status: int | None = None) -> BackendError:
     except RecursionError:  # nested without end
         code, message = "server_error", ""
     return BackendError(
-        f"The backend failed: {message}" if message else "The backend failed.", code=code, status=status
+        f"The backend failed: {message}" if message else "The backend failed.",
+        code=code,
+        status=status,
+        gist=f"The backend failed ({code}).",
     )
 
 

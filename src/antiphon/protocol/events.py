@@ -1,7 +1,7 @@
 """Stream events (specification section 4): those that this server emits.
 
 `sequence_number` is 0 for a response's first event and rises by one; `ResponseWriter` alone sets it.
-`obfuscation` pads a delta to a multiple of 16 characters, so that an event's size tells little of its text.
+`obfuscation` pads a delta to a multiple of 16 bytes, so that an event's size tells little of its text.
 """
 
 from typing import Any

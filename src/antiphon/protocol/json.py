@@ -3,6 +3,7 @@
 One parser for all, so that two parts never read the same bytes differently (a key that stands twice, the last wins).
 """
 
+import re
 from typing import Any
 
 import msgspec
@@ -12,6 +13,12 @@ from antiphon.protocol.refusals import below
 
 MAX_DEPTH = 512
 """Levels of arrays and objects in a body. Encoders recurse: deeper data would come in and never go out again."""
+
+MAX_CONTAINERS = 500_000
+"""Arrays and objects in a body. Ten million empty ones take few bytes, and seconds in which nobody else is served."""
+
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)
+"""A string, or what would be one if it ended. In linear time whatever the body: nothing is tried twice."""
 
 FREE_FORM = frozenset({"metadata", "parameters", "schema", "output_schema", "client_metadata", "prompt_cache_options"})
 """Parameters whose depth is the client's own: they are named where they are nested too deeply."""
@@ -28,8 +35,12 @@ def decode_json(body: bytes) -> Any:
     """Return what the JSON says, as plain Python data.
 
     Strict: UTF-8 without byte order mark, no NaN or Infinity, no lone surrogates, numbers that a double can hold or
-    integers of at most 4,300 digits, at most `MAX_DEPTH` levels. Raises `ClientError` (400) otherwise.
+    integers of at most 4,300 digits, at most `MAX_DEPTH` levels and `MAX_CONTAINERS` arrays and objects. Raises
+    `ClientError` (400) otherwise.
     """
+    containers = _count_containers(body)
+    if containers > MAX_CONTAINERS and _count_containers(_STRING.sub(b"", body)) > MAX_CONTAINERS:
+        raise refusals.too_many_containers(MAX_CONTAINERS)
     try:
         data = msgspec.json.decode(body)
     except RecursionError:
@@ -39,7 +50,7 @@ def decode_json(body: bytes) -> Any:
     except (msgspec.MsgspecError, ValueError) as error:
         raise refusals.malformed(_hint(body) or _reason(error)) from None
     # Fewer brackets than levels allowed: it cannot be too deep, and most bodies end here.
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _is_deep(data):
+    if containers > MAX_DEPTH and _is_deep(data):
         raise refusals.too_deep(_deep_parameter(data), MAX_DEPTH)
     return data
 
@@ -50,6 +61,10 @@ def decode_object(body: bytes) -> dict[str, Any]:
     if type(data) is not dict:
         raise refusals.invalid_type("", ["object"], data)
     return data
+
+
+def _count_containers(body: bytes) -> int:
+    return body.count(b"{") + body.count(b"[")
 
 
 def _hint(body: bytes) -> str | None:

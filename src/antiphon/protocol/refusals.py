@@ -152,6 +152,11 @@ def no_match(path: str, value: str, pattern: str, title: str | None) -> ClientEr
     return invalid(path, f"string does not match pattern. Expected a string that matches the pattern '{pattern}'.")
 
 
+def too_many_containers(limit: int) -> ClientError:
+    """Return the error for a body that is made of very many small parts."""
+    return ClientError(f"Invalid JSON body: too many arrays and objects. Expected at most {limit} of them.")
+
+
 def too_deep(path: str | None, limit: int) -> ClientError:
     """The JSON is nested too deeply; `path` is None where it is not one parameter's fault."""
     place = f"'{path}'" if path else "JSON body"

@@ -1,5 +1,6 @@
 """The ASGI application: any ASGI server can host it, and another application can mount it."""
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 
@@ -11,6 +12,8 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.replay import CutOff
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
+from antiphon.journal import About, about, begin
+from antiphon.lines import fields
 from antiphon.measures import Counter
 from antiphon.server import (
     chat_completions,
@@ -25,11 +28,20 @@ from antiphon.server import (
     websocket,
 )
 from antiphon.server.access import Door
+from antiphon.server.channel import MAX_MESSAGE
 from antiphon.server.http import HEADERS, ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
+from antiphon.server.incoming import Incoming, Room
+from antiphon.server.limits import Limits
 from antiphon.server.siblings import Siblings
+from antiphon.server.visitors import RawHeaders, answer_to_page, check_visitor, is_preflight
 from antiphon.webhooks.endpoints import Endpoints
 
 SOCKET_PATHS = ("/v1/responses",)
+
+PROBED = {"/healthz", "/readyz", "/metrics"}
+"""Asked for again and again by programs: worth no line."""
+
+access = logging.getLogger("antiphon.access")
 
 OTHER = "other"
 
@@ -50,17 +62,20 @@ def create_app(
     has_websocket: bool = True,
     has_metrics: bool = True,
     siblings: Siblings | None = None,
+    limits: Limits | None = None,
 ) -> ASGIApp:
     """Return the application that serves this engine, and these webhook endpoints.
 
-    `siblings` are the processes that serve the same port.
+    `siblings` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
+    them, also where an application around this one would let them in.
     """
     parts = (responses, conversations, chat_completions, models, usage, health, openapi)
     resources = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
     if has_metrics:
         resources.append(metrics.resources(engine, siblings))
     sockets = websocket.resources(engine) if has_websocket else dict.fromkeys(SOCKET_PATHS, responses.refuse_websocket)
-    return _Gate(Door(_router(resources, sockets), engine.api_keys), engine.measures.requests)
+    app = Door(_router(resources, sockets), engine.api_keys)
+    return _Gate(app, engine.measures.requests, limits or Limits())
 
 
 def _router(parts: Iterable[Resources], sockets: Mapping[str, Endpoint]) -> Router:
@@ -97,28 +112,42 @@ class _Socket:
 
 
 class _Gate:
-    """Every request passes here: it gets its id and headers, and its errors their envelope (section 13 and 14)."""
+    """Every request passes here: it is held to the limits, gets its id and headers, and its errors their envelope.
 
-    def __init__(self, app: ASGIApp, requests: Counter) -> None:
-        self._app, self._requests = app, requests
+    Specification sections 13 and 14.
+    """
+
+    def __init__(self, app: ASGIApp, requests: Counter, limits: Limits) -> None:
+        self._app, self._requests, self._limits = app, requests, limits
+        self._room = Room(limits.bodies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            exchange = _Exchange(self._app, scope, receive, send)
+            exchange = _Exchange(self._app, scope, receive, send, self._limits)
         elif scope["type"] == "websocket":
-            exchange = _Exchange(self._app, scope, receive, _Upgrade(scope, send))
+            scope[MAX_MESSAGE] = self._limits.body
+            exchange = _Exchange(self._app, scope, receive, _Upgrade(scope, send), self._limits)
         else:
             return
         try:
-            await exchange.serve()
+            await exchange.serve(self._room)
         finally:
-            self._requests.add(*exchange.labels)
+            labels = exchange.labels
+            self._requests.add(*labels)
+            _tell(*labels, exchange.milliseconds)
+
+
+def _tell(route: str, method: str, status: str, took: float) -> None:
+    """Write a request's line: its route, not its path, which may hold anything."""
+    if route not in PROBED and access.isEnabledFor(logging.INFO):
+        told = fields(kind="request", route=route, method=method, status=status, ms=round(took, 1))
+        access.info("%s %s %s %.0f ms", method, route, status, took, extra=told)
 
 
 def _note(error: Exception) -> None:
     """Say in the log why a reply was broken off, unless that is as it should be."""
     if isinstance(error, AntiphonError):
-        log.warning("A reply was broken off: %s", error)
+        log.warning("A reply was broken off: %s", error.gist)
     elif not isinstance(error, CutOff):
         reportable(error)
 
@@ -142,14 +171,19 @@ class _Upgrade:
 class _Exchange:
     """One request and its reply."""
 
-    def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, limits: Limits) -> None:
         self._app, self._scope, self._receive, self._send = app, scope, receive, send
+        self._limits = limits
         self._began = time.monotonic()
         self._status = 0
+        self._request_id = new_id("req")
+        begin(About(self._request_id, trace_id=about().trace_id, is_exchange=scope["type"] == "http"))
+        self._headers: RawHeaders = []
+        self._incoming: Incoming | None = None
 
-    async def serve(self) -> None:
+    async def serve(self, room: Room) -> None:
         try:
-            await self._app(self._scope, self._receive, self._send_with_headers)
+            await self._serve(room)
         except ClientGone:
             return
         except Exception as error:
@@ -158,6 +192,26 @@ class _Exchange:
                 _note(error)
                 return
             await self._refuse(error)
+        finally:
+            if self._incoming is not None:
+                self._incoming.forget()
+
+    async def _serve(self, room: Room) -> None:
+        scope, receive = self._scope, self._receive
+        headers = check_visitor(scope.get("http_version", ""), scope["headers"], self._limits)
+        self._headers = answer_to_page(headers)
+        if scope["type"] == "http":
+            if is_preflight(scope["method"], headers):
+                await reply(self._send_with_headers, 200, {}, b"")
+                return
+            self._incoming = Incoming(headers, receive, self._limits.body, room)
+            receive = self._incoming.receive
+        await self._app(scope, receive, self._send_with_headers)
+
+    @property
+    def milliseconds(self) -> float:
+        """How long it has taken until now."""
+        return (time.monotonic() - self._began) * 1000
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -176,12 +230,16 @@ class _Exchange:
     async def _send_with_headers(self, message: Message) -> None:
         if message["type"] in {"http.response.start", "websocket.accept"}:
             self._status = message.get("status", 101)
-            took = int((time.monotonic() - self._began) * 1000)
+            if self._incoming is not None:
+                self._incoming.is_replied_to = True
+                if not self._incoming.is_whole:
+                    self._headers.append((b"connection", b"close"))
             message["headers"] = [
                 *message.get("headers", ()),
                 *self._scope.get(HEADERS, ()),
-                (b"x-request-id", new_id("req").encode()),
-                (b"openai-processing-ms", str(took).encode()),
+                *self._headers,
+                (b"x-request-id", self._request_id.encode()),
+                (b"openai-processing-ms", str(int(self.milliseconds)).encode()),
                 *FIXED_HEADERS,
             ]
         await self._send(message)

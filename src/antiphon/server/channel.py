@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from antiphon.engine.recall import Lane
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.protocol.events import Event
-from antiphon.server.http import MAX_BODY, ClientGone
+from antiphon.server.http import ClientGone
 
 GOING_AWAY = 1001
 """Close code: the server ends, or the connection is too old; clients connect anew."""
@@ -19,7 +19,10 @@ UNSUPPORTED = 1003
 """Close code: a binary message."""
 
 TOO_BIG = 1009
-"""Close code: a message of more than `MAX_BODY` bytes."""
+"""Close code: a message of more bytes than are allowed."""
+
+MAX_MESSAGE = "antiphon.max_message"
+"""The key in an ASGI scope of how many bytes a message may have."""
 
 BROKEN = 1011
 """Close code: a fault in the server."""
@@ -43,12 +46,12 @@ class Channel:
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._scope, self._receive, self._send = scope, receive, send
+        self._receive, self._send = receive, send
+        self._limit: int = scope[MAX_MESSAGE]
         self._lock = asyncio.Lock()
 
     async def accept(self) -> None:
-        """Take the connection. Raises `ClientError` (403) for a page of another site: no browser would stop it."""
-        check_origin(self._scope)
+        """Take the connection."""
         await self._receive()
         await self._send({"type": "websocket.accept"})
 
@@ -62,8 +65,8 @@ class Channel:
             told = "Binary messages are not supported. Send JSON as text."
             raise Unheard(ClientError(told, code="unsupported_message"), UNSUPPORTED)
         body: bytes = text.encode("utf-8", "surrogatepass")
-        if len(body) > MAX_BODY:
-            told = f"The message is larger than {MAX_BODY} bytes."
+        if len(body) > self._limit:
+            told = f"The message is larger than {self._limit} bytes."
             raise Unheard(ClientError(told, status=413, code="request_too_large"), TOO_BIG)
         return body
 
@@ -99,15 +102,3 @@ class Channel:
             await self._send({"type": "websocket.send", "text": text})
         except OSError as error:
             raise ClientGone from error
-
-
-def check_origin(scope: Scope) -> None:
-    """Raise `ClientError` (403) where a browser says that the page which connects is not this server's.
-
-    Browsers let any page open a WebSocket to any server and read what it says; programs send no `Origin`.
-    """
-    headers = dict(scope["headers"])
-    origin = headers.get(b"origin")
-    if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
-        text = "This page may not connect: its origin is not this server's."
-        raise ClientError(text, status=403, code="origin_not_allowed")

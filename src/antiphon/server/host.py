@@ -1,4 +1,4 @@
-"""The application on a port: uvicorn, with the bounds on a request's head that it lacks."""
+"""The application on a port: uvicorn, with the bounds that it lacks, and an end in which nothing is lost."""
 
 import asyncio
 import logging
@@ -6,21 +6,15 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol, cast
 
-import msgspec
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from antiphon.server.bounded import BoundedWebSocket
-from antiphon.server.http import MAX_BODY
-
-HEAD_TIMEOUT = 10.0
-"""Seconds from a connection, or a request's first byte, to the end of its headers."""
-
-MAX_HEAD = 64 * 1024
-"""Bytes of a request's line and headers (node.js: 16 kB, nginx: 32 kB)."""
+from antiphon.server.limits import Limits
+from antiphon.server.protocol import BoundedProtocol, Crowd
 
 LAST_WORDS = 1.0
 """Seconds in which replies that are cut off can still say so."""
@@ -36,12 +30,6 @@ PING_EVERY = 20.0
 
 BACKLOG = 2048
 """Connections that wait to be taken."""
-
-STATUS_LINES = {
-    400: b"HTTP/1.1 400 Bad Request\r\n",
-    408: b"HTTP/1.1 408 Request Timeout\r\n",
-    431: b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
-}
 
 
 class Stoppable(Protocol):
@@ -64,13 +52,23 @@ class Host(uvicorn.Server):
     Another signal ends everything at once.
     """
 
-    def __init__(self, app: ASGIApp, behind: Stoppable, grace: float, *, has_websocket: bool = True) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        behind: Stoppable,
+        grace: float,
+        *,
+        has_websocket: bool = True,
+        limits: Limits | None = None,
+    ) -> None:
+        limits = limits or Limits()
+        protocol = partial(BoundedProtocol, crowd=Crowd(limits.connections))
         super().__init__(
             uvicorn.Config(
                 app,
-                http=BoundedProtocol,
+                http=cast("type[asyncio.Protocol]", protocol),
                 ws=BoundedWebSocket if has_websocket else "none",
-                ws_max_size=MAX_BODY,
+                ws_max_size=limits.body,
                 ws_ping_interval=PING_EVERY,
                 ws_ping_timeout=PING_EVERY,
                 lifespan="off",
@@ -136,65 +134,3 @@ def silence_uvicorn() -> None:
     """Keep from the log what is as it should be: a reply that was broken off on purpose, a request that is no HTTP."""
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     logging.getLogger("uvicorn.error").addFilter(lambda record: not any(one in record.getMessage() for one in NO_NEWS))
-
-
-class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP/1.1, with a deadline and a limit for a request's head (threats: slow and endless headers)."""
-
-    _deadline: asyncio.TimerHandle | None = None
-    _head_bytes = 0
-    _in_head = False
-
-    def connection_made(self, transport: Any) -> None:
-        """See asyncio.Protocol."""
-        super().connection_made(transport)
-        self._set_deadline()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """See asyncio.Protocol."""
-        self._clear_deadline()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """See asyncio.Protocol."""
-        super().data_received(data)
-        if self._in_head:
-            # Only now: most heads come whole, and need no timer.
-            self._set_deadline()
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD:
-                self._refuse(431, f"The request's headers are larger than {MAX_HEAD} bytes.")
-
-    def on_message_begin(self) -> None:
-        """A request's first byte."""
-        super().on_message_begin()
-        self._in_head, self._head_bytes = True, 0
-
-    def on_headers_complete(self) -> None:
-        """The last byte of a request's head."""
-        self._in_head = False
-        self._clear_deadline()
-        super().on_headers_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
-        self._refuse(400, msg)
-
-    def _refuse(self, status: int, message: str) -> None:
-        if self.transport.is_closing():
-            return
-        error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-        body = msgspec.json.encode({"error": error})
-        head = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
-        self.transport.write(STATUS_LINES[status] + head + body)
-        self.transport.close()
-
-    def _set_deadline(self) -> None:
-        if self._deadline is None:
-            text = "The request's headers came too slowly."
-            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, text)
-
-    def _clear_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None

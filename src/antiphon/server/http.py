@@ -9,14 +9,16 @@ from starlette.types import Message, Receive, Scope, Send
 
 from antiphon.errors import ClientError
 
-MAX_BODY = 64 * 1024 * 1024
-"""Bytes of a request's body."""
-
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one says whose request it is."""
 
 HEADERS = "antiphon.headers"
 """The key in an ASGI scope under which a request's endpoint says which headers its reply has besides."""
+
+JSON = b"application/json"
+
+JSON_TYPES = {"", "application/json", "application/octet-stream"}
+"""What a body may say that it is, the last being what clients say that do not know."""
 
 BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""
@@ -34,24 +36,20 @@ class ClientGone(Exception):  # noqa: N818 - nothing went wrong, there is only n
 
 
 async def read_body(scope: Scope, receive: Receive) -> bytes:
-    """Return the request's body. Raises `ClientError` (413) above `MAX_BODY` bytes, (415) for a coded body."""
-    headers = dict(scope["headers"])
-    if headers.get(b"content-encoding", b"identity").lower() not in {b"", b"identity"}:
-        raise ClientError("The request body must not be compressed.", status=415, code="unsupported_media_type")
-    if int(headers.get(b"content-length") or 0) > MAX_BODY:
-        raise _too_large()
-    message = await receive()
-    if not message.get("more_body"):
-        return _part(message)
-    parts, size = [], 0
+    """Return the request's JSON. Raises `ClientError` (415) where it says that it is something else.
+
+    How large it may be, how slow and how it may be compressed is `Incoming`'s, which has given this `receive`.
+    """
+    parts = []
     while True:
-        parts.append(_part(message))
-        size += len(parts[-1])
-        if size > MAX_BODY:
-            raise _too_large()
-        if not message.get("more_body"):
-            return b"".join(parts)
         message = await receive()
+        parts.append(_part(message))
+        if not message.get("more_body"):
+            break
+    body = parts[0] if len(parts) == 1 else b"".join(parts)
+    if body:
+        _check_media_type(dict(scope["headers"]).get(b"content-type", JSON))
+    return body
 
 
 def tenant_of(scope: Scope) -> str:
@@ -107,6 +105,12 @@ def _part(message: Message) -> bytes:
     return body
 
 
-def _too_large() -> ClientError:
-    text = f"The request body is larger than {MAX_BODY} bytes."
-    return ClientError(text, status=413, code="request_too_large")
+def _check_media_type(header: bytes) -> None:
+    if header == JSON:
+        return
+    kind, _, parameters = header.decode("latin-1").lower().partition(";")
+    charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
+    if kind.strip() not in JSON_TYPES or charset not in {"", "utf-8", "utf8"}:
+        named = header.decode("latin-1")[:100]
+        text = f"The body's Content-Type '{named}' is not supported. Send application/json in UTF-8."
+        raise ClientError(text, status=415, code="unsupported_media_type")

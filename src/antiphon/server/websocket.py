@@ -20,6 +20,7 @@ from antiphon.engine.meter import Grant
 from antiphon.engine.recall import Lane, Recall
 from antiphon.engine.run import Run
 from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.journal import About, about, begin
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
@@ -170,6 +171,8 @@ class Connection:
             task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, asked: Asked) -> None:
+        known = about()
+        begin(About(known.request_id, trace_id=known.trace_id))  # the socket's; the response's comes with it
         try:
             await self._create(asked)
         except ClientGone:

@@ -202,7 +202,7 @@ class StreamingCalls:
         call.is_muted = self._allowed is not None and call.name not in self._allowed
         if not call.is_muted:
             return self._writer
-        log.warning("A call of '%s' is left out: the request does not allow it.", call.name[:MAX_NAME])
+        log.warning("A call is left out: the request does not allow it.")
         return self._writer.aside()
 
     def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:

@@ -191,7 +191,7 @@ class ChatStream:
             self._feed_calls(delta)
             return
         if choice.logprobs and self._writer.view.logprobs:
-            self._logprobs += read_logprobs(choice.logprobs)
+            self._logprobs += read_logprobs(choice.logprobs, self._writer.view.rivals)
         if delta.reasoning_content or delta.reasoning or delta.reasoning_details or delta.thinking_blocks:
             self._add_reasoning(self._reasoning_state.read(delta))
         if delta.extra_content:

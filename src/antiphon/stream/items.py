@@ -6,6 +6,8 @@ so nothing that was sent can change. Deltas are kept in lists and joined once.
 
 from typing import Any
 
+import msgspec
+
 from antiphon.protocol import events
 from antiphon.protocol.content import OutputText, Part, ReasoningText, Refusal, Status, SummaryText
 from antiphon.protocol.items import Compaction, Message, Reasoning
@@ -14,10 +16,15 @@ from antiphon.stream.writer import ResponseWriter
 
 PADDING = "kV3xQm8ZtR1wLp5N"
 
+_encode = msgspec.json.Encoder().encode
+
 
 def padding(delta: str) -> str:
-    """Return what fills a delta up to a multiple of 16 characters (specification section 4, `obfuscation`)."""
-    return PADDING[len(delta) & 15 :]
+    """Return what fills a delta up to a multiple of 16 bytes as it is written (specification section 4, `obfuscation`).
+
+    Bytes are what somebody sees who watches the line, and what a new line, a quote or a foreign letter takes differs.
+    """
+    return PADDING[len(_encode(delta)) - len('""') & 15 :]
 
 
 class StreamingMessage:

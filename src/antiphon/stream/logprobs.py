@@ -7,11 +7,11 @@ IMPOSSIBLE = -9999.0
 """What OpenAI sends for a token whose probability is nothing; here also where a backend sends null."""
 
 
-def read_logprobs(value: Any) -> list[dict[str, Any]]:
-    """Return a choice's `logprobs` as a list of `{token, bytes, logprob, top_logprobs}`."""
+def read_logprobs(value: Any, rivals: int = 20) -> list[dict[str, Any]]:
+    """Return a choice's `logprobs` as a list of `{token, bytes, logprob, top_logprobs}`, the last at most `rivals`."""
     content = value.get("content") if isinstance(value, dict) else None
     return [
-        {**_token(entry), "top_logprobs": [_token(top) for top in _tokens(entry.get("top_logprobs"))]}
+        {**_token(entry), "top_logprobs": [_token(top) for top in _tokens(entry.get("top_logprobs"))[:rivals]]}
         for entry in _tokens(content)
     ]
 

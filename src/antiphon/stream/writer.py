@@ -30,6 +30,8 @@ class View:
     encrypted: bool = False
     """Reasoning items carry their `encrypted_content`."""
     logprobs: bool = True
+    rivals: int = 20
+    """How many alternatives to each token; llama-cpp-python sends one more than it is asked for."""
     obfuscation: bool = False
     """Deltas are padded, so that their size tells little of their text."""
 

@@ -14,7 +14,7 @@ def resting(error: AntiphonError, rest: float) -> AntiphonError:
     if error.code == "rate_limit_exceeded":
         message = f"Rate limit reached. Please try again in {seconds}s."
     told = {"status": error.status, "type": error.type, "code": error.code, "param": error.param}
-    return again(message, **told, headers=waits(seconds))  # type: ignore[arg-type]
+    return again(message, **told, headers=waits(seconds), gist=error.gist)  # type: ignore[arg-type]
 
 
 def waits(seconds: float) -> dict[str, str]:

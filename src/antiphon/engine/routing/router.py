@@ -119,9 +119,9 @@ class Route:
             return found
         served.failed += 1
         if served.health.failed(found, error, self._router.models.clock()):
-            log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error)
+            log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error.gist)
         elif found.rest:
-            log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error)
+            log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error.gist)
         return found
 
     def moves_on(self, failure: Failure, error: AntiphonError) -> bool:

@@ -39,9 +39,9 @@ class Served:
 
     def __init__(self, backend: Backend, dialect: Dialect, share: Share) -> None:
         self.backend = backend
-        self.dialect = dialect
         self.share = share
-        self.slots = Slots(share.concurrency, share.queue)
+        self.slots = Slots()
+        self.take(dialect)
         self.health = Health()
         self.models: list[dict[str, Any]] = []
         """As it listed them last."""
@@ -66,7 +66,12 @@ class Served:
     def reassign(self, share: Share) -> None:
         """Leave it another share; who is being served stays so."""
         self.share = share
-        self.slots.resize(share.concurrency, share.queue)
+        self._resize()
+
+    def take(self, dialect: Dialect) -> None:
+        """It is of this family."""
+        self.dialect = dialect
+        self._resize()
 
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not say that it has it."""
@@ -84,3 +89,7 @@ class Served:
         listed = {model["id"]: model for model in self.models if not named or model["id"] in named}
         more = [{"id": name} for name in (*self.share.aliases, *sorted(named)) if name not in listed]
         return [*listed.values(), *more]
+
+    def _resize(self) -> None:
+        """Ask it as much at once as was said, or only ever one thing."""
+        self.slots.resize(1 if self.dialect.one_at_a_time else self.share.concurrency, self.share.queue)

@@ -1,0 +1,48 @@
+"""Keeps the journal of responses: which one is made, by which backend, and how it ended."""
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from antiphon.engine.observers import Call, Observer
+from antiphon.journal import about, note
+from antiphon.lines import fields
+
+if TYPE_CHECKING:
+    from antiphon.engine.run import Run
+
+log = logging.getLogger("antiphon.access")
+
+
+@dataclass(slots=True)
+class Noting(Observer):
+    """Notes what the lines of the log say of a response.
+
+    What one HTTP request asks for is told in the line of that request; what came over a WebSocket or was made in the
+    background gets one of its own.
+    """
+
+    _began: dict["Run", float] = field(default_factory=dict)
+
+    def queued(self, response_id: str) -> None:
+        """See `Observer.queued`."""
+        note(response_id=response_id, outcome="queued")
+
+    def began(self, run: "Run") -> None:
+        """See `Observer.began`."""
+        note(response_id=run.response.id, backend="", outcome="")
+        self._began[run] = time.monotonic()
+
+    def asked(self, call: Call) -> None:
+        """See `Observer.asked`."""
+        note(backend=call.backend)
+
+    def ended(self, run: "Run") -> None:
+        """See `Observer.ended`."""
+        took = (time.monotonic() - self._began.pop(run)) * 1000
+        status = run.response.status
+        note(outcome="refused" if status == "in_progress" else status)
+        if not about().is_exchange:
+            kind = "background" if run.is_background else "message"
+            log.info("%s %.0f ms", kind, took, extra=fields(kind=kind, ms=round(took, 1)))

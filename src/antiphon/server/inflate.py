@@ -1,0 +1,112 @@
+"""Bodies that clients compress, inflated a step at a time: a small one that is huge inside is never made. No I/O."""
+
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from antiphon.errors import ClientError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+STEP = 256 * 1024
+"""Bytes that are made at once."""
+
+WINDOW_LOG = 23
+"""The largest window of a zstd frame, 8 MiB: what RFC 9659 allows for HTTP."""
+
+
+class Decompressor(Protocol):
+    """What the standard library's have in common, but for zlib's."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Gzip:
+    """zlib's decompressor, with the methods of the others."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        made = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        self.needs_input = len(made) < max_length
+        return made
+
+
+def _zstd() -> Decompressor:
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+
+
+CODINGS: Mapping[str, Callable[[], Decompressor]] = {"gzip": _Gzip, "x-gzip": _Gzip, "zstd": _zstd}
+"""By the names in `Content-Encoding`. `deflate` is left out: nobody agrees what it is."""
+
+
+class Inflater:
+    """One body. What follows its end is refused: another reader might take it for more of the body."""
+
+    def __init__(self, coding: str) -> None:
+        self._coding = coding
+        self._decompressor = CODINGS[coding]()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Return what came, inflated, at most `STEP` bytes at a time. Raises `ClientError` (400)."""
+        is_drained = True  # what came before was inflated to its end
+        while data or not is_drained:
+            if self._is_over():
+                raise self._broken("something follows its end")
+            yield self._step(data)
+            data = self._decompressor.unused_data
+            is_drained = self._is_over() or self._decompressor.needs_input
+
+    def finish(self) -> None:
+        """Nothing more comes. Raises `ClientError` (400) where something is missing."""
+        if not self._is_over():
+            raise self._broken("it ends too early")
+
+    def _is_over(self) -> bool:
+        return self._decompressor.eof
+
+    def _step(self, data: bytes) -> bytes:
+        try:
+            return self._decompressor.decompress(data, STEP)
+        except (zlib.error, zstd.ZstdError) as error:
+            raise self._broken("it is damaged, is something else, or needs more memory than is allowed") from error
+
+    def _broken(self, reason: str) -> ClientError:
+        return ClientError(f"The request body could not be inflated as {self._coding}: {reason}.")
+
+
+def coding_of(header: bytes) -> str | None:
+    """Return the coding that a `Content-Encoding` names, None where it names none. Raises `ClientError` (415)."""
+    names = [name.strip() for name in header.decode("latin-1").lower().split(",")]
+    names = [name for name in names if name not in {"", "identity"}]
+    if not names:
+        return None
+    if len(names) > 1 or names[0] not in CODINGS:
+        named = ", ".join(names)[:100]
+        text = f"The body's Content-Encoding '{named}' is not supported. Send it as gzip or zstd, or plain."
+        headers = {"accept-encoding": "gzip, zstd"}
+        raise ClientError(text, status=415, code="unsupported_media_type", headers=headers)
+    return names[0]

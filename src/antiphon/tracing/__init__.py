@@ -1,0 +1,1 @@
+"""OpenTelemetry traces of requests, calls of models and uses of tools. Loaded only where somebody collects them."""

@@ -1,0 +1,115 @@
+"""Writes a model for `transformers serve`: two layers of noise, a tokenizer of bytes and a few words, a chat template.
+
+    python transformers_model.py FOLDER
+
+Run by the Python of `.backends/transformers`. FOLDER is laid out as Hugging Face's cache is, since the server lists
+what lies there. The model speaks noise that ends after some ten tokens; asked for something for ever, it goes on for
+ever. Where tools are offered and no result is there yet, the template begins a call of the first one, and the model
+ends it: `AFTER` says which token follows which for certain.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+NAME, REVISION = "tiny/noise", "6" * 40
+WIDTH, LAYERS, HEADS, INNER, CONTEXT = 64, 2, 4, 128, 2048
+WORDS = "a and bright calm deep ebb far gull harbour in it low moon of over quay rope salt the tide under with"
+END, START, PREFILL = "<|im_end|>", "<|im_start|>", '"arguments":'
+ARGUMENTS = ' {"place": "Dover"}}'
+REPEATED = ("Leave these words alone. ", "tide ")
+"""What `antiphon verify` says thousands of times. The server knows no limit and reads every token of it."""
+ON = " and on"
+SPECIAL = (END, START, "<tool_call>", "</tool_call>", PREFILL, ARGUMENTS, ON, *REPEATED)
+AFTER = {PREFILL: ARGUMENTS, ARGUMENTS: "</tool_call>", "</tool_call>": END, ON: ON}
+CONSTANT = 2.0
+"""The first number of every embedding, where the others are about 1; no layer changes it, so it makes a bias."""
+
+TEMPLATE = """\
+{%- if tools %}<|im_start|>tools
+{{ tools | tojson }}<|im_end|>
+{% endif %}
+{%- for message in messages %}
+{%- if message.role == 'system' and not loop.first %}{{ raise_exception('The system message comes first.') }}{% endif %}
+{{- '' }}<|im_start|>{{ message.role }}
+{{ message.content }}
+{%- for call in message.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor %}<|im_end|>
+{% endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+{% if tools and messages[-1].role != 'tool' %}<tool_call>{"name": {{ tools[0].function.name | tojson }}, "arguments":
+{%- elif 'for ever' in messages[-1].content %} and on{% endif %}{% endif %}"""
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    """Bytes, words with a space before them, and the special tokens."""
+    tokens = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *(f"\u0120{word}" for word in WORDS.split())]
+    made = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens([AddedToken(END, special=True), AddedToken(START, special=True)])
+    made.add_tokens([AddedToken(token, normalized=False) for token in SPECIAL[2:]])
+    fast = PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, model_max_length=CONTEXT)
+    fast.chat_template = TEMPLATE
+    return fast
+
+
+def model(tokens: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
+    """Noise, the same every time."""
+    torch.manual_seed(6)
+    size = len(tokens)
+    made = Qwen2ForCausalLM(
+        Qwen2Config(
+            vocab_size=size,
+            hidden_size=WIDTH,
+            intermediate_size=INNER,
+            num_hidden_layers=LAYERS,
+            num_attention_heads=HEADS,
+            num_key_value_heads=HEADS,
+            max_position_embeddings=CONTEXT,
+            tie_word_embeddings=False,
+            eos_token_id=tokens.eos_token_id,
+            bos_token_id=None,
+        )
+    )
+    embedding, output = torch.randn(size, WIDTH), torch.randn(size, WIDTH) / 4
+    biases = [bias(token) for token in tokens.convert_ids_to_tokens(range(size))]
+    embedding[:, 0], output[:, 0] = CONSTANT, torch.tensor(biases)
+    for place, pair in enumerate(AFTER.items(), start=1):
+        first, then = tokens.convert_tokens_to_ids(pair)
+        embedding[first], embedding[first, place], output[then, place] = 0, WIDTH**0.5, 4
+    with torch.no_grad():
+        made.model.embed_tokens.weight.copy_(embedding)
+        made.lm_head.weight.copy_(output)
+        for layer in made.model.layers:
+            layer.self_attn.o_proj.weight[0] = layer.mlp.down_proj.weight[0] = 0
+    end = tokens.eos_token_id
+    made.generation_config = GenerationConfig(do_sample=True, eos_token_id=end, pad_token_id=end)
+    return made
+
+
+def bias(token: str) -> float:
+    """By how much a token is likelier than noise; halves of characters and the special ones are not."""
+    if token == END:
+        return 1.5
+    if token in SPECIAL:
+        return -9.0
+    return 1.0 if token.startswith("\u0120") else 0.0 if token.isascii() else -3.0
+
+
+def write(folder: Path) -> None:
+    """Write the model into a cache."""
+    home = folder / f"models--{NAME.replace('/', '--')}"
+    snapshot = home / "snapshots" / REVISION
+    snapshot.mkdir(parents=True)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(REVISION)
+    tokens = tokenizer()
+    tokens.save_pretrained(snapshot)
+    model(tokens).save_pretrained(snapshot)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

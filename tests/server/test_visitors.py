@@ -1,0 +1,197 @@
+"""Who may ask: `Host` and `Origin` (bad inputs 5 and 21, threat 18)."""
+
+import json
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from antiphon.backends.http import HttpBackend
+from antiphon.server.limits import ANY, Limits, hosts_of, is_local
+from tests.support.raw import BODY, error_of, post, say, status_of
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
+
+PAGE = "https://app.example.com"
+LOCAL = Limits(hosts=hosts_of("127.0.0.1", ["ai.example.com"]), origins=frozenset({PAGE}))
+
+
+@pytest.fixture
+async def local(backend: ReplayBackend):
+    """A server that listens on this machine alone."""
+    async with serve(HttpBackend("replay", backend.url), limits=LOCAL) as one:
+        yield one
+
+
+async def ask(served: Served, method: str = "GET", path: str = "/models", **headers: str) -> tuple[int, dict[str, str]]:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    async with served.http.request(method, served.url + path, headers=sent) as response:
+        return response.status, {name.lower(): value for name, value in response.headers.items()}
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "localhost:8321", "LOCALHOST", "localhost.", "127.0.0.1", "127.0.0.1:1", "127.1.2.3", "[::1]"),
+        *("[::1]:8321", "host.docker.internal:8321", "ai.example.com", "AI.example.com:443"),
+    ],
+)
+async def test_the_names_of_this_machine_and_those_allowed_are_answered(local: Served, host: str) -> None:
+    assert (await ask(local, host=host))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "evil.com",
+            "evil.com:8321",
+            "127.0.0.1.evil.com",
+            "localhost.evil.com",
+            "192.168.0.7",
+            "[fe80::1]",
+            "[::2]:1",
+        ),
+        *(
+            "2130706433",
+            "127.1",
+            "0.0.0.0",
+            "",
+            ":8321",
+            "ai.example.com.evil.com",
+            "x@localhost",
+            "localhost@evil.com",
+        ),
+        "evil.com#localhost",
+    ],
+)
+async def test_another_name_is_refused_and_said_what_to_set(local: Served, backend: ReplayBackend, host: str) -> None:
+    reply = await say(local.url, post().replace(b"host: x", b"host: " + host.encode()))
+
+    assert (status_of(reply), error_of(reply)["code"]) == (421, None)
+    assert "allowed_hosts" in error_of(reply)["message"]
+    assert backend.requests == []
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics", "/openapi.json", "/nowhere"])
+async def test_every_path_is_guarded(local: Served, path: str) -> None:
+    asked = b"GET %s HTTP/1.1\r\nhost: evil.com\r\nconnection: close\r\n\r\n" % path.encode()
+
+    assert status_of(await say(local.url, asked)) == 421
+
+
+async def test_a_request_without_host_is_refused(served: Served) -> None:
+    reply = await say(served.url, post().replace(b"host: x\r\n", b""))
+
+    assert (status_of(reply), error_of(reply)["code"]) == (400, None)
+
+
+async def test_http_1_0_needs_no_host(served: Served) -> None:
+    assert status_of(await say(served.url, b"GET /v1/models HTTP/1.0\r\n\r\n")) == 200
+
+
+@pytest.mark.parametrize(
+    "header", [b"host: y", b"authorization: Bearer b", b"content-type: text/plain", b"content-encoding: gzip"]
+)
+async def test_a_header_that_stands_twice_is_refused(served: Served, backend: ReplayBackend, header: bytes) -> None:
+    first = header.partition(b":")[0] + b": application/json"
+    reply = await say(served.url, post(BODY, first, header))
+
+    assert (status_of(reply), error_of(reply)["code"]) == (400, None)
+    assert backend.requests == []
+
+
+async def test_who_listens_for_everybody_answers_under_any_name_until_some_are_allowed() -> None:
+    assert hosts_of("0.0.0.0", []) == hosts_of("192.168.0.7", []) == {ANY}
+    assert "evil.com" not in hosts_of("0.0.0.0", ["ai.example.com"])
+    assert ANY in hosts_of("127.0.0.1", ["*"])
+    assert {"localhost", "ai.example.com"} < hosts_of("::", ["AI.example.com"])
+    assert [is_local(name) for name in ("::1", "127.9.9.9", "localhost", "::ffff:10.0.0.1", "x")] == [
+        *(True, True, True, False, False)
+    ]
+
+
+# Pages.
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "https://app.example.com:444"]
+)
+async def test_a_page_of_another_site_is_refused_and_shown_nothing(local: Served, origin: str) -> None:
+    status, headers = await ask(local, origin=origin)
+
+    assert status == 403
+    assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+async def test_a_page_of_another_site_makes_no_response(local: Served, backend: ReplayBackend, kind: str) -> None:
+    sent = post(BODY, b"origin: https://evil.example", b"content-type: " + kind.encode()).replace(
+        b": x", b": localhost"
+    )
+    reply = await say(local.url, sent)
+
+    assert (status_of(reply), error_of(reply)["code"]) == (403, "origin_not_allowed")
+    assert "allowed_origins" in error_of(reply)["message"]
+    assert backend.requests == []
+
+
+async def test_a_page_of_this_server_is_answered(local: Served) -> None:
+    assert (await ask(local, origin=local.url.removesuffix("/v1")))[0] == 200
+
+
+async def test_a_page_that_is_allowed_may_read_the_answer(local: Served) -> None:
+    status, headers = await ask(local, origin=PAGE)
+
+    assert (status, headers["access-control-allow-origin"], headers["vary"]) == (200, PAGE, "origin")
+    assert "access-control-allow-credentials" not in headers
+
+
+async def test_a_page_that_is_allowed_may_read_an_error(local: Served) -> None:
+    status, headers = await ask(local, path="/nowhere", origin=PAGE)
+
+    assert (status, headers["access-control-allow-origin"]) == (404, PAGE)
+
+
+async def test_a_browser_is_told_what_a_page_may_do(local: Served) -> None:
+    asked = {"access_control_request_method": "POST", "access_control_request_headers": "authorization,x-stainless-os"}
+    status, headers = await ask(local, "OPTIONS", "/responses", origin=PAGE, **asked)
+
+    assert status == 200
+    assert headers["access-control-allow-origin"] == PAGE
+    assert "POST" in headers["access-control-allow-methods"]
+    assert headers["access-control-allow-headers"] == "authorization,x-stainless-os"
+
+
+async def test_a_browser_is_told_nothing_for_another_page(local: Served) -> None:
+    asked = {"origin": "https://evil.example", "access_control_request_method": "POST"}
+    status, headers = await ask(local, "OPTIONS", "/responses", **asked)
+
+    assert status == 403
+    assert not any(name.startswith("access-control-allow") for name in headers)
+
+
+async def test_every_page_may_ask_where_the_operator_wants_it(backend: ReplayBackend) -> None:
+    async with serve(HttpBackend("replay", backend.url), limits=Limits(origins=frozenset({ANY}))) as served:
+        status, headers = await ask(served, origin="null")
+
+    assert (status, headers["access-control-allow-origin"]) == (200, "null")
+
+
+@pytest.mark.parametrize(("origin", "opens"), [(PAGE, True), ("https://evil.example", False), ("null", False)])
+async def test_a_websocket_is_opened_for_the_same_pages(local: Served, origin: str, opens: bool) -> None:
+    url = local.url.replace("http://", "ws://") + "/responses"
+    if opens:
+        async with connect(url, origin=origin):
+            return
+    with pytest.raises(InvalidStatus) as caught:
+        await connect(url, origin=origin)
+    assert caught.value.response.status_code == 403
+    assert json.loads(caught.value.response.body)["error"]["code"] == "origin_not_allowed"
+
+
+async def test_a_websocket_under_another_name_is_refused(local: Served) -> None:
+    upgrade = b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: "
+    asked = b"GET /v1/responses HTTP/1.1\r\nhost: evil.com\r\n" + upgrade + b"AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+
+    assert status_of(await say(local.url, asked)) == 421
