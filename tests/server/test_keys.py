@@ -28,9 +28,9 @@ WATCHERS = {"/healthz", "/readyz", "/metrics"}
 
 
 @pytest.fixture
-async def guarded(backend: ReplayBackend, store_url: str) -> AsyncIterator[Served]:
-    """A server that asks for a key, once on each kind of store."""
-    store = await open_store(store_url)
+async def guarded(backend: ReplayBackend) -> AsyncIterator[Served]:
+    """A server that asks for a key."""
+    store = await open_store("sqlite://")
     await issue(store, "somebody")
     async with serve(HttpBackend("replay", backend.url, "sk-secret-backend-key"), store=store) as one:
         yield one
@@ -43,11 +43,10 @@ async def answer(
         return response.status, (await response.json())["error"], response.headers
 
 
-async def test_a_good_key_comes_in(guarded: Served) -> None:
-    key = await issue(guarded.engine.store)
-    guarded.sdk.api_key = key
+async def test_a_good_key_comes_in(stateful: Served) -> None:
+    stateful.sdk.api_key = await issue(stateful.engine.store)
 
-    assert (await guarded.sdk.responses.create(model="m", input="Hi")).output_text == "You said: Hi"
+    assert (await stateful.sdk.responses.create(model="m", input="Hi")).output_text == "You said: Hi"
 
 
 @pytest.mark.parametrize(
