@@ -10,7 +10,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test test-faults test-clients check format bench docs constraints clean
+.PHONY: help serve test test-faults test-clients test-backends check format bench docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -28,6 +28,10 @@ test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a wh
 # Codex comes from npm; where that is not, its tests are skipped, and the end says so.
 test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, as they are, against the server
 	$(BIN)/python -m pytest tests/clients -rs --timeout 400 $(ARGS)
+
+# Each server is installed once: llama.cpp is built for minutes, PyTorch is large. What is missing is said.
+test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
+	$(BIN)/python -m pytest tests/model_servers -rs --timeout 600 $(ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -56,7 +60,7 @@ constraints: ## renew constraints.txt within what pyproject.toml allows
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(VENV)-constraints .clients docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-constraints .clients .backends docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
@@ -70,3 +74,6 @@ $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Antiphon and what '$*' needs into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	@touch $@
+
+.backends/%/.installed: tests/model_servers/%.txt
+	@scripts/install-backend $*

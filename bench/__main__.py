@@ -55,6 +55,7 @@ def measure_all(folder: Path, rounds: int, seconds: float) -> Iterator[Reading]:
             yield from figures.drip(servers, seconds)
             yield from figures.first_delta(servers, seconds / 4)
             for kept in stores:
+                yield from figures.hits(kept, seconds)
                 yield from figures.turns(kept)
                 yield from figures.background(kept)
                 yield from figures.resumed(kept)

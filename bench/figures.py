@@ -95,6 +95,13 @@ def rates(servers: Servers, seconds: float) -> Iterator[Reading]:
             yield from _rate(name, NGINX, measure(load, servers.nginx))
 
 
+def hits(kept: Kept, seconds: float) -> Iterator[Reading]:
+    """Answers from the cache: the backend is asked once."""
+    for name, stream in (("plain", False), ("streamed", True)):
+        load = responses(kept.served.port, "burst", PLAIN_CONNECTIONS, seconds, stream=stream, cache=True)
+        yield from _rate(f"cache hits, {name}, {kept.name}", OURS, measure(load, kept.served))
+
+
 def _rate(name: str, side: str, measured: Measured) -> Iterator[Reading]:
     yield f"{name}, 1/s", side, measured.answers_a_second
     yield f"{name}, CPU µs", side, measured.cpu_an_answer

@@ -41,9 +41,13 @@ class Measured:
         return self.cpu / self.count.deltas * 1e6
 
 
-def responses(port: int, model: str, connections: int, seconds: float, *, stream: bool, store: bool = False) -> Load:
+def responses(
+    port: int, model: str, connections: int, seconds: float, *, stream: bool, store: bool = False, cache: bool = False
+) -> Load:
     """Return the load of requests to `/v1/responses`."""
-    body = {"model": model, "input": "Hello!", "stream": stream, "store": store}
+    body: dict[str, object] = {"model": model, "input": "Hello!", "stream": stream, "store": store}
+    if cache:
+        body["antiphon"] = {"cache": True}
     path, delta, end = RESPONSES if stream else PLAIN_RESPONSES
     return Load(port, path, _compact(body), connections, seconds, delta, end)
 

@@ -70,6 +70,10 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEBSOCKET": "false",
         "FALLBACK": "a=b,c d=e",
         "CHECK_INTERVAL": "0",
+        "CACHE_TTL": "60",
+        "CACHE_SIZE": "8",
+        "CACHE_EMBEDDINGS": "e",
+        "CACHE_SIMILARITY": "0.9",
         "METRICS": "false",
         "TRACE_ENDPOINT": "http://127.0.0.1:4318",
         "TRACE_CONTENT": "true",
@@ -91,6 +95,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.background_jobs, settings.background_jobs_per_tenant) == (0, 4)
     assert settings.webhook_private_addresses
     assert not settings.websocket
+    assert (settings.cache_ttl, settings.cache_size) == (60, 8)
+    assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
     assert (settings.allowed_hosts, settings.allowed_origins) == (["a.example", "b.example"], ["https://a.example"])

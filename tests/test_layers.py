@@ -21,7 +21,7 @@ ARROWS: dict[str, set[str]] = {
     "keyring": {"errors"},
     "measures": set(),
     "journal": set(),
-    "lines": {"journal"},
+    "lines": {"journal", "errors"},
     "engine": {"stream", "chat", "keyring", "measures", "lines"} | BASES,
     "store": {"store.base"},
     "store.base": {"protocol", "store.records"},
@@ -51,7 +51,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 SANS_IO = (
     *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
-    *("server.limits", "server.visitors", "server.inflate"),
+    *("server.limits", "server.visitors", "server.inflate", "engine.cache_key", "engine.kept_answer", "engine.vectors"),
 )
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),

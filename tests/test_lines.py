@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.errors import BackendError, ClientError, StoreError
 from antiphon.journal import About, begin, note
 from antiphon.lines import JsonLines, TextLines, fields
 
@@ -88,6 +89,24 @@ def test_a_fault_is_told_by_kinds_and_places_and_by_no_value(form: type[logging.
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
 def test_who_looks_for_a_fault_is_told_its_message(form: Any) -> None:
     assert "ValueError: canary" in form(quotes=True).format(failed(ValueError("canary")))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (StoreError("The store is busy."), "The store is busy."),
+        (ClientError("No 'canary'."), "The request was refused with status 400."),
+        (BackendError("It said canary.", gist="It failed."), "It failed."),
+        (KeyError("canary"), "KeyError"),
+    ],
+)
+@pytest.mark.parametrize("form", [TextLines, JsonLines])
+def test_of_an_error_that_is_logged_only_the_gist_is_told(form: Any, error: Exception, told: str) -> None:
+    line = form().format(record("%s: %s", "It stopped", error))
+
+    assert f"It stopped: {told}" in line
+    assert "canary" not in line
+    assert str(error) in form(quotes=True).format(record("%s: %s", "It stopped", error))
 
 
 def test_an_error_that_causes_itself_is_told_once() -> None:

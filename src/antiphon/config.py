@@ -46,6 +46,8 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Requests that it is sent at once; 0 for any number."""
     queue: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
     """Requests that may wait for it beyond `concurrency`."""
+    cache: bool = False
+    """Whether its answers are kept, and given again to who asks the same."""
     connect_timeout: Annotated[float, Meta(gt=0)] | None = None
     """As the setting of this name, for this backend."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] | None = None
@@ -89,6 +91,14 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
     fallback: dict[str, list[str]] = field(default_factory=dict)
     """Models that may answer in another's place, where nobody can serve that one."""
+    cache_ttl: Annotated[int, Meta(ge=1, le=31_536_000)] = 3600
+    """How long an answer is kept to be given again, where the request does not say."""
+    cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
+    """Megabytes of answers that are kept; beyond, those that were not used for longest are forgotten."""
+    cache_embeddings: str = ""
+    """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
+    cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
+    """Cosine of two such embeddings from which their questions mean the same."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
     connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
@@ -99,7 +109,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a backend may be silent between two tokens."""
     max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
     """Bytes that a request's body may have, inflated, or a WebSocket's message."""
-    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 1024**3
+    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
     """Bytes that the bodies of all requests may have which a process works on."""
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     """Connections of clients that a process has at most."""

@@ -1,7 +1,8 @@
 """Lines of the log: as text for people or as JSON for programs, each with the request in whose service it was written.
 
 A line never holds what a client or a backend said. What went wrong is told by its kind and its place: messages of
-exceptions quote what they stumbled over, so they are left out unless somebody looks for a fault (`log_level = debug`).
+exceptions quote what they stumbled over, so they are left out, here and whoever logs them, unless somebody looks for
+a fault (`log_level = debug`). Of our own errors the gist is told.
 """
 
 import logging
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from antiphon.errors import AntiphonError
 from antiphon.journal import About, about
 
 OWN = "antiphon"
@@ -37,7 +39,7 @@ class TextLines(logging.Formatter):
         """See `logging.Formatter.format`."""
         known = about()
         named = " ".join(filter(None, (known.request_id, known.response_id, known.backend, known.outcome)))
-        text = f"{_time(record)} {record.levelname} {record.name}: {_message(record)}"
+        text = f"{_time(record)} {record.levelname} {record.name}: {_message(record, self._quotes)}"
         return "\n  ".join([f"{text} [{_printable(named)}]" if named else text, *_fault(record, self._quotes)])
 
 
@@ -54,7 +56,7 @@ class JsonLines(logging.Formatter):
             "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": _message(record),
+            "message": _message(record, self._quotes),
             **_known(about()),
             **getattr(record, FIELDS, {}),
         }
@@ -76,14 +78,21 @@ def _time(record: logging.LogRecord) -> str:
     return f"{_second(int(record.created))}.{int(record.msecs):03}Z"
 
 
+def _gist(error: Exception) -> str:
+    return error.gist if isinstance(error, AntiphonError) else type(error).__name__
+
+
 @lru_cache(maxsize=2)
 def _second(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def _message(record: logging.LogRecord) -> str:
+def _message(record: logging.LogRecord, quotes: bool) -> str:
     """Return what is said; others' loggers put what they stumbled over into further lines."""
-    text = record.getMessage()
+    if quotes or not isinstance(record.args, tuple) or not any(isinstance(one, Exception) for one in record.args):
+        text = record.getMessage()
+    else:
+        text = str(record.msg) % tuple(_gist(one) if isinstance(one, Exception) else one for one in record.args)
     return _printable(text if record.name.partition(".")[0] == OWN else text.partition("\n")[0])
 
 

@@ -16,12 +16,14 @@ from antiphon.backends.discover import discover, named_by_environment
 from antiphon.backends.http import HttpBackend
 from antiphon.chat.dialects import tell_dialect
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
+from antiphon.engine.cache import Room
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
 from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
+from antiphon.engine.similar import Similarity
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
@@ -121,6 +123,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
         measures=measures,
+        room=_room(settings),
     )
     engine.observers.add(Noting())
     names = ModelNames(models)
@@ -159,6 +162,12 @@ def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
         return url
     base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
     return f"{base.rstrip('/')}/v1/traces" if base else ""
+
+
+def _room(settings: Settings) -> Room:
+    name = settings.cache_embeddings
+    similarity = Similarity(name, settings.cache_similarity) if name else None
+    return Room(settings.cache_ttl, settings.cache_size * 1024 * 1024, similarity)
 
 
 async def open_store(url: str, connections: int = 10) -> Store:
@@ -211,7 +220,13 @@ def _share(configured: BackendConfig, number: int) -> Share:
     names = ["*"] if configured.models == "*" else configured.models
     label = configured.name or f"backend-{number}"
     return Share(
-        frozenset(names), configured.aliases, configured.weight, configured.concurrency, configured.queue, label
+        frozenset(names),
+        configured.aliases,
+        configured.weight,
+        configured.concurrency,
+        configured.queue,
+        label,
+        configured.cache,
     )
 
 

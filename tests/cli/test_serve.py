@@ -13,7 +13,10 @@ import pytest
 from openai import AsyncOpenAI
 from websockets.asyncio.client import connect
 
+from antiphon.cli.serve import limits_of
+from antiphon.config import Settings
 from tests.support.command import antiphon, serving
+from tests.support.raw import connected, post, say, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 
 GONE = "http://127.0.0.1:9/v1"
@@ -211,3 +214,35 @@ async def test_it_is_ready_and_describes_itself(tmp_path: Path, backend: ReplayB
             assert await response.json() == {"status": "ok", "store": True, "backends": True}
         async with http.get(f"{root}/openapi.json") as response:
             assert json.loads(await response.read())["info"]["title"] == "Antiphon"
+
+
+async def test_on_this_machine_alone_it_answers_to_its_own_names(tmp_path: Path, backend: ReplayBackend) -> None:
+    flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
+    allowed = {"ANTIPHON_ALLOWED_HOSTS": "ai.example.com", "ANTIPHON_ALLOWED_ORIGINS": "https://app.example.com"}
+    async with serving(tmp_path, *flags, **allowed) as server, aiohttp.ClientSession() as http:
+
+        async def ask(**headers: str) -> int:
+            async with http.get(f"{server.url}/models", headers=headers) as response:
+                return response.status
+
+        assert [await ask(host=host) for host in ("localhost:1", "ai.example.com", "evil.com")] == [200, 200, 421]
+        assert await ask(origin="https://app.example.com") == 200
+        assert await ask(origin="https://evil.example") == 403
+
+
+async def test_bodies_and_connections_have_the_limits_that_are_set(tmp_path: Path, backend: ReplayBackend) -> None:
+    flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
+    limits = {"ANTIPHON_MAX_BODY": "2000", "ANTIPHON_MAX_CONNECTIONS": "1"}
+    body = json.dumps({"model": "m", "input": "x" * 3000}).encode()
+    async with serving(tmp_path, *flags, **limits) as server:
+        large = await say(server.url, post(body).replace(b"host: x", b"host: localhost"))
+        async with connected(server.url):
+            one_too_many = await say(server.url, post())
+
+    assert (status_of(large), status_of(one_too_many)) == (413, 503)
+
+
+async def test_it_takes_no_more_connections_than_it_may_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 1024))
+    assert limits_of(Settings()).connections == 448
+    assert limits_of(Settings(max_connections=7)).connections == 7

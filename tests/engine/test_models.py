@@ -168,7 +168,7 @@ async def test_one_that_does_one_thing_at_a_time_is_not_asked_for_its_models_whi
     await known.refresh()
     assert (backend.asked, slots.free, known.served[0].error) == (1, 0, "")
 
-    slots.leave(0.1)
+    slots.leave()
     await known.refresh()
     assert (backend.asked, slots.free) == (2, 1)
 

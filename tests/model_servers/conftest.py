@@ -12,6 +12,8 @@ from openai import AsyncOpenAI
 from tests.model_servers.servers import KINDS, TRANSFORMERS, Kind, ModelServer, running
 from tests.support.command import serving
 
+Homes = pytest.TempPathFactory
+
 EVERY = 0.05
 """Seconds after which Antiphon looks after its backends once more."""
 
@@ -40,9 +42,7 @@ def backend(server: ModelServer, more: str = "") -> str:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=KINDS, ids=[kind.name for kind in KINDS])
-async def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[ModelServer]:
+async def server(request: pytest.FixtureRequest, tmp_path_factory: Homes) -> AsyncIterator[ModelServer]:
     """A model server."""
     kind: Kind = request.param
     require(kind)
@@ -51,7 +51,7 @@ async def server(
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def front(server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+async def front(server: ModelServer, tmp_path_factory: Homes) -> AsyncIterator[str]:
     """The base URL of `antiphon serve` over that server."""
     async with antiphon_over(tmp_path_factory.mktemp("antiphon"), backend(server)) as url:
         yield url

@@ -82,8 +82,10 @@ def tensors(biases: list[float]) -> list[tuple[str, np.ndarray]]:
 
     embedding, output = random(len(biases), WIDTH, scale=1.0), random(len(biases), WIDTH, scale=0.25)
     embedding[:, 0], output[:, 0] = CONSTANT, biases
-    on = next(place for place, token in enumerate(vocabulary()) if token[0] == ON)
+    places = {token: place for place, (token, _, _) in enumerate(vocabulary())}
+    on, last, end = places[ON], places[">"], places["</s>"]
     embedding[on], embedding[on, 1], output[on, 1] = 0, WIDTH**0.5, 4
+    embedding[last, 2], output[end, 2] = WIDTH**0.5, -4  # a prompt ends with this, and all say something
     named = [("token_embd.weight", embedding), ("output.weight", output), ("output_norm.weight", np.ones(WIDTH))]
     for layer in range(LAYERS):
         attended, fed = random(WIDTH, WIDTH, scale=0.1), random(WIDTH, INNER, scale=0.1)

@@ -15,6 +15,9 @@ from tests.support.command import Done, antiphon
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+PATIENCE = 400.0
+"""Seconds for a run, which takes ten where nobody else needs the machine."""
+
 UNHELD = {f"responses:formats:{name}" for name in ("loose", "nested", "object", "streamed", "strict")}
 """What needs a model that does as it is told where the server cannot hold it to a schema: this one speaks noise."""
 
@@ -24,7 +27,8 @@ BROKEN = {LLAMA.name: set[str](), TRANSFORMERS.name: UNHELD}
 async def verify(home: Path, url: str, model: str, *flags: str) -> tuple[Done, list[dict[str, Any]]]:
     """Run the command; how it ended, and the results of its report."""
     report = home / "report.json"
-    done = await antiphon(home, "verify", "--base-url", url, "--model", model, "--json", str(report), *flags)
+    asked = ("verify", "--base-url", url, "--model", model, "--json", str(report), *flags)
+    done = await antiphon(home, *asked, patience=PATIENCE)
     return done, json.loads(report.read_bytes())["results"]
 
 

@@ -25,6 +25,9 @@ REPEATED = ("Leave these words alone. ", "tide ")
 ON = " and on"
 SPECIAL = (END, START, "<tool_call>", "</tool_call>", PREFILL, ARGUMENTS, ON, *REPEATED)
 AFTER = {PREFILL: ARGUMENTS, ARGUMENTS: "</tool_call>", "</tool_call>": END, ON: ON}
+LAST, NOT_YET = "\u010a", 20
+"""The last token of a prompt, a line's end, and the number in its embedding that forbids the end: all say something."""
+
 CONSTANT = 2.0
 """The first number of every embedding, where the others are about 1; no layer changes it, so it makes a bias."""
 
@@ -59,7 +62,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 def model(tokens: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
     """Noise, the same every time."""
     torch.manual_seed(6)
-    size = len(tokens)
+    size, end, begin = len(tokens), tokens.eos_token_id, tokens.convert_tokens_to_ids(LAST)
     made = Qwen2ForCausalLM(
         Qwen2Config(
             vocab_size=size,
@@ -80,12 +83,12 @@ def model(tokens: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
     for place, pair in enumerate(AFTER.items(), start=1):
         first, then = tokens.convert_tokens_to_ids(pair)
         embedding[first], embedding[first, place], output[then, place] = 0, WIDTH**0.5, 4
+    embedding[begin, NOT_YET], output[end, NOT_YET] = WIDTH**0.5, -4
     with torch.no_grad():
         made.model.embed_tokens.weight.copy_(embedding)
         made.lm_head.weight.copy_(output)
         for layer in made.model.layers:
             layer.self_attn.o_proj.weight[0] = layer.mlp.down_proj.weight[0] = 0
-    end = tokens.eos_token_id
     made.generation_config = GenerationConfig(do_sample=True, eos_token_id=end, pad_token_id=end)
     return made
 

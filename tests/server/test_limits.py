@@ -378,3 +378,13 @@ async def test_without_keys_nothing_is_counted_and_the_store_is_not_asked(served
 
     assert (await served.get("/usage"))[1] == {"object": "list", "data": []}
     assert served.engine.meter._at_once == {}
+
+
+async def test_a_hit_of_the_cache_is_a_request_and_no_tokens(backend: ReplayBackend) -> None:
+    cached = {**HI, "antiphon": {"cache": True}}
+    async with holding(backend, "sqlite://") as (served, _):
+        for body in (cached, cached, {**cached, "stream": True}):
+            async with served.http.post(f"{served.url}/responses", json=body) as response:
+                assert b"You said" in await response.read()
+        assert len(backend.requests) == 1
+        assert await used(served) == requests(3, 5, 1)

@@ -136,7 +136,9 @@ async def test_a_large_body_before_another_request_is_no_large_head(served: Serv
     assert [part[:3] for part in reply.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
 
 
-async def test_too_many_requests_at_once_end_the_connection(served: Served, backend: ReplayBackend) -> None:
+async def test_too_many_requests_at_once_end_the_connection(
+    served: Served, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
+) -> None:
     wait = asyncio.Event()
     backend.script = lambda request: Answer([], wait=wait)
     first = post().replace(b"connection: close\r\n", b"")
@@ -144,6 +146,51 @@ async def test_too_many_requests_at_once_end_the_connection(served: Served, back
     assert await say(served.url, first + (GET + b"\r\n") * (MAX_PIPELINED + 2)) == b""
     assert (await served.get("/models"))[0] == 200
     wait.set()
+    assert "A fault in Antiphon" not in caplog.text
+
+
+H2C = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
+SIZE = b"content-length: %d\r\n" % len(BODY)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [HEAD + H2C + SIZE + b"\r\n" + BODY + LAST],
+        [HEAD + H2C + SIZE + b"\r\n", BODY, LAST],
+        [HEAD + H2C + SIZE + b"\r\n" + BODY[:9], BODY[9:] + LAST],
+        [CHUNKED + H2C + b"\r\n%x\r\n" % len(BODY) + BODY + b"\r\n0\r\n\r\n" + LAST],
+    ],
+    ids=["whole", "apart", "cut", "in chunks"],
+)
+async def test_an_upgrade_that_is_not_offered_takes_no_body_away(served: Served, said: list[bytes]) -> None:
+    async with connected(served.url) as (reader, writer):
+        for part in said:
+            writer.write(part)
+            await writer.drain()
+            await served.get("/models")  # the part before is read
+        replies = (await asyncio.wait_for(reader.read(), 5)).split(b"HTTP/1.1 ")[1:]
+
+    assert [reply[:3] for reply in replies] == [b"200", b"200"]
+    assert b'"object":"response"' in replies[0]
+
+
+@pytest.mark.parametrize("size", [b"", b"content-length: 0\r\n"])
+async def test_an_upgrade_that_is_not_offered_changes_nothing(served: Served, size: bytes) -> None:
+    reply = await say(served.url, GET + H2C + size + b"\r\n" + LAST)
+
+    assert [part[:3] for part in reply.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
+
+
+async def test_who_leaves_is_missed_also_where_another_request_waits(served: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=asyncio.Event())
+    stream = post(b'{"model":"m","input":"x","stream":true}').replace(b"connection: close\r\n", b"")
+    async with connected(served.url) as (reader, writer):
+        writer.write(stream + GET + b"\r\n")
+        await asyncio.wait_for(reader.readuntil(b'"delta":"one"'), 5)
+    async with asyncio.timeout(5):
+        while served.host.server_state.tasks:
+            await asyncio.sleep(0)
 
 
 async def test_nonsense_is_not_answered_in_the_middle_of_a_stream(served: Served, backend: ReplayBackend) -> None:

@@ -285,6 +285,16 @@ async def test_the_same_idempotency_key_is_two_keys(house: House, backend: Repla
         assert (await house.ask("POST", path, {**house.owner, **key}, other))[0] == 422
 
 
+async def test_what_is_cached_for_one_is_asked_anew_for_another(house: House, backend: ReplayBackend) -> None:
+    said = []
+    for who in (house.owner, house.stranger, house.owner, house.stranger):
+        url, body = f"{house.served.url}/responses", {**HI, "antiphon": {"cache": True}}
+        async with house.served.http.post(url, headers=who, json=body) as response:
+            said.append(response.headers["antiphon-cache"])
+
+    assert (said, len(backend.requests)) == (["miss", "miss", "hit", "hit"], 2)
+
+
 async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend) -> None:
     await own(house, backend)
     await house.served.engine.meter.settle()

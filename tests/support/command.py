@@ -51,10 +51,10 @@ async def start(home: Path, *arguments: str, **variables: str) -> asyncio.subpro
     )
 
 
-async def antiphon(home: Path, *arguments: str, **variables: str) -> Done:
-    """Run the command to its end."""
+async def antiphon(home: Path, *arguments: str, patience: float = PATIENCE, **variables: str) -> Done:
+    """Run the command to its end, which comes within `patience` seconds."""
     process = await start(home, *arguments, **variables)
-    out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+    out, err = await asyncio.wait_for(process.communicate(), patience)
     return Done(process.returncode or 0, out.decode(), err.decode())
 
 

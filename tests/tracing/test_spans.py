@@ -90,10 +90,21 @@ async def test_chat_completions_continue_the_trace_too(backend: ReplayBackend, t
     await traced.sdk.chat.completions.create(
         model="m", messages=[{"role": "user", "content": "Hi"}], extra_headers={"traceparent": PARENT}
     )
-    (request,) = seen.spans()
+    call, request = seen.spans()
 
-    assert request.name == "POST /v1/chat/completions"
-    assert format_span_id(request.context.span_id) in backend.heads[-1].decode().lower()
+    assert (call.name, request.name) == ("chat m", "POST /v1/chat/completions")
+    assert is_child(call, request)
+    assert format_span_id(call.context.span_id) in backend.heads[-1].decode().lower()
+
+
+async def test_embeddings_are_an_operation_of_their_own(backend: ReplayBackend, traced: Served, seen: Seen) -> None:
+    backend.script = lambda _: Answer([b'{"error": {"message": "canary"}}'], JSON, status=500)
+    await traced.post("/embeddings", json={"model": "m", "input": "canary"})
+    call, request = seen.spans()
+
+    assert (call.name, told(call)["gen_ai.operation.name"]) == ("embeddings m", "embeddings")
+    assert (told(call)["error.type"], told(request)["error.type"]) == ("502", "502")
+    assert is_child(call, request)
 
 
 async def test_who_decides_that_a_trace_is_not_kept_is_heard(
@@ -249,6 +260,24 @@ async def test_what_clients_make_up_is_in_no_span(backend: ReplayBackend, traced
     assert [span.name for span in seen.spans()][-2:] == ["GET", "_OTHER /v1/models"]
     assert told(seen.spans()[0])["gen_ai.request.model"] == "other"
     assert "canary" not in "".join(span.to_json() for span in seen.spans()).lower()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"messages": [{"role": "user", "content": [{"text": 1}]}]},
+        {"messages": [{"role": "tool"}, {"role": "assistant", "tool_calls": [{}]}]},
+        {"messages": [{"role": "user", "content": "Hi"}], "tools": [1], "max_tokens": 10**30, "temperature": "canary"},
+    ],
+)
+async def test_a_request_that_is_passed_on_may_be_anything(backend: ReplayBackend, odd: dict[str, Any]) -> None:
+    seen = Seen(content=True)
+    backend.script = lambda _: Answer([completion("fine")], JSON)
+    async with traced_by(seen, backend) as served:
+        first, _ = await served.post("/chat/completions", json={"model": "m", **odd})
+        assert served.engine.models.served[0].slots.in_flight == 0
+    assert first in {200, 400}
+    assert len(seen.spans()) == (2 if first == 200 else 1)
 
 
 async def test_what_was_said_is_told_where_that_is_wanted(backend: ReplayBackend) -> None:

@@ -115,7 +115,7 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
     house = await build(settings)
     siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
     try:
-        limits = _limits(settings)
+        limits = limits_of(settings)
         app = create_app(
             house.engine,
             house.endpoints,
@@ -156,7 +156,8 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _limits(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> Limits:
+    """Return what a process takes at most: of connections no more than it may have files open."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return Limits(
         body=settings.max_body,

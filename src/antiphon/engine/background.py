@@ -127,6 +127,9 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
     stored = job.response
     request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
     context = await gather(request, engine.store, engine.new_id, stored.tenant)
+    is_new = job.kept_number <= QUEUED
+    targets = await engine.models.candidates(request.model)
+    lookup = engine.cache.lookup(request, context, targets) if is_new else None
     chains = chains_of(request, stored.tenant)
     route = await engine.router.route(request.model, *chains, tenant=stored.tenant, is_patient=True)
     taken_up = TakenUp(
@@ -134,11 +137,11 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
         kept=[load_item(item) for item in stored.output],
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
-        begins=job.kept_number <= QUEUED,
+        begins=is_new,
     )
     recorder = Recorder(engine, job, context, _terms(engine, request, stored.tenant))
     asked = replace_struct(request, stream=True)
-    recorder.run = Run(engine, asked, context, route, recorder, stored.id, taken_up)
+    recorder.run = Run(engine, asked, context, route, recorder, stored.id, taken_up, lookup=lookup)
     return recorder
 
 

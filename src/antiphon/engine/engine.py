@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 
+from antiphon.engine.cache import Cache, Room
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Terms, Ticket
 from antiphon.engine.known_keys import KnownKeys
@@ -41,6 +42,8 @@ class Engine:
     """The name under which this process holds things in the store."""
     observers: Observers = field(default_factory=Observers)
     measures: Measures = field(default_factory=Measures)
+    room: Room = field(default_factory=Room)
+    """How much is kept of answers, to be given again."""
     wakes: Wakes = field(default_factory=Wakes)
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""
@@ -51,11 +54,13 @@ class Engine:
     is_over: bool = False
     """Nobody is to be served any longer."""
     router: Router = field(init=False)
+    cache: Cache = field(init=False)
     api_keys: KnownKeys = field(init=False)
     meter: Meter = field(init=False)
 
     def __post_init__(self) -> None:
         self.router = Router(self.models)
+        self.cache = Cache(self.store, self.router, self.now, self.room)
         self.api_keys = KnownKeys(self.store)
         self.meter = Meter(self.store, self.now)
 
@@ -82,9 +87,12 @@ class Engine:
             keeper.context = await gather(
                 request, self.store, self.new_id, ticket.tenant, recalled, needs_input=generates
             )
-            route = await self.router.route(request.model, *chains_of(request, ticket.tenant), tenant=ticket.tenant)
+            targets = await self.models.candidates(request.model)
+            lookup = self.cache.lookup(request, keeper.context, targets) if generates else None
+            chains, tenant = chains_of(request, ticket.tenant), ticket.tenant
+            route = await self.router.route(request.model, *chains, tenant=tenant, is_late=lookup is not None)
             ignored = look_at_tools(request, keeper.context.items, refuses=self.strict_tools)
-            run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored)
+            run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored, lookup=lookup)
             if not generates:
                 run.warm_up()
             return run

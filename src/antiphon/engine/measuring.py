@@ -90,7 +90,7 @@ class Measuring(Observer):
 
     def spoke(self, call: Call) -> None:
         """See `Observer.spoke`; a response's first token is that of its first call."""
-        if (began := self._silent.pop(call.run, None)) is not None:
+        if call.run is not None and (began := self._silent.pop(call.run, None)) is not None:
             self.measures.first_token.observe(time.monotonic() - began, call.backend, self.names.of(call.target.name))
 
     def answered(self, call: Call) -> None:
@@ -103,7 +103,9 @@ class Measuring(Observer):
         self._silent.pop(run, None)
         measures.duration.observe(time.monotonic() - self._began.pop(run), model)
         measures.responses.add(model, "refused" if response.status == "in_progress" else response.status)
-        if (usage := response.usage) is not None:
+        if run.cache is not None:
+            measures.cache.add(run.cache)
+        if run.cache != "hit" and (usage := response.usage) is not None:
             self._count(model, usage)
 
     def _count(self, model: str, usage: Usage) -> None:

@@ -99,8 +99,7 @@ class Models:
             return Served(backend, self._dialect(backend, Listing()), share)
         served.reassign(share)
         if served.backend is not backend or served.name in self._configured:
-            served.backend = backend
-            served.take(self._dialect(backend, Listing()))
+            served.backend, served.dialect = backend, self._dialect(backend, Listing())
         return served
 
     async def refresh(self) -> None:
@@ -151,11 +150,10 @@ class Models:
             await self._ask(served)
         elif not served.slots.in_flight:
             await served.slots.enter(is_patient=True)
-            began = self.clock()
             try:
                 await self._ask(served)
             finally:
-                served.slots.leave(self.clock() - began)
+                served.slots.leave()
 
     async def _ask(self, served: Served) -> None:
         try:
@@ -168,7 +166,7 @@ class Models:
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
-        served.take(self._dialect(served.backend, listing))
+        served.dialect = self._dialect(served.backend, listing)
         self._candidates.clear()
 
     def _found(self, model: str) -> Sequence[Target]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from antiphon.errors import AntiphonError
 from antiphon.stream.chat import Ending
@@ -12,14 +12,19 @@ if TYPE_CHECKING:
     from antiphon.engine.run import Run
 
 
+Operation = Literal["chat", "embeddings"]
+
+
 @dataclass(slots=True, eq=False)
 class Call:
     """One call of a model. What came of it is filled in once that is known."""
 
-    run: "Run"
+    run: "Run | None"
+    """The response that it is made for; None where a client's own request is passed on."""
     target: "Target"
     body: Mapping[str, Any]
     """What the backend is asked."""
+    operation: Operation = "chat"
     ending: Ending | None = None
     """How the answer ended, where it was read to its end."""
     error: AntiphonError | None = None

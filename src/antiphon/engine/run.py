@@ -15,8 +15,10 @@ from msgspec.structs import replace
 
 from antiphon.chat.estimate import tokens_of
 from antiphon.engine.asking import Asking
+from antiphon.engine.cache import Lookup, Outcome
 from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import Keeper, stored_output
+from antiphon.engine.kept_answer import retell
 from antiphon.engine.models import Target
 from antiphon.engine.observers import ToolUse
 from antiphon.engine.opening import opener
@@ -69,9 +71,11 @@ class Run:
         response_id: str,
         taken_up: TakenUp | None = None,
         ignored: Sequence[str] = (),
+        lookup: Lookup | None = None,
     ) -> None:
         self._engine = engine
         self._keeper = keeper
+        self._lookup = lookup
         self.context = context
         self.is_background = taken_up is not None
         self.is_resumed = taken_up is not None and not taken_up.begins
@@ -144,7 +148,18 @@ class Run:
     @property
     def backend(self) -> str:
         """What clients are told of the backend that is asked, or that answered."""
-        return self._target.served.label
+        kept = self._lookup.target if self._lookup else None
+        return (kept or self._target).served.label
+
+    @property
+    def cache(self) -> Outcome | None:
+        """What the cache was to this response; None where it has no part in it, or is still being asked."""
+        return self._lookup.outcome if self._lookup else None
+
+    @property
+    def similarity(self) -> float | None:
+        """How much the question that was answered is like this one (cosine), where it is not the same."""
+        return self._lookup.similarity if self._lookup else None
 
     @property
     def _target(self) -> Target:
@@ -214,8 +229,9 @@ class Run:
                     self._is_told = True
                     yield self._told()
                     self._is_told = False
-                self._asking.choose()
-                while not isinstance(step := self._turn.next(), Finish):
+                if (found := await self._find()) is None:
+                    self._asking.choose()
+                while not isinstance(step := found or self._turn.next(), Finish):
                     if not isinstance(step, CallModel | AskAside):
                         self._perform(step)
                         yield self._told()
@@ -238,15 +254,33 @@ class Run:
             yield await self._end()
         finally:
             self._engine.runs.discard(self)
+            if self._lookup is not None:
+                self._lookup.leave()
             if not self._is_over:
                 await self._give_up()
             self._engine.observers.ended(self)
 
     def _told(self) -> list[Event]:
         """Return the events that go out now."""
-        batch = self._writer.take()
+        batch = self._taken()
         self._keeper.see(batch)
         return batch
+
+    def _taken(self) -> list[Event]:
+        batch = self._writer.take()
+        if self._lookup is not None:
+            self._lookup.see(batch)
+        return batch
+
+    async def _find(self) -> Finish | None:
+        """Tell the answer that is kept, where there is one: then that was all."""
+        kept = await self._lookup.find() if self._lookup else None
+        if kept is None:
+            return None
+        if self.is_stream:
+            self._start()
+        retell(kept, self._writer)
+        return Finish(Ending("completed", kept.usage))
 
     def _cut(self) -> None:
         """What was open is closed as incomplete already."""
@@ -322,7 +356,7 @@ class Run:
     async def _end(self) -> list[Event]:
         """Make the response durable, then tell its end."""
         self._is_over = True  # from now on nothing comes between
-        before, number = self._writer.take(), self._writer.next_number
+        before, number = self._taken(), self._writer.next_number
         self._writer.end()
         batch = before + self._writer.take()
         try:
@@ -334,7 +368,9 @@ class Run:
             self._writer.rewind(number)
             self._writer.fail(error, self._writer.response.usage)
             self._writer.end()
-            batch = before + self._writer.take()
+            return before + self._writer.take()
+        if self._lookup is not None:
+            await self._lookup.end(self._writer.response, self._writer.sealed, self._target)
         return batch
 
     async def _give_up(self) -> None:

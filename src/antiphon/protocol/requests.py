@@ -90,8 +90,17 @@ class ConversationParam(Struct, kw_only=True, forbid_unknown_fields=True):
     id: ConversationId
 
 
+class CacheParam(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What to do with the cache: keep the answer for so many seconds, have the model asked even if there is one."""
+
+    ttl: Annotated[int, Meta(ge=1, le=365 * 86_400)] | None = None
+    refresh: bool | None = None
+
+
 class Extensions(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Reserved for parameters of ours; there is none yet, so it must be empty."""
+    """Parameters of ours, which no other server has."""
+
+    cache: bool | CacheParam | None = None
 
 
 class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from antiphon.protocol.content import Caller, CallId, CreatedBy, InputPart, Item, Part, Status, Text
-from antiphon.protocol.tools import AnyTool
+from antiphon.protocol.tools import AnyTool, Count
 
 Execution = Literal["server", "client"]
 
@@ -80,8 +80,8 @@ class ShellAction(Struct, kw_only=True, forbid_unknown_fields=True):
     """Commands to run, one after the other; times are in milliseconds, lengths in characters."""
 
     commands: list[str]
-    timeout_ms: int | None = None
-    max_output_length: int | None = None
+    timeout_ms: Count | None = None
+    max_output_length: Count | None = None
 
 
 class ShellCall(Item, kw_only=True, tag="shell_call"):
@@ -110,7 +110,7 @@ class ShellCallOutput(Item, kw_only=True, tag="shell_call_output"):
     status: Status | UnsetType | None = UNSET
     call_id: CallId
     output: list[ShellOutput]
-    max_output_length: int | UnsetType | None = UNSET
+    max_output_length: Count | UnsetType | None = UNSET
     caller: Caller = UNSET
     created_by: CreatedBy = UNSET
 

@@ -8,6 +8,7 @@ ToolName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[a-zA-Z0
 Mode = Literal["none", "auto", "required"]
 Caller = Literal["direct", "programmatic"]
 ContextSize = Literal["low", "medium", "high"]
+Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 
 
 class Tool(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -89,8 +90,8 @@ class ComputerTool(Tool, kw_only=True, tag="computer"):
 class ComputerUsePreviewTool(Tool, kw_only=True, tag="computer_use_preview"):
     """The client acts on a screen of this size, in pixels."""
 
-    display_height: int
-    display_width: int
+    display_height: Count
+    display_width: Count
     environment: Literal["windows", "mac", "linux", "ubuntu", "browser"]
 
 
@@ -102,7 +103,7 @@ class WebSearchTool(Tool, kw_only=True, tag="web_search"):
     search_context_size: ContextSize | UnsetType | None = UNSET
     search_content_types: list[str] | UnsetType | None = UNSET
     return_token_budget: Any = UNSET
-    max_results: int | UnsetType | None = UNSET
+    max_results: Count | UnsetType | None = UNSET
     user_location: dict[str, Any] | UnsetType | None = UNSET
 
 
@@ -123,7 +124,7 @@ class FileSearchTool(Tool, kw_only=True, tag="file_search"):
 
     vector_store_ids: list[str]
     filters: dict[str, Any] | UnsetType | None = UNSET
-    max_num_results: int | UnsetType | None = UNSET
+    max_num_results: Count | UnsetType | None = UNSET
     ranking_options: dict[str, Any] | UnsetType | None = UNSET
 
 
@@ -156,15 +157,15 @@ class ImageGenerationTool(Tool, kw_only=True, tag="image_generation"):
     action: str | UnsetType | None = UNSET
     background: str | UnsetType | None = UNSET
     complexity: str | UnsetType | None = UNSET
-    frame_count: int | UnsetType | None = UNSET
-    frame_duration_ms: int | UnsetType | None = UNSET
+    frame_count: Count | UnsetType | None = UNSET
+    frame_duration_ms: Count | UnsetType | None = UNSET
     input_fidelity: str | UnsetType | None = UNSET
     input_image_mask: dict[str, Any] | UnsetType | None = UNSET
     model: str | UnsetType | None = UNSET
     moderation: str | UnsetType | None = UNSET
-    output_compression: int | UnsetType | None = UNSET
+    output_compression: Count | UnsetType | None = UNSET
     output_format: str | UnsetType | None = UNSET
-    partial_images: int | UnsetType | None = UNSET
+    partial_images: Count | UnsetType | None = UNSET
     quality: str | UnsetType | None = UNSET
     size: str | UnsetType | None = UNSET
     svg: dict[str, Any] | UnsetType | None = UNSET

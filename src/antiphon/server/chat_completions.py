@@ -11,6 +11,7 @@ from antiphon.engine.asking import read_error
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
 from antiphon.engine.limits import weight_of
+from antiphon.engine.observers import Call, Observer, Operation
 from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
@@ -21,6 +22,8 @@ from antiphon.server.http import BACKEND, Resources, plain_name, read_body, tena
 from antiphon.server.metered import admit, counted
 
 PASSED_HEADERS = ("content-type", "cache-control")
+
+OPERATIONS: dict[str, Operation] = {"/chat/completions": "chat", "/embeddings": "embeddings"}
 
 
 def resources(engine: Engine) -> Resources:
@@ -61,65 +64,80 @@ async def _pass_on(
     if not engine.takes_work:
         raise going_away()
     route = await engine.router.route(request["model"], tenant=tenant)
+    passing = _Passing(engine.observers, route, path, request, body, send)
     async with Attendance(receive):
-        while not await _ask(route, path, request, body, send):
+        while not await passing.ask():
             pass
 
 
-async def _ask(route: Route, path: str, request: dict[str, Any], body: bytes, send: Send) -> bool:
-    """Ask the target and pass on what it says; return False where another is to be asked instead."""
-    target = route.target
-    if target.model != request["model"]:
-        body = json.dumps({**request, "model": target.model}).encode()
-    await route.enter()
-    try:
+class _Passing:
+    """One request on its way through the backends."""
+
+    def __init__(
+        self, observers: Observer, route: Route, path: str, request: dict[str, Any], body: bytes, send: Send
+    ) -> None:
+        self._observers, self._route, self._send = observers, route, send
+        self._path, self._request, self._body = path, request, body
+
+    async def ask(self) -> bool:
+        """Ask the target and pass on what it says; return False where another is to be asked instead."""
+        target, body = self._route.target, self._body
+        if target.model != self._request["model"]:
+            body = json.dumps({**self._request, "model": target.model}).encode()
+        await self._route.enter()
+        call = self._call = Call(None, target, self._request, OPERATIONS[self._path])
+        self._observers.asked(call)
         try:
-            reply = await target.backend.post(path, body)
-        except AntiphonError as error:
-            return _give_up(route, Failure(0), error)
-        return await _answer(route, reply, send)
-    finally:
-        route.leave()
+            try:
+                reply = await target.backend.post(self._path, body)
+            except AntiphonError as error:
+                return self._give_up(Failure(0), error)
+            return await self._answer(reply)
+        finally:
+            self._observers.answered(call)
+            self._route.leave()
 
+    async def _answer(self, reply: Reply) -> bool:
+        try:
+            if reply.status >= 400:
+                return self._refuse(reply, await read_error(reply))
+            return await self._copy(reply)
+        finally:
+            await reply.close()
 
-async def _answer(route: Route, reply: Reply, send: Send) -> bool:
-    try:
-        if reply.status >= 400:
-            return _refuse(route, reply, await read_error(reply))
-        return await _copy(route, reply, send)
-    finally:
-        await reply.close()
+    def _refuse(self, reply: Reply, body: bytes) -> bool:
+        error = read_failure(reply.status, reply.headers, body, self._route.target.model, rename=str)
+        return self._give_up(Failure(reply.status, error.code, wait_of(reply.headers, error.message)), error)
 
+    def _give_up(self, failure: Failure, error: AntiphonError) -> bool:
+        """Return False where another is to be asked instead; raise the error where there is none."""
+        self._call.error = error
+        if self._route.moves_on(failure, error):
+            return False
+        raise error
 
-def _refuse(route: Route, reply: Reply, body: bytes) -> bool:
-    error = read_failure(reply.status, reply.headers, body, route.target.model, rename=str)
-    return _give_up(route, Failure(reply.status, error.code, wait_of(reply.headers, error.message)), error)
+    async def _copy(self, reply: Reply) -> bool:
+        """Pass an answer on from its first byte; return False where none came and another is to be asked instead."""
+        parts = aiter(reply.body)
+        try:
+            first = await anext(parts, b"")
+        except BackendError as error:
+            return self._give_up(Failure(0), error)
+        self._observers.spoke(self._call)
+        headers = [(BACKEND.encode(), plain_name(self._route.target.served.label).encode())]
+        headers += [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
+        await self._send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await self._say(first)
+        try:
+            async for part in parts:
+                await self._say(part)
+        except BackendError as error:
+            self._call.error = error
+            self._route.broke(Failure(0), error)
+            raise
+        await self._say(b"", more_body=False)
+        self._route.answered()
+        return True
 
-
-def _give_up(route: Route, failure: Failure, error: AntiphonError) -> bool:
-    """Return False where another is to be asked instead; raise the error where there is none."""
-    if route.moves_on(failure, error):
-        return False
-    raise error
-
-
-async def _copy(route: Route, reply: Reply, send: Send) -> bool:
-    """Pass an answer on from its first byte; return False where none came and another is to be asked instead."""
-    parts = aiter(reply.body)
-    try:
-        first = await anext(parts, b"")
-    except BackendError as error:
-        return _give_up(route, Failure(0), error)
-    headers = [(BACKEND.encode(), plain_name(route.target.served.label).encode())]
-    headers += [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": first, "more_body": True})
-    try:
-        async for part in parts:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-    except BackendError as error:
-        route.broke(Failure(0), error)
-        raise
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-    route.answered()
-    return True
+    async def _say(self, part: bytes, *, more_body: bool = True) -> None:
+        await self._send({"type": "http.response.body", "body": part, "more_body": more_body})

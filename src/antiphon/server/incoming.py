@@ -1,6 +1,7 @@
 """A request's body on its way in: inflated, counted as it comes, and not waited for without end."""
 
 import asyncio
+import gc
 from collections.abc import Mapping
 
 from starlette.types import Message, Receive
@@ -15,11 +16,19 @@ BODY_RATE = 8 * 1024
 """Bytes of a body that make it another second: a large one over a slow line is no attack."""
 
 
+LARGE = 64 * 1024
+"""Bytes of a body from which on it is looked after what becomes of it."""
+
+SWEEP = 128 * 1024 * 1024
+"""Bytes of large bodies after whose end the garbage collector has a look: it counts objects, and these are few."""
+
+
 class Room:
     """Bytes that the bodies of all requests in work may have together."""
 
     def __init__(self, size: int) -> None:
         self.left = size
+        self._litter = 0
 
     def take(self, size: int) -> None:
         """Have so much of it. Raises `AntiphonError` (503) where it is full."""
@@ -30,6 +39,11 @@ class Room:
     def give_back(self, size: int) -> None:
         """The request that had it is done."""
         self.left += size
+        if size >= LARGE:
+            self._litter += size
+        if self._litter >= SWEEP:
+            self._litter = 0
+            gc.collect()
 
 
 def overloaded(text: str) -> AntiphonError:

@@ -17,7 +17,7 @@ class Limits:
 
     body: int = 32 * 1024 * 1024
     """Bytes of a request's body, inflated, and of a WebSocket's message."""
-    bodies: int = 1024**3
+    bodies: int = 512 * 1024 * 1024
     """Bytes of the bodies of all requests that are worked on."""
     connections: int = 10_000
     """Connections of clients, WebSockets among them."""

@@ -1,10 +1,12 @@
 """uvicorn's HTTP/1.1, with the bounds that it lacks: on what is no body, on time, and on how many come at once."""
 
 import asyncio
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_TIMEOUT = 10.0
@@ -25,7 +27,7 @@ PIECES = 16
 UNREAD = 120.0
 """Seconds that a client may leave unread what it was sent."""
 
-LAST_WORDS = 1.0
+LAST_WORDS = 5.0
 """Seconds that a client has to read a refusal while it is still sending."""
 
 MAX_LEAVING = 256
@@ -37,6 +39,8 @@ STATUS_LINES = {
     431: b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
     503: b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n",
 }
+
+FRAMING = {b"content-length", b"transfer-encoding"}
 
 OVERLOADED = "The server has as many connections as it can take. Please try again later."
 
@@ -71,7 +75,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._end: asyncio.TimerHandle | None = None
         self._refused: Refused | None = None
         self._in_head = self._in_body = self._is_leaving = self._is_one_too_many = False
+        self._is_resuming = False
         self._begun = self._wire = self._body = 0
+        self._data = b""
+        self._answered: Any = None
+        """The request that is being answered; `cycle` is the last one that came."""
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
@@ -91,7 +99,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._crowd.leaving -= self._is_leaving
         self._clear_deadline()
         self._clear_end()
+        self._disconnect()
         super().connection_lost(exc)
+        if self.cycle is not None:
+            self.cycle.transport = self.transport  # else they would hold each other, and the request with them
 
     def pause_writing(self) -> None:
         """The client does not read what it is sent."""
@@ -117,8 +128,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(503, OVERLOADED)
             return
         was_idle = not (self._in_head or self._in_body)
-        self._begun = 0
+        self._begun, self._data = 0, data
         super().data_received(data)
+        self._data = b""
         if self._in_head or self._in_body:
             if self._begun == was_idle:  # all of it belongs to this request
                 self._wire += len(data)
@@ -126,9 +138,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A request's first byte."""
+        if self._is_resuming:
+            return
         super().on_message_begin()
         self._in_head, self._begun = True, self._begun + 1
         self._wire = self._body = 0
+
+    def on_url(self, url: bytes) -> None:
+        """A part of a request's URL."""
+        if not self._is_resuming:
+            super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header. Trailers are left out: to the application they would look as if they had been at the beginning."""
@@ -137,6 +156,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The last byte of a request's head."""
+        if self._is_resuming:
+            return
         self._clear_deadline()
         if len(self.headers) > MAX_HEADERS:
             raise self._refusal(431, f"The request has more than {MAX_HEADERS} headers.")
@@ -164,6 +185,29 @@ class BoundedProtocol(HttpToolsProtocol):
         """A reply's last byte."""
         if not self._is_leaving:
             super().on_response_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Pass over an upgrade that is not offered (Java's client asks for HTTP/2 each time).
+
+        The parser takes what follows for the other protocol's and would lose the request's body, or, where that comes
+        later, take it for another request. So one that is new is told how the body is framed, and goes on from there.
+        """
+        upgrade = sys.exception()
+        framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in FRAMING]
+        if framing:
+            self._in_body = self.cycle.more_body = True
+            self.parser = HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+            self._is_resuming = True
+            self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
+            self._is_resuming = False
+        if isinstance(upgrade, HttpParserUpgrade) and (rest := self._data[upgrade.args[0] :]):
+            self._data = rest
+            super().data_received(rest)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, or what was refused while it was read."""
@@ -198,12 +242,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def _refuse(self, status: int, message: str) -> None:
         if self._is_leaving or self.transport.is_closing():
             return
-        if not self._can_be_told():
+        can_be_told = self._can_be_told()
+        self._disconnect()
+        if not can_be_told:
             self._finish()
             return
-        if self.cycle is not None:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
         error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
         if status == 503:
             error |= {"type": "service_unavailable_error", "code": "server_is_overloaded"}
@@ -230,6 +273,15 @@ class BoundedProtocol(HttpToolsProtocol):
         self.flow.resume_reading()
         self.transport.write_eof()
         self._abort_in(LAST_WORDS)
+
+    def _disconnect(self) -> None:
+        """Have the application notice that nobody waits for its reply any more."""
+        self.pipeline.clear()
+        for cycle in (self._answered, self.cycle):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self._answered = None
 
     def _finish(self) -> None:
         self.transport.close()

@@ -29,6 +29,7 @@ from antiphon.protocol.validate import (
 )
 from antiphon.server.access import api_key_of
 from antiphon.server.attendance import Attendance
+from antiphon.server.caching import body_with_cache, cache_header, with_cache
 from antiphon.server.http import (
     BACKEND,
     Resources,
@@ -50,7 +51,8 @@ def resources(engine: Engine) -> Resources:
 
     async def create_response(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
-        request = decode_request(body)
+        asked = decode_request(body)
+        request = with_cache(scope, asked)
         if not engine.takes_work:
             raise going_away()
         async with Admission(engine, scope, body, receive, send, prefix="resp") as ticket:
@@ -58,8 +60,9 @@ def resources(engine: Engine) -> Resources:
                 return
             with await admit(engine, scope, request.model, lambda: weight_of_response(request, body)) as grant:
                 if request.background:
+                    kept = body_with_cache(body, asked, request)
                     ticket = replace_fields(ticket, taken=grant.taken)
-                    await _create_in_background(engine, request, body, ticket, grant, receive, send)
+                    await _create_in_background(engine, request, kept, ticket, grant, receive, send)
                 else:
                     await _create(engine, request, ticket, grant, receive, send)
 
@@ -126,7 +129,7 @@ async def _create(
         return
     async with Attendance(receive):
         response = await run.result()
-    headers |= {BACKEND: plain_name(run.backend)}
+    headers |= {BACKEND: plain_name(run.backend), **cache_header(run)}
     await reply_json(send, replace(response, output_text=output_text(response)), headers=headers)
 
 

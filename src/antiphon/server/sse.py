@@ -9,6 +9,7 @@ from starlette.types import Receive, Send
 from antiphon.engine.run import Run
 from antiphon.protocol.events import Event
 from antiphon.server.attendance import LATE, Attendance
+from antiphon.server.caching import cache_header
 from antiphon.server.http import BACKEND, plain_name
 from antiphon.stream.sse import COMMENT, encode
 
@@ -107,7 +108,8 @@ class _EventStream:
         async with self._lock:
             if not self._is_open:
                 self._is_open = True
-                headers = [*self._headers, (BACKEND.encode(), plain_name(self._run.backend).encode())]
+                said = {BACKEND: plain_name(self._run.backend), **cache_header(self._run)}
+                headers = [*self._headers, *((name.encode(), value.encode()) for name, value in said.items())]
                 await self._send({"type": "http.response.start", "status": 200, "headers": headers})
             self._last_sent = self._loop.time()
             await self._send({"type": "http.response.body", "body": body, "more_body": more_body})

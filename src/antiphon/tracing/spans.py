@@ -6,7 +6,7 @@ else. A span never holds what was said, nor a name that a client made up, unless
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -54,8 +54,12 @@ PARAMETERS = {
     "presence_penalty": "presence_penalty",
     "max_tokens": "max_tokens",
     "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
 }
-"""Numbers of a Chat request, and what they are called in `gen_ai.request.…`."""
+"""Numbers of a request to a backend, and what they are called in `gen_ai.request.…`."""
+
+LARGEST = 2**63
+"""Numbers from here on cannot be sent to a collector."""
 
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "content_filter": "content_filter"}
 
@@ -116,7 +120,7 @@ class Tracing(Observer):
         """See `Observer.asked`; the backend is told to which trace the call belongs."""
         model, url = self._model(call), urlsplit(call.target.backend.url)
         attributes: dict[str, Any] = {
-            "gen_ai.operation.name": "chat",
+            "gen_ai.operation.name": call.operation,
             "gen_ai.provider.name": _provider(call),
             "gen_ai.request.model": model,
             "antiphon.backend": call.backend,
@@ -124,18 +128,18 @@ class Tracing(Observer):
         if url.hostname:
             attributes |= {"server.address": url.hostname, "server.port": url.port or _port(url.scheme)}
         kind = SpanKind.CLIENT if url.hostname else SpanKind.INTERNAL
-        span = self._begin(f"chat {model}", kind, attributes, self._within(call.run))
+        span = self._begin(f"{call.operation} {model}", kind, attributes, self._within(call.run))
         carried.set(carriage(span))
         self._calls[call] = _Asked(span, call)
         if span.is_recording():
             span.set_attributes(_parameters(call.body))
-            if self._content:
-                span.set_attribute("gen_ai.input.messages", input_messages(call.body))
-                span.set_attribute("gen_ai.tool.definitions", tool_definitions(call.body))
+            if self._content and call.operation == "chat":
+                span.set_attribute("gen_ai.input.messages", _said(input_messages, call.body))
+                span.set_attribute("gen_ai.tool.definitions", _said(tool_definitions, call.body))
 
     def spoke(self, call: Call) -> None:
         """See `Observer.spoke`."""
-        if call.run.is_stream:
+        if call.body.get("stream"):
             asked = self._calls[call]
             asked.span.set_attribute("gen_ai.response.time_to_first_chunk", time.monotonic() - asked.since)
 
@@ -148,7 +152,7 @@ class Tracing(Observer):
             span.set_attribute("gen_ai.response.finish_reasons", [reason if call.error is None else "error"])
             if (usage := call.ending.usage) is not None:
                 span.set_attributes(_tokens(usage))
-            if self._content and span.is_recording():
+            if call.run is not None and self._content and span.is_recording():
                 made = call.run.output[asked.made :]
                 span.set_attribute("gen_ai.output.messages", output_messages(made, reason))
         _end(span, call.error)
@@ -199,8 +203,9 @@ class Tracing(Observer):
     ) -> Span:
         return self._tracer.start_span(name, within, kind, attributes)
 
-    def _within(self, run: "Run") -> Context:
-        return set_span_in_context(self._responses[run])
+    def _within(self, run: "Run | None") -> Context | None:
+        span = serving.get() if run is None else self._responses[run]
+        return None if span is None else set_span_in_context(span)
 
     def _model(self, call: Call) -> str:
         """Return what the backend is asked for, where somebody else than a client has named it."""
@@ -212,7 +217,7 @@ class _Asked:
     """A call under way: its span, since when, and how many items there were."""
 
     def __init__(self, span: Span, call: Call) -> None:
-        self.span, self.since, self.made = span, time.monotonic(), len(call.run.output)
+        self.span, self.since, self.made = span, time.monotonic(), len(call.run.output) if call.run else 0
 
 
 def _provider(call: Call) -> str:
@@ -225,8 +230,21 @@ def _port(scheme: str) -> int:
 
 
 def _parameters(body: Mapping[str, Any]) -> dict[str, Any]:
-    told = {f"gen_ai.request.{name}": body[key] for key, name in PARAMETERS.items() if body.get(key) is not None}
+    told: dict[str, Any] = {
+        f"gen_ai.request.{name}": number
+        for key, name in PARAMETERS.items()
+        if isinstance(number := body.get(key), int | float) and abs(number) < LARGEST
+    }
     return {**told, "gen_ai.request.stream": True} if body.get("stream") else told
+
+
+def _said(tell: Callable[[Mapping[str, Any]], str], body: Mapping[str, Any]) -> str:
+    """Return what was asked, nothing where it cannot be told: what a client asks by Chat Completions is passed on as it
+    came, whatever it may be."""
+    try:
+        return tell(body)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return ""
 
 
 def _tokens(usage: Usage) -> dict[str, int]:

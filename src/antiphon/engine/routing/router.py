@@ -40,15 +40,17 @@ class Router:
         self.budget = Budget()
         self._warm: OrderedDict[str, str] = OrderedDict()
 
-    async def route(self, model: str, *chains: str, tenant: str = "", is_patient: bool = False) -> "Route":
+    async def route(
+        self, model: str, *chains: str, tenant: str = "", is_patient: bool = False, is_late: bool = False
+    ) -> "Route":
         """Return the way of a response that belongs to these chains.
 
         Raises what `Models.candidates` raises, and `AntiphonError` with the wait where nobody can be asked now; who is
-        patient gets a way all the same.
+        patient gets a way all the same, and who may not ask at all (`is_late`) is told when he does.
         """
         targets = await self.models.candidates(model)
         warm = next((self._warm[chain] for chain in chains if chain in self._warm), "")
-        return Route(self, targets, warm, tenant, is_patient=is_patient)
+        return Route(self, targets, warm, tenant, is_patient=is_patient, is_late=is_late)
 
     def follow(self, chains: Sequence[str], backend: str) -> None:
         """Remember that this backend has the beginning of these chains in memory."""
@@ -63,26 +65,41 @@ class Route:
     """One response's way. `target` is whom to ask."""
 
     def __init__(
-        self, router: Router, targets: Sequence["Target"], warm: str, tenant: str, *, is_patient: bool
+        self,
+        router: Router,
+        targets: Sequence["Target"],
+        warm: str,
+        tenant: str,
+        *,
+        is_patient: bool,
+        is_late: bool = False,
     ) -> None:
         self._router = router
         self._targets = targets
         self._warm = warm
         self._tenant = tenant
         self._is_patient = is_patient
+        self._is_late = is_late
         self._tried: list[Target] = []
         self._pauses = False
         self._held: Served | None = None
         self._since = 0.0
         target = self._choose()
-        if target is None and not is_patient:
+        if target is None and not (is_patient or is_late):
             raise self._refusal()
         self.target: Target = target or targets[0]
 
     def renew(self) -> None:
-        """Choose again, at the moment of asking: others may have come meanwhile."""
-        if len(self._targets) > 1:
-            self.target = self._choose() or self.target
+        """Choose again, at the moment of asking: others may have come meanwhile.
+
+        Raises what `Router.route` raises, for who is late.
+        """
+        if len(self._targets) == 1 and not self._is_late:
+            return
+        target = self._choose()
+        if target is None and self._is_late and not self._is_patient:
+            raise self._refusal()
+        self.target = target or self.target
 
     async def enter(self) -> None:
         """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""

@@ -29,6 +29,8 @@ class Share:
     """Requests that may wait beyond."""
     label: str = ""
     """What clients are told it is called; empty for its name."""
+    cache: bool = False
+    """Its answers are kept, to be given again."""
 
 
 class Served:
@@ -41,7 +43,7 @@ class Served:
         self.backend = backend
         self.share = share
         self.slots = Slots()
-        self.take(dialect)
+        self.dialect = dialect
         self.health = Health()
         self.models: list[dict[str, Any]] = []
         """As it listed them last."""
@@ -59,6 +61,16 @@ class Served:
         return self.backend.name
 
     @property
+    def dialect(self) -> Dialect:
+        """Its family."""
+        return self._dialect
+
+    @dialect.setter
+    def dialect(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._resize()
+
+    @property
     def label(self) -> str:
         """What clients are told it is called."""
         return self.share.label or self.backend.name
@@ -68,10 +80,9 @@ class Served:
         self.share = share
         self._resize()
 
-    def take(self, dialect: Dialect) -> None:
-        """It is of this family."""
-        self.dialect = dialect
-        self._resize()
+    def _resize(self) -> None:
+        """Ask it as much at once as was said, or only ever one thing."""
+        self.slots.resize(1 if self.dialect.one_at_a_time else self.share.concurrency, self.share.queue)
 
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not say that it has it."""
@@ -89,7 +100,3 @@ class Served:
         listed = {model["id"]: model for model in self.models if not named or model["id"] in named}
         more = [{"id": name} for name in (*self.share.aliases, *sorted(named)) if name not in listed]
         return [*listed.values(), *more]
-
-    def _resize(self) -> None:
-        """Ask it as much at once as was said, or only ever one thing."""
-        self.slots.resize(1 if self.dialect.one_at_a_time else self.share.concurrency, self.share.queue)

@@ -52,9 +52,10 @@ class Slots:
         """Whether this tenant may come now, if only to wait."""
         return not self.is_full or self.waiting < self.bound or self._crowding(tenant) is not None
 
-    def leave(self, took: float) -> None:
-        """Give the slot back after these seconds."""
-        self._took += (took - self._took) * MEMORY
+    def leave(self, took: float | None = None) -> None:
+        """Give the slot back after these seconds of work; None where it was none."""
+        if took is not None:
+            self._took += (took - self._took) * MEMORY
         self._pass_on()
 
     def resize(self, concurrency: int, bound: int) -> None:

@@ -57,7 +57,7 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(parameters.a_long_text_is_cut_by_the_newer_name, [CUT], [UNCUT]),
-    **spoiled(parameters.a_long_chat_stream_is_cut, [streaming("one", "length")], [streaming(WHOLE)]),
+    **spoiled(parameters.a_long_chat_stream_is_cut, [streaming("one", "length")], [streaming(f"{WHOLE} {WHOLE}")]),
     **{name: one for case in parameters.TAKING for name, one in spoiled(case, [GOOD], [REFUSED]).items()},
     **spoiled(parameters.a_seed_repeats_itself, [GOOD, GOOD], [GOOD, telling("Hi.")]),
     **spoiled(parameters.two_choices_are_given, [TWO], [GOOD]),

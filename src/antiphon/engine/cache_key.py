@@ -1,0 +1,49 @@
+"""What makes two requests the same for the cache: everything but how their answer is delivered."""
+
+import hmac
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from antiphon.protocol.content import InputText, Item
+from antiphon.protocol.items import Message
+from antiphon.protocol.requests import CreateResponse
+
+MAY_DIFFER: Mapping[str, str] = {
+    "stream": "a kept answer is told either way",
+    "stream_options": "it is about the stream alone",
+    "background": "who waits for it is not the model's business",
+    "antiphon": "it says what to do with the cache",
+}
+"""Fields of a request in which two may differ and still have one answer, and why."""
+
+SEEN_AS_ITEMS = frozenset({"input", "previous_response_id", "conversation"})
+"""Fields that count as what they come to: the items that the model sees."""
+
+_LEFT_OUT = dict.fromkeys([*MAY_DIFFER, *SEEN_AS_ITEMS])
+
+_encode = msgspec.json.Encoder().encode
+
+
+def parted(items: Sequence[Item]) -> tuple[str, Sequence[Item]]:
+    """Return the text of the user's last message, empty where there is none, and the items without it."""
+    said = [place for place, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
+    message = items[said[-1]] if said else None
+    if not isinstance(message, Message) or isinstance(message.content, str):
+        return "", items
+    text = "\n".join(part.text for part in message.content if isinstance(part, InputText))
+    content = [replace(part, text="") if isinstance(part, InputText) else part for part in message.content]
+    return text.strip(), [*items[: said[-1]], replace(message, content=content), *items[said[-1] + 1 :]]
+
+
+def cache_key(secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item], *purpose: str) -> bytes:
+    """Return the digest (HMAC-SHA-256, 32 bytes) of all that shapes an answer (cases/threats.md, row 11).
+
+    `items` is all that the model is to see, the chain's and the request's own. Their ids, which are new for every
+    request, do not count; a field that is absent is as one that is null. The order of properties in a schema counts:
+    models follow it. `purpose` sets keys apart that are not those of answers.
+    """
+    asked = replace(request, **_LEFT_OUT)
+    told = [replace(item, id=None) for item in items]
+    return hmac.digest(secret, _encode([tenant, asked, told, *purpose]), "sha256")

@@ -1,0 +1,139 @@
+"""A model's answer as it is kept to be given again: what was told of its items, without numbers of its own.
+
+Noted from any stream, of whichever kind of backend; told again it is a stream like any other, with ids, numbers and
+padding of the response that it becomes.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Union
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from antiphon.protocol import events
+from antiphon.protocol.content import Item
+from antiphon.protocol.events import Event, ItemEvent, OutputItemAdded, OutputItemDone
+from antiphon.protocol.items import ID_PREFIXES, FunctionCall, InputItem, Message, Reasoning
+from antiphon.protocol.response import Usage
+from antiphon.protocol.tool_items import ApplyPatchCall, ComputerCall, CustomToolCall, LocalShellCall, ShellCall
+from antiphon.stream.items import padding
+from antiphon.stream.writer import ResponseWriter
+
+SAID_BY_MODEL: frozenset[type] = frozenset(
+    {Message, Reasoning, FunctionCall, CustomToolCall, LocalShellCall, ShellCall, ApplyPatchCall, ComputerCall}
+)
+"""Items that a model alone makes. What a server ran for it, or folded away, is no answer to the next who asks."""
+
+KINDS: tuple[Any, ...] = tuple(
+    kind
+    for kind in vars(events).values()
+    if isinstance(kind, type) and issubclass(kind, ItemEvent) and not kind.__subclasses__()
+)
+"""Every kind of event that is about an item."""
+
+if TYPE_CHECKING:
+    AnyKind = Any
+else:
+    AnyKind = Union[KINDS]  # noqa: UP007 - whichever there are
+
+_DELTAS = frozenset(kind for kind in KINDS if "delta" in kind.__struct_fields__)
+_PADDED = frozenset(kind for kind in KINDS if "obfuscation" in kind.__struct_fields__)
+_PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_index")
+
+
+class Origin(Struct, frozen=True, array_like=True):
+    """Who gave an answer: the backend's name and URL, and what it calls the model."""
+
+    backend: str
+    url: str
+    model: str
+
+
+class KeptAnswer(Struct, kw_only=True, array_like=True):
+    """One answer. `sealed` holds each reasoning item's `encrypted_content`, by the id that the item has here."""
+
+    origin: Origin
+    usage: Usage | None
+    sealed: dict[str, str]
+    events: list[AnyKind]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(KeptAnswer).decode
+
+
+def noted(told: Iterable[Event], origin: Origin, usage: Usage | None, sealed: Mapping[str, str]) -> KeptAnswer | None:
+    """Return the answer that these events told, None where it is not the model's alone."""
+    found = [event for event in told if isinstance(event, ItemEvent)]
+    items = [event.item for event in found if isinstance(event, OutputItemDone)]
+    if not items or any(type(item) not in SAID_BY_MODEL for item in items):
+        return None
+    if any(type(event) not in KINDS for event in found):
+        return None
+    own = {item.id: sealed[item.id] for item in items if item.id in sealed}
+    return KeptAnswer(origin=origin, usage=usage, sealed=own, events=[*_in_few(found)])
+
+
+def to_bytes(answer: KeptAnswer) -> bytes:
+    """Return an answer as the store keeps it."""
+    return zlib.compress(_encode(answer), 1)
+
+
+def from_bytes(body: bytes) -> KeptAnswer | None:
+    """Return an answer, None where the bytes are of another version of this program."""
+    try:
+        return _decode(zlib.decompress(body))
+    except (zlib.error, msgspec.MsgspecError):
+        return None
+
+
+def retell(answer: KeptAnswer, writer: ResponseWriter) -> None:
+    """Tell an answer as the writer's own."""
+    ids: dict[str, str] = {}
+    places: dict[int, int] = {}
+    for event in answer.events:
+        if isinstance(event, OutputItemAdded):
+            item = _item(event.item)
+            ids[str(item.id)] = new = writer.new_id(ID_PREFIXES[type(item)])
+            places[event.output_index] = writer.open_item(replace(item, id=new))
+        elif isinstance(event, OutputItemDone):
+            item = _item(event.item)
+            new = ids[str(item.id)]
+            if (sealed := answer.sealed.get(str(item.id))) is not None:
+                writer.sealed[new] = sealed
+            writer.close_item(places[event.output_index], replace(item, id=new))
+        else:
+            writer.emit(_replaced(event, places[event.output_index], ids, pads=writer.view.obfuscation))
+
+
+def _replaced(event: Any, output_index: int, ids: Mapping[str, str], *, pads: bool) -> Event:
+    changes: dict[str, Any] = {"output_index": output_index}
+    if "item_id" in type(event).__struct_fields__:
+        changes["item_id"] = ids[event.item_id]
+    if type(event) in _PADDED and pads:
+        changes["obfuscation"] = padding(event.delta)
+    found: Event = replace(event, **changes)
+    return found
+
+
+def _in_few(told: Sequence[ItemEvent]) -> Iterator[ItemEvent]:
+    """Join the deltas that follow one another; their sizes were the backend's whim."""
+    for kind, group in groupby(told, lambda event: (type(event), *(getattr(event, name, None) for name in _PLACE))):
+        same: list[Any] = list(group)
+        if kind[0] not in _DELTAS:
+            yield from same
+            continue
+        changes: dict[str, Any] = {"delta": "".join(event.delta for event in same)}
+        if kind[0] in _PADDED:
+            changes["obfuscation"] = UNSET
+        if "logprobs" in same[0].__struct_fields__:
+            changes["logprobs"] = [entry for event in same for entry in event.logprobs]
+        yield replace(same[0], **changes)
+
+
+def _item(item: Any) -> Item:
+    found: Item = msgspec.convert(item, InputItem)
+    return found

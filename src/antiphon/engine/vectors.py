@@ -1,0 +1,62 @@
+"""Vectors of questions, and which lie close together."""
+
+import math
+import operator
+from array import array
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+MOST = 64
+"""Vectors that are compared with one question: those that were noted last."""
+
+
+class Entry(Struct, frozen=True, array_like=True):
+    """A question: the key of its answer, and its vector of length 1, as 32-bit floats."""
+
+    key: bytes
+    vector: bytes
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Entry]).decode
+
+
+def unit(numbers: Sequence[float]) -> bytes | None:
+    """Return a vector of length 1 in this direction, None where the numbers have none."""
+    length = math.sqrt(sum(number * number for number in numbers))
+    if not (math.isfinite(length) and length):
+        return None
+    return array("f", [number / length for number in numbers]).tobytes()
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    """Return the cosine of the angle between two vectors of length 1; -1 where they are of different kinds."""
+    if len(one) != len(other):
+        return -1.0
+    return float(sum(map(operator.mul, array("f", one), array("f", other))))
+
+
+def nearest(entries: Iterable[Entry], vector: bytes) -> tuple[Entry, float] | None:
+    """Return the entry that lies closest, with its cosine."""
+    found = [(entry, cosine(entry.vector, vector)) for entry in entries]
+    return max(found, key=operator.itemgetter(1), default=None)
+
+
+def with_entry(entries: Iterable[Entry], new: Entry) -> list[Entry]:
+    """Return the entries with a new one in front; the oldest make room for it."""
+    return [new, *(entry for entry in entries if entry.key != new.key)][:MOST]
+
+
+def to_bytes(entries: Sequence[Entry]) -> bytes:
+    """Return entries as the store keeps them."""
+    return _encode(entries)
+
+
+def from_bytes(body: bytes | None) -> list[Entry]:
+    """Return entries; none where the bytes are of another version of this program."""
+    try:
+        return _decode(body) if body else []
+    except msgspec.MsgspecError:
+        return []
