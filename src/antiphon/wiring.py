@@ -96,6 +96,7 @@ class House:
             await self.watch.close()
         for backend in (*self.backends, *self._gone):
             await backend.close()
+        await self.engine.meter.close()
         await self.engine.store.close()
         if self.traces is not None:
             await self.traces.close()

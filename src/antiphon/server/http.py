@@ -13,6 +13,9 @@ from antiphon.errors import ClientError
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one says whose request it is."""
 
+HEADERS = "antiphon.headers"
+"""The key in an ASGI scope under which a request's endpoint says which headers its reply has besides."""
+
 JSON = b"application/json"
 
 JSON_TYPES = {"", "application/json", "application/octet-stream"}
