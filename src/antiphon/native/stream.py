@@ -11,7 +11,8 @@ from collections.abc import Collection
 from typing import Any
 
 from antiphon.errors import BackendError
-from antiphon.native.items import PassedItem, pass_on
+from antiphon.native.item import PassedItem
+from antiphon.native.items import pass_on
 from antiphon.native.reading import decode_event, dicts, read_usage, text
 from antiphon.protocol.calls import CALLS
 from antiphon.protocol.chat_errors import read_error
