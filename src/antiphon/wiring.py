@@ -96,6 +96,7 @@ class House:
             await self.watch.close()
         for backend in (*self.backends, *self._gone):
             await backend.close()
+        await self.engine.meter.close()
         await self.engine.store.close()
         if self.traces is not None:
             await self.traces.close()
@@ -166,7 +167,8 @@ def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
 def _room(settings: Settings) -> Room:
     name = settings.cache_embeddings
     similarity = Similarity(name, settings.cache_similarity) if name else None
-    return Room(settings.cache_ttl, settings.cache_size * 1024 * 1024, similarity)
+    longest = settings.retention_days * 86_400
+    return Room(settings.cache_ttl, longest, settings.cache_size * 1024 * 1024, similarity)
 
 
 async def open_store(url: str, connections: int = 10) -> Store:

@@ -5,13 +5,24 @@ import re
 
 from tests.support.pages import table
 
-from antiphon.server import chat_completions, conversations, health, metrics, models, openapi, responses, webhooks
+from antiphon.server import (
+    chat_completions,
+    conversations,
+    health,
+    metrics,
+    models,
+    openapi,
+    responses,
+    status,
+    usage,
+    webhooks,
+)
 
 LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it does")}
 
 
 def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
-    parts = (responses, conversations, chat_completions, models, health, metrics, openapi)
+    parts = (responses, conversations, chat_completions, models, health, metrics, status, usage, openapi)
     resources = [part.resources(served.engine) for part in parts] + [webhooks.resources(served.endpoints)]
     routes = {
         f"{method} {re.sub(':path', '', path)}"

@@ -7,8 +7,10 @@ import typer
 from rich.console import Console
 
 from antiphon.cli.ask import ask
+from antiphon.cli.keys import app as keys
 from antiphon.cli.models import models
 from antiphon.cli.serve import serve
+from antiphon.cli.status import status
 from antiphon.cli.storage import db, migrate, purge
 from antiphon.cli.verify import app as verify
 from antiphon.cli.webhooks import app as webhooks
@@ -24,10 +26,12 @@ app = typer.Typer(
 )
 app.command()(serve)
 app.command()(models)
+app.command()(status)
 app.command()(ask)
 app.command()(migrate)
 app.command()(purge)
 app.add_typer(db, name="db")
+app.add_typer(keys, name="keys")
 app.add_typer(webhooks, name="webhooks")
 app.add_typer(verify, name="verify")
 

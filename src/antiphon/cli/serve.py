@@ -5,10 +5,9 @@ import gc
 import json
 import resource
 import shlex
-import signal
 import socket
 from contextlib import suppress
-from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -22,15 +21,16 @@ from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings
+from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
-from antiphon.errors import ConfigError, StoreError, log
+from antiphon.errors import ConfigError, StoreError
+from antiphon.server import metrics, status
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host
 from antiphon.server.limits import Limits, hosts_of
-from antiphon.server.metrics import own
 from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
-from antiphon.wiring import House, build
+from antiphon.wiring import House, build, open_store
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
@@ -65,6 +65,8 @@ def serve(
     settings = read()
     begin_log(settings)
     _allow_connections()
+    if not _is_loopback(settings.host):
+        asyncio.run(_check_keys(settings))
     with _listen(settings) as listener:
         if settings.workers == 1:
             _run(settings, listener, read)
@@ -74,6 +76,27 @@ def serve(
         with TemporaryDirectory(prefix="antiphon-") as folder:
             code = supervise(settings.workers, lambda number: _run(settings, listener, read, number, Path(folder)))
     raise typer.Exit(code)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _check_keys(settings: Settings) -> None:
+    """Raise `ConfigError` where others than this machine would be served, and nobody has made a key."""
+    store = await open_store(settings.store)
+    try:
+        has_keys = await store.has_api_keys()
+    finally:
+        await store.close()
+    if not has_keys:
+        raise ConfigError(
+            f"--host {settings.host} is open to other machines, and there is no API key. "
+            "Make one with `antiphon keys create`, or listen on 127.0.0.1."
+        )
 
 
 def _check_shared(settings: Settings) -> None:
@@ -88,8 +111,10 @@ def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 
 
 async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
     hear_faults()
+    reread = Reread(settings, read)
+    settings = reread.settings
     house = await build(settings)
-    siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
+    siblings = _siblings(house.engine, number, folder) if folder else None
     try:
         limits = limits_of(settings)
         app = create_app(
@@ -107,22 +132,27 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
         host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)
         purging = asyncio.create_task(_purge(house))
         house.start()
-        reread = Reread(house, settings, read)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread.begin)
+        rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         if number == 0:
-            _announce(settings, listener.getsockname()[1], house)
+            await _announce(settings, listener.getsockname()[1], house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
         # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
         gc.freeze()
         gc.set_threshold(5_000)
         await serving
         purging.cancel()
+        rereading.cancel()
     finally:
         if siblings:
             await siblings.close()
         await house.close()
+
+
+def _siblings(engine: Engine, number: int, folder: Path) -> Siblings:
+    name = str(number)
+    return Siblings(folder, name, metrics.topic(engine, name), status.topic(engine))
 
 
 def _allow_connections() -> None:
@@ -162,26 +192,26 @@ async def _purge(house: House) -> None:
         await asyncio.sleep(PURGE_EVERY)
 
 
-def _announce(settings: Settings, port: int, house: House) -> None:
+async def _announce(settings: Settings, port: int, house: House) -> None:
     url = f"http://{_reachable(settings.host)}:{port}/v1"
     served = house.engine.models.served
     models = house.engine.models.list()
     console = Console()
     parts = [f"base URL {url}", f"store {house.engine.store.url}", *map(_describe, served)]
+    needs_key = await house.engine.api_keys.are_needed()
+    if not needs_key:
+        parts.append("no API key, so this machine alone is served")
     console.print(
         f"Antiphon {__version__} is ready: " + "; ".join(parts), highlight=False, markup=False, soft_wrap=True
     )
     body = json.dumps({"model": models[0]["id"] if models else "MODEL", "input": "Hello!"})
+    key = ' -H "authorization: Bearer $OPENAI_API_KEY"' if needs_key else ""
     console.print(
-        f"curl {url}/responses -H 'content-type: application/json' -d {shlex.quote(body)}",
+        f"curl {url}/responses -H 'content-type: application/json'{key} -d {shlex.quote(body)}",
         highlight=False,
         markup=False,
         soft_wrap=True,
     )
-    if settings.host not in {"127.0.0.1", "localhost", "::1"}:
-        log.warning(
-            "Listening on %s: whoever reaches this address can use the models and read the store.", settings.host
-        )
 
 
 def _describe(served: Served) -> str:

@@ -4,12 +4,13 @@ Of a question's outcome `turn.py` hears the end, the writer the answer, the obse
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from antiphon.backends.base import Reply
 from antiphon.chat.dialects import Api
+from antiphon.chat.request import output_cap
 from antiphon.engine.failures import read_failure
 from antiphon.engine.models import Target
 from antiphon.engine.observers import Call, Observer
@@ -24,7 +25,7 @@ from antiphon.native.stream import ResponsesStream
 from antiphon.protocol.calls import call_ids
 from antiphon.protocol.requests import CreateResponse
 from antiphon.stream.answer import AnswerReader, AnswerStream
-from antiphon.stream.chat import ChatStream
+from antiphon.stream.chat import ChatStream, Ending
 from antiphon.stream.writer import ResponseWriter
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Asking:
         """What is asked, while it is."""
         self._reply: Reply | None = None
         self._answer: Answer | None = None
+        self.uncounted: list[Mapping[str, Any]] = []
+        """The questions that were answered, and of whose tokens the backend said nothing."""
 
     @property
     def target(self) -> Target:
@@ -151,7 +154,7 @@ class Asking:
         call, self._call = self._call, None
         try:
             if answer is not None:
-                answer.reader.finish()
+                self._turn.left(self._end(answer).usage)
             if reply is not None:
                 await reply.close()
         finally:
@@ -177,6 +180,7 @@ class Asking:
             only_one=self._request.parallel_tool_calls is False,
             preopened=self.target.preopened,
             needs_reason=not self.target.dialect.ends_without_finish_reason,
+            cap=output_cap(step.body),
         )
 
     def _hear(self, answer: Answer, part: bytes) -> None:
@@ -186,13 +190,19 @@ class Asking:
         answer.reader.feed(part)
 
     def _conclude(self, answer: Answer) -> None:
-        ending = answer.reader.finish()
+        ending = self._end(answer)
         call = answer.call
         call.ending, call.error, call.has_calls = ending, ending.error, answer.stream.has_calls
         if self._settles(answer, ending.error):
             items = [] if answer.writer is self._writer else answer.writer.output
             self._turn.answered(ending, items, is_silent=answer.is_silent)
             self.target.preopened = answer.stream.preopened
+
+    def _end(self, answer: Answer) -> Ending:
+        ending = answer.reader.finish()
+        if ending.usage is None:
+            self.uncounted.append(answer.call.body)
+        return ending
 
     # What follows from a failure.
 

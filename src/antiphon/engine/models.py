@@ -11,7 +11,7 @@ from antiphon.backends.base import Backend, Listing
 from antiphon.chat.dialects import Api, Dialect, tell_dialect
 from antiphon.engine.probe import probe
 from antiphon.engine.routing.served import ANY, Served, Share
-from antiphon.engine.routing.verdict import Failure, verdict
+from antiphon.engine.routing.verdict import Failure
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
 from antiphon.native.request import extras
@@ -144,7 +144,7 @@ class Models:
         if not found and (silent := self._silent()):
             found = (self._target(silent, model, model),)
         if not found:
-            raise self._not_found(model)
+            raise self._none_for(model)
         self._candidates[model] = found
         return found
 
@@ -173,7 +173,7 @@ class Models:
         except BackendError as error:
             served.error = error.message
             if error.status == UNREACHED:
-                served.health.failed(verdict(Failure(0)), error, self.clock())
+                served.health.failed(Failure(0), error, self.clock())
             return
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
@@ -222,12 +222,15 @@ class Models:
         is_asked = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
         return only if is_asked else None
 
-    def _not_found(self, model: str) -> Exception:
+    def _none_for(self, model: str) -> Exception:
         if self.served and all(served.error for served in self.served):
             return BackendError("No model backend can be reached.", status=503)
-        return ClientError(
-            f"The requested model '{model[:100]}' does not exist.", code="model_not_found", param="model"
-        )
+        return model_not_found(model)
+
+
+def model_not_found(model: str) -> ClientError:
+    """Return the error for a model that there is not, or not for who asks (specification section 13)."""
+    return ClientError(f"The requested model '{model[:100]}' does not exist.", code="model_not_found", param="model")
 
 
 def _model_object(model: dict[str, Any]) -> dict[str, Any]:

@@ -158,8 +158,12 @@ class Turn:
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens of the answers that were read to their end."""
-        return self._usage
+        """The tokens that were reported: of the answers that were read, and of one that was left before its end."""
+        return added(self._usage, self._answer.ending.usage) if self._answer else self._usage
+
+    def left(self, usage: Usage | None) -> None:
+        """Nobody reads the answer further, for which so much was reported until now."""
+        self._usage = added(self._usage, usage)
 
     def next(self) -> Step:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""

@@ -78,7 +78,7 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     name = value.get("type")
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        log.warning("An item of the type '%.40s' of a backend's answer is left out: it could not go back.", name)
+        log.warning("An item of a backend's answer is of a type that could not go back, and is left out.")
         return None
     fields = kind.__struct_encode_fields__
     known = {key: given for key, given in value.items() if key in fields and (given is not None or key in _NULLABLE)}

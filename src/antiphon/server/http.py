@@ -13,10 +13,16 @@ from antiphon.errors import ClientError
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one says whose request it is."""
 
+HEADERS = "antiphon.headers"
+"""The key in an ASGI scope under which a request's endpoint says which headers its reply has besides."""
+
 JSON = b"application/json"
 
 JSON_TYPES = {"", "application/json", "application/octet-stream"}
 """What a body may say that it is, the last being what clients say that do not know."""
+
+CACHE = "antiphon.cache"
+"""The key in an ASGI scope under which stands whether the cache is on (true or false) for whose request it is."""
 
 BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""

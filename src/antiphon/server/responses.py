@@ -1,5 +1,7 @@
 """`/v1/responses`: create, retrieve or replay, cancel, delete, list and count input (specification section 1)."""
 
+from dataclasses import replace as replace_fields
+
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
@@ -8,6 +10,8 @@ from antiphon.engine.compact import compact
 from antiphon.engine.counting import count_input_tokens
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.keeping import Ticket
+from antiphon.engine.limits import check_model, weight_of, weight_of_response
+from antiphon.engine.meter import Grant
 from antiphon.engine.replay import begin_replay, replay
 from antiphon.engine.response import output_text
 from antiphon.engine.stored import delete, list_input_items, retrieve
@@ -22,6 +26,7 @@ from antiphon.protocol.validate import (
     decode_stream_query,
     is_true,
 )
+from antiphon.server.access import api_key_of
 from antiphon.server.attendance import Attendance
 from antiphon.server.caching import body_with_cache, cache_header, with_cache
 from antiphon.server.http import (
@@ -37,6 +42,7 @@ from antiphon.server.http import (
     tenant_of,
 )
 from antiphon.server.keyed import Admission
+from antiphon.server.metered import admit
 from antiphon.server.sse import send_events, send_frames
 
 
@@ -52,11 +58,13 @@ def resources(engine: Engine) -> Resources:
         async with Admission(engine, scope, body, receive, send, prefix="resp") as ticket:
             if ticket is None:
                 return
-            if request.background:
-                body = body_with_cache(body, asked, request)
-                await _create_in_background(engine, request, body, ticket, receive, send)
-            else:
-                await _create(engine, request, ticket, receive, send)
+            with await admit(engine, scope, request.model, lambda: weight_of_response(request, body)) as grant:
+                if request.background:
+                    kept = body_with_cache(body, asked, request)
+                    ticket = replace_fields(ticket, taken=grant.taken)
+                    await _create_in_background(engine, request, kept, ticket, grant, receive, send)
+                else:
+                    await _create(engine, request, ticket, grant, receive, send)
 
     async def get_response(scope: Scope, receive: Receive, send: Send) -> None:
         params, tenant, response_id = read_query(scope), tenant_of(scope), _id(scope)
@@ -80,15 +88,18 @@ def resources(engine: Engine) -> Resources:
         await reply_json(send, await list_input_items(engine.store, tenant_of(scope), _id(scope), query))
 
     async def compact_context(scope: Scope, receive: Receive, send: Send) -> None:
-        request = decode_compact_request(await read_body(scope, receive))
+        body = await read_body(scope, receive)
+        request = decode_compact_request(body)
         if not engine.takes_work:
             raise going_away()
-        async with Attendance(receive):
-            compacted = await compact(engine, request, tenant_of(scope))
-        await reply_json(send, compacted)
+        with await admit(engine, scope, request.model, lambda: weight_of(body)) as grant:
+            async with Attendance(receive):
+                compacted = await compact(engine, request, tenant_of(scope), grant.watch)
+            await reply_json(send, compacted)
 
     async def count_input(scope: Scope, receive: Receive, send: Send) -> None:
         request = decode_count(await read_body(scope, receive))
+        check_model(await api_key_of(scope), request.model)
         async with Attendance(receive):
             count = await count_input_tokens(engine, request, tenant_of(scope))
         body = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
@@ -106,8 +117,11 @@ def resources(engine: Engine) -> Resources:
     }
 
 
-async def _create(engine: Engine, request: CreateResponse, ticket: Ticket, receive: Receive, send: Send) -> None:
+async def _create(
+    engine: Engine, request: CreateResponse, ticket: Ticket, grant: Grant, receive: Receive, send: Send
+) -> None:
     run = await engine.create(request, ticket)
+    grant.watch(run)
     if run.is_stream:
         await send_events(run, receive, send)
         return
@@ -118,9 +132,16 @@ async def _create(engine: Engine, request: CreateResponse, ticket: Ticket, recei
 
 
 async def _create_in_background(
-    engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket, receive: Receive, send: Send
+    engine: Engine,
+    request: CreateResponse,
+    body: bytes,
+    ticket: Ticket,
+    grant: Grant,
+    receive: Receive,
+    send: Send,
 ) -> None:
     queued = await enqueue(engine, request, body, ticket)
+    grant.hand_over()
     headers = ignored_header(queued.ignored_tools)
     if request.stream:
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -83,7 +83,7 @@ class ChatStream:
     `offers` are the tools offered, by the names that the backend knows, `allowed` the names that may be called, None
     where any may, and `call_ids` those taken in the conversation;
     `only_one` cuts the answer after its first call; `preopened` says that the model's template opens `<think>`;
-    `needs_reason` is False for a backend that never says why it finished.
+    `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class ChatStream:
         only_one: bool = False,
         preopened: bool = False,
         needs_reason: bool = True,
+        cap: int | None = None,
     ) -> None:
         self._writer = writer
         self._calls = StreamingCalls(
@@ -113,6 +114,7 @@ class ChatStream:
         self._usage: Any = None
         self._finish_reason = ""
         self._needs_reason = needs_reason
+        self._cap = cap
         self._is_plain = False
         self._has_begun = False
         self.error: BackendError | None = None
@@ -152,7 +154,7 @@ class ChatStream:
     def finish(self, done: bool = False) -> Ending:
         """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
         error = self.error or self._missing_end(done)
-        outcome = FINISH_REASONS.get(self._finish_reason, "completed")
+        outcome = self._outcome()
         status: Status = "incomplete" if error or outcome != "completed" else "completed"
         self._flush_text()
         if self._think.is_astray and status == "completed":
@@ -175,6 +177,14 @@ class ChatStream:
             self._citations = chunk.citations
         if error := chunk.error or groq.get("error"):
             self.error = read_error(error)
+
+    def _outcome(self) -> Outcome:
+        """Return how the answer ended. llama-cpp-python says of a call that was cut off that it is whole."""
+        outcome = FINISH_REASONS.get(self._finish_reason, "completed")
+        if outcome != "completed" or self._cap is None or not self._calls.are_torn:
+            return outcome
+        usage = read_usage(self._usage)
+        return "max_output_tokens" if usage is None or usage.output_tokens >= self._cap else outcome
 
     def _missing_end(self, done: bool) -> BackendError | None:
         """An answer that ended without saying why broke off, unless it is whole for another reason."""

@@ -55,7 +55,9 @@ class Served:
         """The API that the server itself told, once it did."""
         self.sighting: Sighting = NOTHING
         self.asked = 0
+        """Questions that it was asked, those that follow from one response each for itself."""
         self.failed = 0
+        """How many of them came to nothing through its own fault."""
         self.turn = 0.0
         """See `Candidate.turn`."""
 
