@@ -6,7 +6,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import chain, counting, jobs, readers, routing, translator
+from bench import chain, counting, jobs, keys, readers, routing, translator
 from bench.backend import EVENTS
 from bench.load import Load
 from bench.measure import Measured, chat, measure, responses, under
@@ -33,6 +33,9 @@ ROUTED_TIMES = 1.1
 
 NOTING = 5.0
 """Microseconds that knowing whose work it is may take."""
+
+KEY = 20.0
+"""Microseconds that the check of a key may take."""
 
 NGINX_TIMES = 2.5
 """A delta that comes alone may take so many times what it takes nginx, and the event loop's part besides."""
@@ -70,13 +73,17 @@ class Servers:
 
 
 def translation() -> Iterator[Reading]:
-    """The translator alone, and the counting."""
+    """The translator alone, the counting, and the door."""
     yield "translation of a delta in a burst, µs", OURS, translator.microseconds(translator.BURST)
     yield "translation of a delta alone, µs", OURS, translator.microseconds(EVENTS)
     yield "counting a response for /metrics, µs", OURS, counting.counting()
     yield "counting a response for /metrics, µs", TARGET, COUNTING
     yield "noting a response for the log, µs", OURS, counting.noting()
     yield "noting a response for the log, µs", TARGET, NOTING
+    keyed, free = keys.check()
+    yield "check of a key, µs", OURS, keyed
+    yield "check of a key, µs", TARGET, KEY
+    yield "check where nobody needs a key, µs", OURS, free
 
 
 def rates(servers: Servers, seconds: float) -> Iterator[Reading]:

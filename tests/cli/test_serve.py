@@ -187,13 +187,23 @@ async def test_it_listens_on_ipv6(tmp_path: Path, backend: ReplayBackend) -> Non
             assert response.status == 200
 
 
-async def test_listening_to_everybody_is_warned_of(tmp_path: Path, backend: ReplayBackend) -> None:
-    flags = ("--host", "0.0.0.0", "--port", "0", "--backend", backend.url, "--store", "sqlite://")
-    async with serving(tmp_path, *flags) as server:
-        done = await server.stop(signal.SIGINT)
+async def test_without_a_key_this_machine_alone_is_served(tmp_path: Path, backend: ReplayBackend) -> None:
+    store = ("--store", f"sqlite://{tmp_path}/a.db")
+    flags = ("--host", "0.0.0.0", "--port", "0", "--backend", backend.url, *store)
+    refused = await antiphon(tmp_path, "serve", *flags)
+    made = await antiphon(tmp_path, "keys", "create", *store)
+    async with serving(tmp_path, *flags) as server, aiohttp.ClientSession() as http:
+        assert server.url.startswith("http://127.0.0.1:")
+        async with http.get(f"{server.url}/models") as response:
+            assert response.status == 401
+        async with http.get(
+            f"{server.url}/models", headers={"authorization": f"Bearer {made.out.strip()}"}
+        ) as response:
+            assert response.status == 200
+        assert "no API key" not in server.lines[0]
 
-    assert server.url.startswith("http://127.0.0.1:")
-    assert "whoever reaches this address" in done.err
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "antiphon keys create" in refused.err
 
 
 async def test_it_is_ready_and_describes_itself(tmp_path: Path, backend: ReplayBackend) -> None:

@@ -68,12 +68,11 @@ async def test_a_chain_goes_back_to_who_began_it(pair: Pair) -> None:
 
 
 async def test_who_is_busy_leaves_it_to_the_other(pair: Pair) -> None:
-    """llama.cpp does one thing at a time, and waits for nobody."""
+    """llama.cpp does one thing at a time."""
     asked = [pair.ask(SEA, input=FOR_EVER, max_output_tokens=50) for _ in range(6)]
     answered = Counter(name for _, name in await asyncio.gather(*asked))
 
     assert answered.keys() == {kind.name for kind in KINDS}
-    assert answered[LLAMA.name] == 1
 
 
 async def test_a_chain_goes_on_at_the_other_server(pair: Pair) -> None:

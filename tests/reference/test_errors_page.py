@@ -10,10 +10,12 @@ from openai.types.responses.response_steer_error_code import ResponseSteerErrorC
 from tests.support.pages import table
 
 import antiphon
+from antiphon.engine.limits import refusal
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol import refusals
 from antiphon.protocol.chat_errors import KNOWN_CODES
 from antiphon.server.steering import MESSAGES
+from antiphon.store.base import Level, Limits
 
 Made = tuple[int, str, str]
 """Status, type and code; the code is `null` where there is none."""
@@ -71,6 +73,8 @@ def worked_out() -> set[Made]:
     errors = [refusals.number_out_of_range("p", kind, side, 0, 0) for kind, side in bounds]
     errors += [make("p", *rest) for kind in ("string", "array") for make, *rest in _too_many(kind)]
     errors += [refusals.too_many_properties("p", 1, 2), refusals.invalid("p", ""), refusals.invalid_type("p", ["x"], 1)]
+    limits = (Limits(requests_per_minute=1), Limits(tokens_per_minute=1))
+    errors += [refusal(one, Level(False, 60, 60, 0), 1, 0) for one in limits]
     return {(error.status, error.type, str(error.code)) for error in errors}
 
 

@@ -19,7 +19,7 @@ PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/s
 
 SETTINGS = """
 [databases]
-{name} = host={socket} dbname={name} user=postgres
+{name} = host={socket} dbname={name} user={role}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {port}
@@ -32,27 +32,27 @@ unix_socket_dir =
 
 
 @asynccontextmanager
-async def pooling(folder: Path, url: str) -> AsyncIterator[str]:
+async def pooling(folder: Path, url: str, role: str = "postgres") -> AsyncIterator[str]:
     """Run a pooler before a database; the database's URL through it."""
     port = free_port()
-    name = write_settings(folder, url, port)
+    name = write_settings(folder, url, port, role)
     as_somebody = ("-u", "pgserver") if os.geteuid() == 0 else ()
     process = await asyncio.create_subprocess_exec(str(PGBOUNCER), *as_somebody, str(folder / "pool.ini"), stderr=-3)
     try:
         async with asyncio.timeout(10):
             while not await answers(port):
                 await asyncio.sleep(0.02)
-        yield f"postgresql://postgres@127.0.0.1:{port}/{name}"
+        yield f"postgresql://{role}@127.0.0.1:{port}/{name}"
     finally:
         process.terminate()
         await process.wait()
 
 
-def write_settings(folder: Path, url: str, port: int) -> str:
+def write_settings(folder: Path, url: str, port: int, role: str) -> str:
     """Write what the pooler reads, for whichever user it runs as; return the database's name."""
     name, _, socket = url.rpartition("@/")[2].partition("?host=")
-    (folder / "users").write_text('"postgres" ""\n')
-    (folder / "pool.ini").write_text(SETTINGS.format(name=name, socket=socket, port=port, folder=folder))
+    (folder / "users").write_text(f'"{role}" ""\n')
+    (folder / "pool.ini").write_text(SETTINGS.format(name=name, socket=socket, port=port, folder=folder, role=role))
     for path in (folder, *folder.iterdir(), *list(folder.parents)[:3]):
         path.chmod(path.stat().st_mode | 0o555)
     return name

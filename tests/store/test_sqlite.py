@@ -18,8 +18,8 @@ from antiphon.store.sqlite_rows import statement
 from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}
-SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts"}
-"""Queries whose rows are few whatever is stored: of what is being worked on, and of webhooks."""
+SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys"}
+"""Queries whose rows are few whatever is stored: of what is being worked on, of webhooks and of API keys."""
 
 
 @pytest.fixture

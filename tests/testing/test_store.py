@@ -3,7 +3,7 @@
 The broken ones are the SQLite store with one method that does something else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,21 @@ from typing import Any
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.store.base import Backlog, Job, Outcome, Progress, Reply, Reservation, StoredItem, StoredResponse
+from antiphon.store.base import (
+    ApiKey,
+    Backlog,
+    DayOfUse,
+    Job,
+    Level,
+    Limits,
+    Outcome,
+    Progress,
+    Reply,
+    Reservation,
+    StoredItem,
+    StoredResponse,
+    Use,
+)
 from antiphon.store.sqlite import SqliteStore
 from antiphon.testing import check_store
 
@@ -209,6 +223,31 @@ class DeliversAgain(SqliteStore):
         return await super().due(limit, -10)
 
 
+class ForgivesTheLate(SqliteStore):
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        return next((key for key in await self.api_keys() if digest in (key.digest, key.old_digest)), None)
+
+
+class GrantsTooMuch(SqliteStore):
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+        return replace(await super().take(key_id, limits, tokens), is_granted=True)
+
+
+class KeepsWhatWasTaken(SqliteStore):
+    async def charge(self, uses: Sequence[Use]) -> None:
+        await super().charge([replace(use, taken=0) for use in uses])
+
+
+class CountsForEverybody(SqliteStore):
+    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+        return await super().usage(tenant, 0, end)
+
+
+class ForgetsWhoPays(SqliteStore):
+    async def enqueue(self, *given: Any, **how: Any) -> Outcome:
+        return await super().enqueue(*given[:4], **how)
+
+
 BROKEN = [
     (NoAddress, "`url` says where it keeps things."),
     (ForgetsSeals, "What was saved comes back whole, its items in order."),
@@ -241,6 +280,11 @@ BROKEN = [
     (RepliesForAnybody, "The reply is kept in one step with the response,"),
     (FreesEverything, "A worker can be told what it holds,"),
     (DeliversAgain, "An announcement waits once for each endpoint"),
+    (ForgivesTheLate, "A key that is revoked or has expired is not found;"),
+    (GrantsTooMuch, "Of many who take at once exactly as many are granted"),
+    (KeepsWhatWasTaken, "What was taken in advance is given back"),
+    (CountsForEverybody, "What was used is counted by key and day"),
+    (ForgetsWhoPays, "A job says by which key it was asked for"),
 ]
 
 

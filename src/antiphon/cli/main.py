@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from antiphon.cli.ask import ask
+from antiphon.cli.keys import app as keys
 from antiphon.cli.models import models
 from antiphon.cli.serve import serve
 from antiphon.cli.status import status
@@ -30,6 +31,7 @@ app.command()(ask)
 app.command()(migrate)
 app.command()(purge)
 app.add_typer(db, name="db")
+app.add_typer(keys, name="keys")
 app.add_typer(webhooks, name="webhooks")
 app.add_typer(verify, name="verify")
 

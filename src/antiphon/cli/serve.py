@@ -7,6 +7,7 @@ import resource
 import shlex
 import socket
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -22,14 +23,14 @@ from antiphon.cli.workers import supervise
 from antiphon.config import Settings
 from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
-from antiphon.errors import ConfigError, StoreError, log
+from antiphon.errors import ConfigError, StoreError
 from antiphon.server import metrics, status
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
-from antiphon.wiring import House, build
+from antiphon.wiring import House, build, open_store
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
@@ -64,6 +65,8 @@ def serve(
     settings = read()
     begin_log(settings)
     _allow_connections()
+    if not _is_loopback(settings.host):
+        asyncio.run(_check_keys(settings))
     with _listen(settings) as listener:
         if settings.workers == 1:
             _run(settings, listener, read)
@@ -73,6 +76,27 @@ def serve(
         with TemporaryDirectory(prefix="antiphon-") as folder:
             code = supervise(settings.workers, lambda number: _run(settings, listener, read, number, Path(folder)))
     raise typer.Exit(code)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _check_keys(settings: Settings) -> None:
+    """Raise `ConfigError` where others than this machine would be served, and nobody has made a key."""
+    store = await open_store(settings.store)
+    try:
+        has_keys = await store.has_api_keys()
+    finally:
+        await store.close()
+    if not has_keys:
+        raise ConfigError(
+            f"--host {settings.host} is open to other machines, and there is no API key. "
+            "Make one with `antiphon keys create`, or listen on 127.0.0.1."
+        )
 
 
 def _check_shared(settings: Settings) -> None:
@@ -112,7 +136,7 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         if number == 0:
-            _announce(settings, listener.getsockname()[1], house)
+            await _announce(settings, listener.getsockname()[1], house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
         # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
         gc.freeze()
@@ -168,26 +192,26 @@ async def _purge(house: House) -> None:
         await asyncio.sleep(PURGE_EVERY)
 
 
-def _announce(settings: Settings, port: int, house: House) -> None:
+async def _announce(settings: Settings, port: int, house: House) -> None:
     url = f"http://{_reachable(settings.host)}:{port}/v1"
     served = house.engine.models.served
     models = house.engine.models.list()
     console = Console()
     parts = [f"base URL {url}", f"store {house.engine.store.url}", *map(_describe, served)]
+    needs_key = await house.engine.api_keys.are_needed()
+    if not needs_key:
+        parts.append("no API key, so this machine alone is served")
     console.print(
         f"Antiphon {__version__} is ready: " + "; ".join(parts), highlight=False, markup=False, soft_wrap=True
     )
     body = json.dumps({"model": models[0]["id"] if models else "MODEL", "input": "Hello!"})
+    key = ' -H "authorization: Bearer $OPENAI_API_KEY"' if needs_key else ""
     console.print(
-        f"curl {url}/responses -H 'content-type: application/json' -d {shlex.quote(body)}",
+        f"curl {url}/responses -H 'content-type: application/json'{key} -d {shlex.quote(body)}",
         highlight=False,
         markup=False,
         soft_wrap=True,
     )
-    if settings.host not in {"127.0.0.1", "localhost", "::1"}:
-        log.warning(
-            "Listening on %s: whoever reaches this address can use the models and read the store.", settings.host
-        )
 
 
 def _describe(served: Served) -> str:

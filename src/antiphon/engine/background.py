@@ -44,8 +44,9 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    await engine.models.candidates(request.model)
-    ignored = look_at_tools(request, context.items, refuses=engine.strict_tools)
+    candidates = await engine.models.candidates(request.model)
+    api = candidates[0].api_for(request, context.items)
+    ignored = look_at_tools(request, context.items, api, refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)
@@ -53,7 +54,7 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     reply = _reply(response, ticket, bool(request.stream))
     stored = _terms(engine, request, ticket.tenant).of(response, context, [])
     frames = [frame(writer.take())] if stored.is_streamed else []
-    outcome = await engine.store.enqueue(stored, kept_body(request, body), frames, reply)
+    outcome = await engine.store.enqueue(stored, kept_body(request, body), frames, reply, ticket.taken)
     if outcome is Outcome.UNKNOWN:
         raise conversation_not_found(str(request.conversation_id))
     if outcome is Outcome.BUSY:
@@ -94,13 +95,16 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
     response = writer.response
     writer.response = replace_struct(response, output=[msgspec.json.decode(item.body) for item in stored.output])
     writer.end()
-    return await engine.store.finish(
+    is_ended = await engine.store.finish(
         job,
         ended(replace(stored, status=response.status, body=encode_json(response)), engine.now()),
         [frame(writer.take())] if stored.is_streamed else [],
         append=False,
         announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
     )
+    if is_ended:
+        engine.meter.charge(stored.tenant, job.taken, stored.created_at, 1, (0, 0))
+    return is_ended
 
 
 async def work(engine: Engine, job: Job) -> None:

@@ -1,18 +1,24 @@
 """`POST /responses/compact`: a context made shorter, for the client to go on from (specification section 11)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
 
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
+from antiphon.engine.run import Run
 from antiphon.protocol.content import InputText
 from antiphon.protocol.items import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 
 
-async def compact(engine: Engine, request: CompactRequest, tenant: str = "") -> dict[str, Any]:
+async def compact(
+    engine: Engine, request: CompactRequest, tenant: str = "", watch: Callable[[Run], None] = lambda run: None
+) -> dict[str, Any]:
     """Return the object `response.compaction`: the messages of users and systems as they were, then a compaction.
+
+    `watch` is told of the response that makes it.
 
     Raises `ClientError` as a response to the same input would, `BackendError` where the model gave no summary.
     """
@@ -28,6 +34,7 @@ async def compact(engine: Engine, request: CompactRequest, tenant: str = "") -> 
         store=False,
     )
     run = await engine.create(asked, Ticket(tenant))
+    watch(run)
     response = await run.result()
     kept = [_renewed(engine, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
     return {

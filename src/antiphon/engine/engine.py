@@ -7,6 +7,8 @@ from dataclasses import replace as replace_fields
 from antiphon.engine.cache import Cache, Room
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Terms, Ticket
+from antiphon.engine.known_keys import KnownKeys
+from antiphon.engine.meter import Meter
 from antiphon.engine.models import Models
 from antiphon.engine.observers import Observers
 from antiphon.engine.routing.router import Router, chains_of
@@ -53,10 +55,14 @@ class Engine:
     """Nobody is to be served any longer."""
     router: Router = field(init=False)
     cache: Cache = field(init=False)
+    api_keys: KnownKeys = field(init=False)
+    meter: Meter = field(init=False)
 
     def __post_init__(self) -> None:
         self.router = Router(self.models)
         self.cache = Cache(self.store, self.router, self.now, self.room)
+        self.api_keys = KnownKeys(self.store)
+        self.meter = Meter(self.store, self.now)
 
     async def create(
         self,
@@ -85,7 +91,8 @@ class Engine:
             lookup = self.cache.lookup(request, keeper.context, targets) if generates else None
             chains, tenant = chains_of(request, ticket.tenant), ticket.tenant
             route = await self.router.route(request.model, *chains, tenant=tenant, is_late=lookup is not None)
-            ignored = look_at_tools(request, keeper.context.items, refuses=self.strict_tools)
+            items = keeper.context.items
+            ignored = look_at_tools(request, items, route.target.api_for(request, items), refuses=self.strict_tools)
             run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored, lookup=lookup)
             if not generates:
                 run.warm_up()

@@ -13,7 +13,7 @@ from antiphon.engine.response import output_text
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
-from antiphon.store.base import Reply, Store, StoredItem, StoredResponse
+from antiphon.store.base import NOTHING_TAKEN, Reply, Store, StoredItem, StoredResponse, Taken
 from antiphon.stream.sse import encode
 
 UNSTORED = 600
@@ -24,11 +24,15 @@ encode_json = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Whose request it is, which response it becomes, and its `Idempotency-Key`, empty where it has none."""
+    """Whose request it is, which response it becomes, and its `Idempotency-Key`, empty where it has none.
+
+    `taken` is for a job: by which API key it was asked for, and what was taken of that key's tokens.
+    """
 
     tenant: str = ""
     response_id: str = ""
     key: str = ""
+    taken: Taken = NOTHING_TAKEN
 
 
 class Keeper(Protocol):

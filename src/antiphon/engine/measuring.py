@@ -25,17 +25,8 @@ MOST_MODELS = 200
 
 READS = {
     *("load", "history", "find_item", "find_job", "owned", "held", "beats", "tail", "load_conversation", "items"),
-    *(
-        "conversation_item",
-        "find_key",
-        "load_endpoint",
-        "endpoints",
-        "deliveries",
-        "backlog",
-        "check",
-        "find_answer",
-        "answers_size",
-    ),
+    *("conversation_item", "find_key", "load_endpoint", "endpoints", "deliveries", "backlog", "check"),
+    *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage"),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "beat", "bury", "give_back", "purge"),
@@ -52,6 +43,9 @@ WRITES = {
         "secret",
         "keep_answer",
         "trim_answers",
+        "put_api_key",
+        "take",
+        "charge",
     ),
 }
 """The store's methods that are timed."""

@@ -13,7 +13,7 @@ from antiphon.engine.run import Run
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
 from antiphon.protocol.response import Response
-from antiphon.store.base import Frames, Job, Progress, StoredItem
+from antiphon.store.base import Frames, Job, Progress, StoredItem, Taken
 from antiphon.stream.sse import encode
 
 FLUSH_EVERY = 0.04
@@ -60,6 +60,7 @@ class Recorder:
         self._news = asyncio.Event()
         self._writing = asyncio.Lock()
         self._done: list[tuple[int, StoredItem]] = []
+        self._is_kept = False
 
     async def record(self) -> None:
         """Make the response to its end. Raises `Lost` where the job belongs to somebody else."""
@@ -78,6 +79,7 @@ class Recorder:
             self._flushing.cancel()
             with suppress(asyncio.CancelledError):
                 await self._flushing
+            self._charge()
 
     def add(self, batch: Sequence[Event]) -> None:
         """Take events; they are written soon."""
@@ -105,12 +107,19 @@ class Recorder:
             )
             if not is_kept:
                 raise Lost
+            self._is_kept = True
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> None:
         """See `Keeper.leave`."""
 
     async def drop(self) -> None:
         """See `Keeper.drop`."""
+
+    def _charge(self) -> None:
+        """Count what this try used; who ends the job counts the request, and settles what was taken for it."""
+        job, whose = self._job, self._job.taken
+        taken, requests = (whose, 1) if self._is_kept else (Taken(whose.key_id), 0)
+        self._engine.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
 
     async def _flush_often(self) -> None:
         try:

@@ -10,8 +10,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
+from antiphon.chat.estimate import tokens_of
 from antiphon.engine.asking import Asking
 from antiphon.engine.cache import Lookup, Outcome
 from antiphon.engine.history import Context, store_item
@@ -29,7 +31,7 @@ from antiphon.protocol.content import Item
 from antiphon.protocol.events import Event
 from antiphon.protocol.items import ID_PREFIXES
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.response import Response
+from antiphon.protocol.response import Response, Usage
 from antiphon.store.base import StoredItem
 from antiphon.stream.answer import conclude
 from antiphon.stream.chat import Ending
@@ -162,6 +164,15 @@ class Run:
     @property
     def _target(self) -> Target:
         return self._asking.target
+
+    def spent(self) -> tuple[int, int]:
+        """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
+        usage = self._turn.usage or Usage()
+        output = 0 if self._turn.usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
+        unreported = self._asking.uncounted
+        if not unreported:
+            return usage.input_tokens, usage.output_tokens
+        return usage.input_tokens + sum(tokens_of(dict(body)) for body in unreported), usage.output_tokens + output
 
     @property
     def is_over(self) -> bool:
@@ -368,5 +379,5 @@ class Run:
         if not self._is_started or self._writer.response.status != "in_progress":
             await self._keeper.drop()
             return
-        self._writer.cancel()
+        self._writer.cancel(self._turn.usage)
         await self._keeper.leave(self._writer.response, self._writer.sealed)

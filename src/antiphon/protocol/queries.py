@@ -36,6 +36,13 @@ class StreamQuery(Struct, kw_only=True):
     include_obfuscation: bool = True
 
 
+class UsageQuery(Struct, kw_only=True):
+    """`GET /usage`: the days from that of `start_time` to before `end_time`, in seconds since 1970."""
+
+    start_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
+    end_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
+
+
 class EndpointsQuery(Struct, kw_only=True):
     """`GET /webhook_endpoints`: a page of at most `limit`, newest first; `after` is an endpoint's id."""
 

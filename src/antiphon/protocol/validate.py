@@ -20,7 +20,7 @@ from antiphon.protocol.counting import CountInputTokens
 from antiphon.protocol.items import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery
+from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery, UsageQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.rules import check_items, check_request
 from antiphon.protocol.walk import check_fields
@@ -156,6 +156,12 @@ def decode_endpoints_query(params: Mapping[str, Sequence[str]]) -> EndpointsQuer
     """Return the query of `GET /webhook_endpoints`. Raises `ClientError` (400)."""
     query = decode_input_items_query(params)
     return EndpointsQuery(after=query.after, limit=query.limit)
+
+
+def decode_usage_query(params: Mapping[str, Sequence[str]]) -> UsageQuery:
+    """Return the query of `GET /usage`. Raises `ClientError` (400)."""
+    given = {name: params[name][-1] for name in UsageQuery.__struct_fields__ if params.get(name)}
+    return fit({name: int(text) if _INTEGER.fullmatch(text) else text for name, text in given.items()}, UsageQuery)
 
 
 def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = False) -> bool:

@@ -24,11 +24,13 @@ from antiphon.server import (
     openapi,
     responses,
     status,
+    usage,
     webhooks,
     websocket,
 )
+from antiphon.server.access import Door
 from antiphon.server.channel import MAX_MESSAGE
-from antiphon.server.http import ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
+from antiphon.server.http import HEADERS, ClientGone, Endpoint, Resources, method_not_supported, reply, unknown_url
 from antiphon.server.incoming import Incoming, Room
 from antiphon.server.limits import Limits
 from antiphon.server.siblings import Siblings
@@ -68,13 +70,14 @@ def create_app(
     `siblings` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
     them, also where an application around this one would let them in.
     """
-    parts = (responses, conversations, chat_completions, models, health, openapi)
+    parts = (responses, conversations, chat_completions, models, usage, health, openapi)
     resources = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
     resources.append(status.resources(engine, siblings))
     if has_metrics:
         resources.append(metrics.resources(engine, siblings))
     sockets = websocket.resources(engine) if has_websocket else dict.fromkeys(SOCKET_PATHS, responses.refuse_websocket)
-    return _Gate(_router(resources, sockets), engine.measures.requests, limits or Limits())
+    app = Door(_router(resources, sockets), engine.api_keys)
+    return _Gate(app, engine.measures.requests, limits or Limits())
 
 
 def _router(parts: Iterable[Resources], sockets: Mapping[str, Endpoint]) -> Router:
@@ -235,6 +238,7 @@ class _Exchange:
                     self._headers.append((b"connection", b"close"))
             message["headers"] = [
                 *message.get("headers", ()),
+                *self._scope.get(HEADERS, ()),
                 *self._headers,
                 (b"x-request-id", self._request_id.encode()),
                 (b"openai-processing-ms", str(int(self.milliseconds)).encode()),

@@ -1,6 +1,7 @@
 """`/v1/chat/completions` and `/v1/embeddings`: validated like everything, then passed to the backend byte for byte."""
 
 import json
+from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -9,6 +10,7 @@ from antiphon.backends.base import Reply
 from antiphon.engine.asking import read_error
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
+from antiphon.engine.limits import weight_of
 from antiphon.engine.observers import Call, Observer, Operation
 from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure
@@ -17,6 +19,7 @@ from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import BACKEND, Resources, plain_name, read_body, tenant_of
+from antiphon.server.metered import admit, counted
 
 PASSED_HEADERS = ("content-type", "cache-control")
 
@@ -28,13 +31,25 @@ def resources(engine: Engine) -> Resources:
 
     async def create_chat_completion(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
-        await _pass_on(engine, "/chat/completions", decode_chat_request(body), body, tenant_of(scope), receive, send)
+        request = decode_chat_request(body)
+        weight = partial(weight_of, body, _bound(request))
+        with await admit(engine, scope, request["model"], weight) as grant, counted(grant, request, send) as telling:
+            await _pass_on(engine, "/chat/completions", request, body, tenant_of(scope), receive, telling)
 
     async def create_embeddings(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
-        await _pass_on(engine, "/embeddings", decode_embeddings_request(body), body, tenant_of(scope), receive, send)
+        request = decode_embeddings_request(body)
+        weight = partial(weight_of, body, 0)
+        with await admit(engine, scope, request["model"], weight) as grant, counted(grant, request, send) as telling:
+            await _pass_on(engine, "/embeddings", request, body, tenant_of(scope), receive, telling)
 
     return {"/v1/chat/completions": {"POST": create_chat_completion}, "/v1/embeddings": {"POST": create_embeddings}}
+
+
+def _bound(request: dict[str, Any]) -> int | None:
+    """Return the tokens that the request allows its answer, if it says so in a way that can be believed."""
+    bounds = (request.get("max_completion_tokens"), request.get("max_tokens"))
+    return next((bound for bound in bounds if isinstance(bound, int) and bound > 0), None)
 
 
 async def _pass_on(

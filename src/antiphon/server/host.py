@@ -29,6 +29,10 @@ NO_NEWS = ("without completing response", "Invalid UTF-8 sequence received")
 PING_EVERY = 20.0
 """Seconds between pings on a WebSocket, and from a ping to its answer."""
 
+KEEP_ALIVE = 75
+"""Seconds that a connection stays open for another request: longer than clients and proxies (nginx: 60) think that it
+does, since who closes first cuts off what is just being sent."""
+
 BACKLOG = 2048
 """Connections that wait to be taken."""
 
@@ -79,6 +83,7 @@ class Host(uvicorn.Server):
                 log_config=None,
                 proxy_headers=False,
                 server_header=False,
+                timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=int(LAST_WORDS),
             )
         )

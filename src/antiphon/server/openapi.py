@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 from antiphon.engine.engine import Engine
 from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
 from antiphon.protocol.counting import CountInputTokens
-from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery
+from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery, UsageQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.response import Response
 from antiphon.protocol.webhooks import CreateWebhookEndpoint, RotateSecret, SendTest, UpdateWebhookEndpoint
@@ -34,7 +34,7 @@ def resources(engine: Engine) -> Resources:
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of every endpoint."""
-    types = [*BODIES, Response, RetrieveQuery, StreamQuery, InputItemsQuery, EndpointsQuery]
+    types = [*BODIES, Response, RetrieveQuery, StreamQuery, InputItemsQuery, EndpointsQuery, UsageQuery]
     _, components = msgspec.json.schema_components(types, ref_template=REF)
     return {
         "openapi": "3.1.0",
@@ -47,6 +47,7 @@ def describe() -> dict[str, Any]:
             "/v1/models/{model}": {"get": _operation("Get a model", None, [_path_parameter("model")])},
             "/v1/chat/completions": {"post": _operation("Create a chat completion", None, body=_CHAT)},
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
+            "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
             "/healthz": {"get": _operation("Is the process alive", None)},
             "/readyz": {"get": _operation("Can it serve", None)},
             "/metrics": {"get": _METRICS},

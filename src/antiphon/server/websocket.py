@@ -5,15 +5,18 @@ response; here it is done. The connection is heard all the time, so that its cli
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
 
+import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.history import CHAINABLE
 from antiphon.engine.keeping import Ticket
+from antiphon.engine.limits import weight_of_response
+from antiphon.engine.meter import Grant
 from antiphon.engine.recall import Lane, Recall
 from antiphon.engine.run import Run
 from antiphon.errors import AntiphonError, ClientError, reportable
@@ -21,12 +24,15 @@ from antiphon.journal import About, about, begin
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
+from antiphon.server.access import api_key_of
 from antiphon.server.attendance import LATE, Attendance
+from antiphon.server.caching import with_cache
 from antiphon.server.channel import BROKEN, GOING_AWAY, Channel, Unheard
 from antiphon.server.http import ClientGone, Endpoint, tenant_of
 from antiphon.server.lanes import Asked, Lanes
 from antiphon.server.sse import GRACE, KEEPALIVE_AFTER
 from antiphon.server.steering import Refused, Steering, Submission, failed, messages, required_input
+from antiphon.store.base import StoredItem
 
 OPEN_FOR = 3600.0
 """Seconds after which a connection takes no more requests."""
@@ -45,7 +51,7 @@ def resources(engine: Engine) -> Mapping[str, Endpoint]:
         await channel.accept()
         engine.measures.websockets.add()
         try:
-            await Connection(engine, tenant_of(scope), channel).serve()
+            await Connection(engine, scope, channel).serve()
         finally:
             engine.measures.websockets.add(by=-1)
 
@@ -63,8 +69,8 @@ def limit_reached() -> ClientError:
 class Connection:
     """One client's WebSocket, from its acceptance to its end."""
 
-    def __init__(self, engine: Engine, tenant: str, channel: Channel) -> None:
-        self._engine, self._tenant, self._channel = engine, tenant, channel
+    def __init__(self, engine: Engine, scope: Scope, channel: Channel) -> None:
+        self._engine, self._scope, self._channel = engine, scope, channel
         self._lanes, self._recall, self._steering = Lanes(), Recall(), Steering()
         self._runs: dict[str, tuple[Run, Lane]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,7 +190,8 @@ class Connection:
         lane, parent = asked.lane, asked.data.get("previous_response_id")
         try:
             create = read_create(asked.data)
-            request = with_input(create.request, messages(self._steering.pending(parent)))
+            request = with_cache(self._scope, create.request)
+            request = with_input(request, messages(self._steering.pending(parent)))
             run, said = await self._make(lane, request, generates=create.generates)
         except Exception:
             self._recall.fail(lane, parent)
@@ -222,7 +229,22 @@ class Connection:
         if not self._engine.takes_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
-        run = await self._engine.create(request, Ticket(self._tenant), recalled=recalled, generates=generates)
+        key = await api_key_of(self._scope)
+        with await self._engine.meter.admit(key, request.model, lambda: _weight(request)) as grant:
+            return await self._make_granted(lane, request, recalled, grant, generates=generates)
+
+    async def _make_granted(
+        self,
+        lane: Lane,
+        request: CreateResponse,
+        recalled: Sequence[StoredItem] | None,
+        grant: Grant,
+        *,
+        generates: bool,
+    ) -> tuple[Run, list[Submission]]:
+        ticket = Ticket(tenant_of(self._scope))
+        run = await self._engine.create(request, ticket, recalled=recalled, generates=generates)
+        grant.watch(run)
         run.leave_out_error()  # on a socket an `error` answers a request that was refused: clients take it for the end
         response_id = run.response.id
         self._runs[response_id] = run, lane
@@ -270,6 +292,10 @@ class _Telling:
     async def _tell(self, batch: list[Event]) -> None:
         self._last = self._loop.time()
         await self._channel.tell(batch, self._lane)
+
+
+def _weight(request: CreateResponse) -> int:
+    return weight_of_response(request, msgspec.json.encode(request.input))
 
 
 async def _never() -> Message:

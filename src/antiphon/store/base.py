@@ -4,11 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from antiphon.store.records import (
+    NOTHING_TAKEN,
     Announcement,
+    ApiKey,
     Backlog,
+    DayOfUse,
     Delivery,
     Frames,
     Job,
+    Level,
+    Limits,
     Outcome,
     Progress,
     Reply,
@@ -18,16 +23,23 @@ from antiphon.store.records import (
     StoredItem,
     StoredResponse,
     Tail,
+    Taken,
+    Use,
     WebhookEndpoint,
 )
 
 __all__ = [
     "JOBS",
+    "NOTHING_TAKEN",
     "Announcement",
+    "ApiKey",
     "Backlog",
+    "DayOfUse",
     "Delivery",
     "Frames",
     "Job",
+    "Level",
+    "Limits",
     "Outcome",
     "Progress",
     "Reply",
@@ -38,6 +50,8 @@ __all__ = [
     "StoredItem",
     "StoredResponse",
     "Tail",
+    "Taken",
+    "Use",
     "WebhookEndpoint",
 ]
 
@@ -98,7 +112,12 @@ class Jobs(Protocol):
     """
 
     async def enqueue(
-        self, response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None = None
+        self,
+        response: StoredResponse,
+        request: bytes,
+        frames: Sequence[Frames],
+        reply: Reply | None = None,
+        taken: Taken = NOTHING_TAKEN,
     ) -> Outcome:
         """Keep a queued response with the request that it answers; it holds its conversation from now on.
 
@@ -326,7 +345,43 @@ class Answers(Protocol):
         ...
 
 
-class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, Protocol):
+class ApiKeys(Protocol):
+    """Who may ask, for what, and what it came to."""
+
+    async def put_api_key(self, key: ApiKey) -> None:
+        """Keep a key; the same id again replaces it."""
+        ...
+
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        """Return the key of this digest; None where there is none, or it is revoked or has expired."""
+        ...
+
+    async def api_keys(self) -> list[ApiKey]:
+        """Return every key of every tenant, newest first, those that are revoked too."""
+        ...
+
+    async def has_api_keys(self) -> bool:
+        """Whether a key was ever made."""
+        ...
+
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+        """Take one request and so many tokens out of the key's limits, if all of them have room; return what stands.
+
+        However many ask at once, in however many processes, no more than the limits allow are granted. What is larger
+        than a whole limit counts as the whole limit.
+        """
+        ...
+
+    async def charge(self, uses: Sequence[Use]) -> None:
+        """Count what was used, and settle what was taken in advance."""
+        ...
+
+    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+        """Return what the tenant's keys used on the days (UTC) that begin from `begin` to before `end`, in order."""
+        ...
+
+
+class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, ApiKeys, Protocol):
     """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.
 
     Guarantees: what a method that writes returned from is durable, whole or not at all; reads see every finished

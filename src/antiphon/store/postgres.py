@@ -144,35 +144,50 @@ class PostgresStore(SqlStore):
         newest = {response.id: response for response in responses}
         new = await self._save_new(list(newest.values()))
         for known in newest.keys() - new:
-            await self._in_transaction(lambda known=known: save_alone(newest[known], False, None))  # type: ignore[misc]
+            response = newest[known]
+            await self._in_transaction(lambda one=response: save_alone(one, False, None), response.tenant)  # type: ignore[misc]
 
     async def _save_new(self, responses: Sequence[StoredResponse]) -> set[str]:
+        tenants = {response.tenant for response in responses}
+        tenant = tenants.pop() if len(tenants) == 1 else None
+
         async def save(connection: Any, _: _Attempt) -> set[str]:
             if not self._is_pooled:
+                await connection.see(tenant)
                 return await save_together(connection, responses)
             async with connection.transaction():
+                await connection.see_here(tenant)
                 return await save_together(connection, responses)
 
         saved: set[str] = await self._retrying(save)
         return saved
 
-    async def _write(self, make: MakeAct[R]) -> R:
+    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
         """A write whose caller is cancelled is done all the same, whole."""
         self._refuse_closed()
-        return await asyncio.shield(self._keep(self._in_transaction(make)))
+        return await asyncio.shield(self._keep(self._in_transaction(make, tenant)))
 
-    async def _read(self, make: MakeAct[R]) -> R:
+    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
         self._refuse_closed()
         if self._is_pooled:  # only within a transaction a statement is asked where it was prepared
-            return await self._in_transaction(make)
-        result: R = await self._retrying(lambda connection, _: _perform(connection, make()))
+            return await self._in_transaction(make, tenant)
+
+        async def perform(connection: Any, _: _Attempt) -> R:
+            await connection.see(tenant)
+            return await _perform(connection, make())
+
+        result: R = await self._retrying(perform)
         return result
 
-    async def _in_transaction(self, make: MakeAct[R]) -> R:
+    async def _in_transaction(self, make: MakeAct[R], tenant: str | None) -> R:
         async def perform(connection: Any, attempt: _Attempt) -> R:
+            if not self._is_pooled:
+                await connection.see(tenant)
             transaction = connection.transaction()
             await transaction.start()
             try:
+                if self._is_pooled:
+                    await connection.see_here(tenant)
                 result = await _perform(connection, make())
             except BaseException:
                 with suppress(*TROUBLE):

@@ -72,6 +72,35 @@ def _words(cause: BaseException) -> str:
     return "The store could not do this."
 
 
+SEE = "SELECT set_config('antiphon.tenant', $1, $2)"
+
+EVERY_TENANT = "*"
+"""What work for all tenants tells the database in place of one."""
+
+
+def whose(tenant: str | None) -> str:
+    """Return how the database is told whose rows a statement sees (`postgres/0005_row_security.sql`)."""
+    return EVERY_TENANT if tenant is None else f"={tenant}"
+
+
+class Session(asyncpg.Connection):  # type: ignore[misc]
+    """A connection that remembers whose rows it sees, so that telling it again costs nothing."""
+
+    _seen: str | None = None
+
+    async def see(self, tenant: str | None) -> None:
+        """Show this tenant's rows from now on, every tenant's for None."""
+        told = whose(tenant)
+        if told != self._seen:
+            self._seen = None
+            await self.fetch(SEE, told, False)
+            self._seen = told
+
+    async def see_here(self, tenant: str | None) -> None:
+        """Show this tenant's rows until the end of the transaction: the next may be another connection's."""
+        await self.fetch(SEE, whose(tenant), True)
+
+
 POOLER = "pooler=transaction"
 """In a URL's query: between us and the database stands a pooler in transaction mode, without prepared statements."""
 
@@ -99,6 +128,7 @@ async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]
             timeout=CONNECT_TIMEOUT,
             command_timeout=STATEMENT_TIMEOUT,
             init=_settle,
+            connection_class=Session,
             reset=_as_it_is,
         )
     except (*TROUBLE, ValueError) as error:

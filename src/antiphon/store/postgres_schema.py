@@ -6,7 +6,7 @@ from typing import Any
 import asyncpg
 
 from antiphon.errors import ConfigError
-from antiphon.store.postgres_link import TROUBLE, store_error
+from antiphon.store.postgres_link import EVERY_TENANT, SEE, TROUBLE, store_error
 from antiphon.store.sql import migrations
 
 _LOCK = 0x416E7470  # `Antp`, as SQLite's files are marked
@@ -44,6 +44,7 @@ async def migrate(connection: Any, scripts: Sequence[str]) -> None:
     while await version(connection) < len(scripts):
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+            await connection.execute(SEE, EVERY_TENANT, True)
             await connection.execute(_MARK)
             # Asked again under the lock, and of the table itself: another process may have been faster.
             done = await connection.fetchval(_VERSION)

@@ -55,6 +55,17 @@ class Frames:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """By which key something was asked for, empty where by none, and the tokens that were taken in advance for it."""
+
+    key_id: str = ""
+    tokens: int = 0
+
+
+NOTHING_TAKEN = Taken()
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """The work on a background response, as one who may write to it sees it.
 
@@ -74,6 +85,7 @@ class Job:
     """How often it was begun, this time included."""
     lost: int
     """How often its worker died of it."""
+    taken: Taken = NOTHING_TAKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +213,81 @@ class Delivery:
     attempts: int
     failed_at: int | None
     last_error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a key allows. None stands for no limit; no models, for every model."""
+
+    models: Sequence[str] = ()
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    tokens_per_day: int | None = None
+    """Of a day in UTC."""
+    concurrency: int | None = None
+    """Responses that one process makes at once."""
+
+    def fit(self, tokens: int) -> int:
+        """Return how many of these tokens are taken in advance: no more than a whole limit."""
+        return min([tokens, *(most for most in (self.tokens_per_minute, self.tokens_per_day) if most is not None)])
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key. The key itself is not kept: `digest` is its HMAC, `shown` what lists show of it.
+
+    `old_digest` is as good as `digest` until `old_until`.
+    """
+
+    id: str
+    tenant: str
+    name: str
+    digest: bytes
+    shown: str
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+    old_digest: bytes | None = None
+    old_until: int = 0
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How far a key's limits are used up, and whether one request more was granted.
+
+    A minute's limit comes back evenly: `requests_in` and `tokens_in` are the seconds until it is whole again, so that
+    60 stands for nothing left. They may be more, where a response was longer than was reserved for it.
+    """
+
+    is_granted: bool
+    requests_in: float
+    tokens_in: float
+    tokens_today: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a key used at one time."""
+
+    tenant: str
+    key_id: str
+    at: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    taken: int = 0
+    """Tokens that were taken in advance, and are given back for those that were used."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfUse:
+    """What one key used on one day, which is told by its first second."""
+
+    key_id: str
+    name: str
+    shown: str
+    day: int
+    requests: int
+    input_tokens: int
+    output_tokens: int

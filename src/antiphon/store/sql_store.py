@@ -5,15 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.store.acts import answers, conversations, jobs, keys, responses, secrets, webhooks
+from antiphon.store.acts import answers, api_keys, conversations, jobs, keys, responses, secrets, webhooks
 from antiphon.store.acts.step import Act, R
 from antiphon.store.base import JOBS
 from antiphon.store.records import (
+    NOTHING_TAKEN,
     Announcement,
+    ApiKey,
     Backlog,
+    DayOfUse,
     Delivery,
     Frames,
     Job,
+    Level,
+    Limits,
     Outcome,
     Progress,
     Reply,
@@ -23,6 +28,8 @@ from antiphon.store.records import (
     StoredItem,
     StoredResponse,
     Tail,
+    Taken,
+    Use,
     WebhookEndpoint,
 )
 
@@ -51,12 +58,15 @@ class SqlStore(ABC):
         self._closed = False
 
     @abstractmethod
-    async def _read(self, make: MakeAct[R]) -> R:
-        """Perform an act that only reads."""
+    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        """Perform an act that only reads. It sees this tenant's rows alone, where the database can see to that."""
 
     @abstractmethod
-    async def _write(self, make: MakeAct[R]) -> R:
-        """Perform an act that writes, durable when this returns. The act may be performed more than once."""
+    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        """Perform an act that writes, durable when this returns. It sees what `_read` shows.
+
+        The act may be performed more than once.
+        """
 
     @abstractmethod
     async def _save_plainly(self, response: StoredResponse) -> None:
@@ -77,25 +87,25 @@ class SqlStore(ABC):
         if response.conversation_id is None and reply is None:
             await self._save_plainly(response)
             return True
-        is_kept = await self._write(lambda: responses.save(response, append, reply))
+        is_kept = await self._write(lambda: responses.save(response, append, reply), response.tenant)
         self._tell(response.id)
         return is_kept
 
     async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
         """See `Store.load`; the items come as tuples."""
-        return await self._read(lambda: responses.load(tenant, response_id, self._now()))
+        return await self._read(lambda: responses.load(tenant, response_id, self._now()), tenant)
 
     async def delete(self, tenant: str, response_id: str) -> bool:
         """See `Store.delete`."""
-        return await self._write(lambda: responses.delete(tenant, response_id, self._now()))
+        return await self._write(lambda: responses.delete(tenant, response_id, self._now()), tenant)
 
     async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
         """See `Store.history`."""
-        return await self._read(lambda: responses.history(tenant, response_id, self._now()))
+        return await self._read(lambda: responses.history(tenant, response_id, self._now()), tenant)
 
     async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
         """See `Store.find_item`."""
-        return await self._read(lambda: responses.find_item(tenant, item_id, self._now()))
+        return await self._read(lambda: responses.find_item(tenant, item_id, self._now()), tenant)
 
     async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""
@@ -118,10 +128,15 @@ class SqlStore(ABC):
     # Jobs.
 
     async def enqueue(
-        self, response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None = None
+        self,
+        response: StoredResponse,
+        request: bytes,
+        frames: Sequence[Frames],
+        reply: Reply | None = None,
+        taken: Taken = NOTHING_TAKEN,
     ) -> Outcome:
         """See `Store.enqueue`."""
-        outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply))
+        outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply, taken), response.tenant)
         self._tell_all([response.id])
         return outcome
 
@@ -131,7 +146,7 @@ class SqlStore(ABC):
 
     async def advance(self, job: Job, progress: Progress) -> Job | None:
         """See `Store.advance`."""
-        newer = await self._write(lambda: jobs.advance(job, progress))
+        newer = await self._write(lambda: jobs.advance(job, progress), job.response.tenant)
         self._tell(job.response.id)
         return newer
 
@@ -145,13 +160,13 @@ class SqlStore(ABC):
         announcement: Announcement | None = None,
     ) -> bool:
         """See `Store.finish`."""
-        is_kept = await self._write(lambda: jobs.finish(job, response, frames, append, announcement))
+        is_kept = await self._write(lambda: jobs.finish(job, response, frames, append, announcement), response.tenant)
         self._tell(response.id)
         return is_kept
 
     async def find_job(self, tenant: str, response_id: str) -> Job | None:
         """See `Store.find_job`."""
-        return await self._read(lambda: jobs.find_job(tenant, response_id))
+        return await self._read(lambda: jobs.find_job(tenant, response_id), tenant)
 
     async def backlog(self) -> Backlog:
         """See `Store.backlog`."""
@@ -190,7 +205,7 @@ class SqlStore(ABC):
 
     async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:
         """See `Store.tail`."""
-        return await self._read(lambda: jobs.tail(tenant, response_id, after, self._now()))
+        return await self._read(lambda: jobs.tail(tenant, response_id, after, self._now()), tenant)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """See `Store.on_change`."""
@@ -202,26 +217,26 @@ class SqlStore(ABC):
         self, conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None = None
     ) -> None:
         """See `Store.create_conversation`."""
-        await self._write(lambda: conversations.create(conversation, items, reply))
+        await self._write(lambda: conversations.create(conversation, items, reply), conversation.tenant)
         self._tell("")
 
     async def load_conversation(self, tenant: str, conversation_id: str) -> StoredConversation | None:
         """See `Store.load_conversation`."""
-        return await self._read(lambda: conversations.load(tenant, conversation_id))
+        return await self._read(lambda: conversations.load(tenant, conversation_id), tenant)
 
     async def update_conversation(
         self, tenant: str, conversation_id: str, metadata: bytes
     ) -> StoredConversation | None:
         """See `Store.update_conversation`."""
-        return await self._write(lambda: conversations.update(tenant, conversation_id, metadata))
+        return await self._write(lambda: conversations.update(tenant, conversation_id, metadata), tenant)
 
     async def delete_conversation(self, tenant: str, conversation_id: str) -> Outcome:
         """See `Store.delete_conversation`."""
-        return await self._write(lambda: conversations.delete(tenant, conversation_id))
+        return await self._write(lambda: conversations.delete(tenant, conversation_id), tenant)
 
     async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Outcome:
         """See `Store.add_items`."""
-        return await self._write(lambda: conversations.add(tenant, conversation_id, items))
+        return await self._write(lambda: conversations.add(tenant, conversation_id, items), tenant)
 
     async def items(
         self,
@@ -233,19 +248,19 @@ class SqlStore(ABC):
         descending: bool = False,
     ) -> list[StoredItem] | None:
         """See `Store.items`."""
-        return await self._read(lambda: conversations.items(tenant, conversation_id, after, limit, descending))
+        return await self._read(lambda: conversations.items(tenant, conversation_id, after, limit, descending), tenant)
 
     async def conversation_item(self, tenant: str, conversation_id: str, item_id: str) -> StoredItem | None:
         """See `Store.conversation_item`."""
-        return await self._read(lambda: conversations.item(tenant, conversation_id, item_id))
+        return await self._read(lambda: conversations.item(tenant, conversation_id, item_id), tenant)
 
     async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> Outcome:
         """See `Store.delete_item`."""
-        return await self._write(lambda: conversations.delete_item(tenant, conversation_id, item_id))
+        return await self._write(lambda: conversations.delete_item(tenant, conversation_id, item_id), tenant)
 
     async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> Outcome:
         """See `Store.hold`."""
-        return await self._write(lambda: jobs.hold(tenant, conversation_id, response_id, worker))
+        return await self._write(lambda: jobs.hold(tenant, conversation_id, response_id, worker), tenant)
 
     async def let_go(self, conversation_id: str, response_id: str) -> None:
         """See `Store.let_go`."""
@@ -255,34 +270,36 @@ class SqlStore(ABC):
 
     async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> Reservation:
         """See `Store.reserve`."""
-        return await self._write(lambda: keys.reserve(tenant, key, fingerprint, response_id, worker, self._now()))
+        return await self._write(
+            lambda: keys.reserve(tenant, key, fingerprint, response_id, worker, self._now()), tenant
+        )
 
     async def find_key(self, tenant: str, key: str) -> Reservation | None:
         """See `Store.find_key`."""
-        return await self._read(lambda: keys.find(tenant, key, self._now()))
+        return await self._read(lambda: keys.find(tenant, key, self._now()), tenant)
 
     async def free_key(self, tenant: str, key: str, response_id: str) -> None:
         """See `Store.free_key`."""
-        await self._write(lambda: keys.free(tenant, key, response_id))
+        await self._write(lambda: keys.free(tenant, key, response_id), tenant)
         self._tell(response_id)
 
     # Webhooks.
 
     async def put_endpoint(self, endpoint: WebhookEndpoint) -> None:
         """See `Store.put_endpoint`."""
-        await self._write(lambda: webhooks.put(endpoint))
+        await self._write(lambda: webhooks.put(endpoint), endpoint.tenant)
 
     async def load_endpoint(self, tenant: str, endpoint_id: str) -> WebhookEndpoint | None:
         """See `Store.load_endpoint`."""
-        return await self._read(lambda: webhooks.load(tenant, endpoint_id))
+        return await self._read(lambda: webhooks.load(tenant, endpoint_id), tenant)
 
     async def endpoints(self, tenant: str) -> list[WebhookEndpoint]:
         """See `Store.endpoints`."""
-        return await self._read(lambda: webhooks.endpoints(tenant))
+        return await self._read(lambda: webhooks.endpoints(tenant), tenant)
 
     async def delete_endpoint(self, tenant: str, endpoint_id: str) -> bool:
         """See `Store.delete_endpoint`."""
-        return await self._write(lambda: webhooks.delete(tenant, endpoint_id))
+        return await self._write(lambda: webhooks.delete(tenant, endpoint_id), tenant)
 
     async def due(self, limit: int, hold: int) -> list[Delivery]:
         """See `Store.due`."""
@@ -310,16 +327,16 @@ class SqlStore(ABC):
 
     async def keep_answer(self, answer: StoredAnswer) -> None:
         """See `Store.keep_answer`."""
-        await self._write(lambda: answers.keep(answer))
+        await self._write(lambda: answers.keep(answer), answer.tenant)
 
     async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
         """See `Store.find_answer`."""
         now = self._now()
-        found = await self._read(lambda: answers.find(tenant, key, now))
+        found = await self._read(lambda: answers.find(tenant, key, now), tenant)
         if found is None:
             return None
         if now - found.used_at >= USED_EVERY:
-            await self._write(lambda: answers.use(tenant, key, now))
+            await self._write(lambda: answers.use(tenant, key, now), tenant)
         return found.body
 
     async def answers_size(self) -> int:
@@ -329,6 +346,36 @@ class SqlStore(ABC):
     async def trim_answers(self, limit: int) -> int:
         """See `Store.trim_answers`."""
         return await self._in_steps("trim_answers", limit)
+
+    # API keys.
+
+    async def put_api_key(self, key: ApiKey) -> None:
+        """See `Store.put_api_key`."""
+        await self._write(lambda: api_keys.put(key))
+
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        """See `Store.find_api_key`."""
+        return await self._read(lambda: api_keys.find(digest, self._now()))
+
+    async def api_keys(self) -> list[ApiKey]:
+        """See `Store.api_keys`."""
+        return await self._read(api_keys.every)
+
+    async def has_api_keys(self) -> bool:
+        """See `Store.has_api_keys`."""
+        return await self._read(api_keys.any_at_all)
+
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+        """See `Store.take`. The time is this process's: clocks that differ shift the minute by as much."""
+        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock()))
+
+    async def charge(self, uses: Sequence[Use]) -> None:
+        """See `Store.charge`."""
+        await self._write(lambda: api_keys.charge(uses, self._clock()))
+
+    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+        """See `Store.usage`."""
+        return await self._read(lambda: api_keys.usage(tenant, begin, end), tenant)
 
     def _now(self) -> int:
         return int(self._clock())

@@ -82,12 +82,12 @@ class SqliteStore(SqlStore):
         self._refuse_closed()
         await self._writer.submit(rows.save, response)
 
-    async def _write(self, make: MakeAct[R]) -> R:
+    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
         self._refuse_closed()
         result: R = await self._writer.submit(rows.perform, make)
         return result
 
-    async def _read(self, make: MakeAct[R]) -> R:
+    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
         self._refuse_closed()
         if self._reader is None:
             result: R = await self._writer.submit(rows.perform, make)

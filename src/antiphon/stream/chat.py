@@ -23,6 +23,7 @@ from antiphon.protocol.response import Usage
 from antiphon.stream.annotations import read_annotation, read_citations
 from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.calls import StreamingCalls, read_call
+from antiphon.stream.decode import decode_chunk
 from antiphon.stream.items import StreamingMessage, StreamingReasoning
 from antiphon.stream.logprobs import read_logprobs, spelling
 from antiphon.stream.reasoning import ReasoningState, thinking_parts
@@ -127,6 +128,15 @@ class ChatStream:
     def has_calls(self) -> bool:
         """Whether a call began."""
         return bool(self._calls)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer failed: nothing else is its last chunk for certain."""
+        return self.error is not None
+
+    def read(self, data: bytes) -> None:
+        """Take a chunk as it came. Raises `BackendError` for what is no chunk."""
+        self.feed(decode_chunk(data))
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""

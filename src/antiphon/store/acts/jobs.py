@@ -14,7 +14,18 @@ from antiphon.store.acts.responses import (
 )
 from antiphon.store.acts.step import Act, Row, Rows, ask, ask_many, first
 from antiphon.store.acts.webhooks import announce
-from antiphon.store.records import Announcement, Backlog, Frames, Job, Outcome, Progress, Reply, StoredResponse, Tail
+from antiphon.store.records import (
+    Announcement,
+    Backlog,
+    Frames,
+    Job,
+    Outcome,
+    Progress,
+    Reply,
+    StoredResponse,
+    Tail,
+    Taken,
+)
 
 QUEUE = ""
 """The worker without a name, whose row everybody locks who looks for a job."""
@@ -22,7 +33,9 @@ QUEUE = ""
 FRAMES_AT_ONCE = 256
 
 
-def enqueue(response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None) -> Act[Outcome]:
+def enqueue(
+    response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None, taken: Taken
+) -> Act[Outcome]:
     """Keep a queued response with its job; see `Store.enqueue`."""
     if response.conversation_id is not None:
         outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
@@ -34,7 +47,7 @@ def enqueue(response: StoredResponse, request: bytes, frames: Sequence[Frames], 
         yield from ask("let_go", response.conversation_id, response.id)
         return Outcome.BUSY
     seq = yield from insert(response)
-    yield from ask("put_job", seq, response.tenant, _next(frames), request)
+    yield from ask("put_job", seq, response.tenant, _next(frames), request, taken.key_id, taken.tokens)
     yield from _log(seq, frames)
     return Outcome.DONE
 
@@ -180,11 +193,11 @@ def tail(tenant: str, response_id: str, after: int, now: int) -> Act[Tail | None
 
 
 def _job(row: Row) -> Act[Job | None]:
-    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost = row
+    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, *taken = row
     response = yield from load(tenant, response_id, 0)  # whatever its age: it is being made
     if response is None:
         return None
-    return Job(response, request, version, next_number, kept_number, attempt, lost)
+    return Job(response, request, version, next_number, kept_number, attempt, lost, Taken(*taken))
 
 
 def _log(seq: int, frames: Sequence[Frames]) -> Act[None]:

@@ -11,7 +11,7 @@ from importlib.resources import files
 _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
-AREAS = ("responses", "jobs", "conversations", "keys", "webhooks", "secrets", "answers")
+AREAS = ("responses", "jobs", "conversations", "keys", "webhooks", "secrets", "answers", "api_keys")
 
 
 def parse(text: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 -- put_job --
-INSERT INTO jobs (response, tenant, owner, version, next_number, kept_number, attempt, lost, request)
-VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4)
+INSERT INTO jobs (response, tenant, owner, version, next_number, kept_number, attempt, lost, request, api_key, tokens_taken)
+VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6)
 
 -- put_events --
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
@@ -35,14 +35,16 @@ UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued'
 -- job_by_seq --
 SELECT
     responses.seq, responses.id, responses.tenant,
-    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost
+    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
+    jobs.api_key, jobs.tokens_taken
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.seq = $1
 
 -- job_by_id --
 SELECT
     responses.seq, responses.id, responses.tenant,
-    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost
+    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
+    jobs.api_key, jobs.tokens_taken
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.id = $1 AND responses.tenant = $2
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.store.base import Store, StoredResponse
-from antiphon.testing.store import answers, conversations, jobs, keys, responses, secrets, webhooks
+from antiphon.testing.store import answers, api_keys, conversations, jobs, keys, responses, secrets, webhooks
 from antiphon.testing.store.making import Promise, T, hold, new_items, new_response, same
 
 OpenStore = Callable[[], Store | Awaitable[Store]]
@@ -113,4 +113,5 @@ _PROMISES: tuple[Promise, ...] = (
     *webhooks.PROMISES,
     *secrets.PROMISES,
     *answers.PROMISES,
+    *api_keys.PROMISES,
 )

@@ -1,0 +1,61 @@
+"""How many tokens an answer took that is passed on unread: looked for on the way, in any cut of its bytes."""
+
+from typing import Any
+
+from antiphon.chat.estimate import by_size, tokens_of
+from antiphon.errors import BackendError
+from antiphon.protocol.chat import ChatChunk
+from antiphon.protocol.response import Usage
+from antiphon.stream.decode import decode_chunk
+from antiphon.stream.sse import DONE, EventDecoder
+from antiphon.stream.usage import read_usage
+
+MAX_PLAIN = 64 * 1024 * 1024
+"""Bytes of a plain answer that are looked through."""
+
+
+class Tally:
+    """Is fed an answer of Chat Completions or embeddings, and tells its tokens."""
+
+    def __init__(self, *, is_stream: bool) -> None:
+        self._usage: Usage | None = None
+        self._said = 0
+        self._events = EventDecoder() if is_stream else None
+        self._plain: list[bytes] = []
+        self._size = 0
+
+    def feed(self, part: bytes) -> None:
+        """Take bytes as they are passed on."""
+        if self._events is None:
+            self._size += len(part)
+            if self._size <= MAX_PLAIN:
+                self._plain.append(part)
+            return
+        try:
+            for data in self._events.feed(part):
+                if data != DONE:
+                    self._see(decode_chunk(data))
+        except BackendError:
+            self._events = EventDecoder()  # who reads the answer will see that it is broken
+
+    def spent(self, request: dict[str, Any]) -> tuple[int, int]:
+        """Return the tokens in and out: as they were reported, else as many as the texts look like. No bytes follow."""
+        self._finish()
+        if self._usage is not None:
+            return self._usage.input_tokens, self._usage.output_tokens
+        return tokens_of(request), self._said
+
+    def _finish(self) -> None:
+        if self._plain and self._size <= MAX_PLAIN:
+            try:
+                self._see(decode_chunk(b"".join(self._plain)))
+            except BackendError:
+                self._said += by_size(b"".join(self._plain).decode("utf-8", "replace"))
+
+    def _see(self, chunk: ChatChunk) -> None:
+        self._usage = read_usage(chunk.usage) or self._usage
+        for choice in chunk.choices or ():
+            said = choice.delta or choice.message
+            texts = (said.content, said.reasoning_content, said.reasoning) if said else ()
+            self._said += sum(by_size(text) for text in texts if isinstance(text, str))
+            self._said += sum(by_size(str(call)) for call in (said.tool_calls if said else None) or ())

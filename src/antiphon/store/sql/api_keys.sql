@@ -1,0 +1,89 @@
+-- put_api_key --
+INSERT INTO api_keys (
+    id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency
+)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+ON CONFLICT (id) DO UPDATE SET
+    tenant = excluded.tenant, name = excluded.name, digest = excluded.digest, shown = excluded.shown,
+    expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, old_digest = excluded.old_digest,
+    old_until = excluded.old_until, models = excluded.models, requests_per_minute = excluded.requests_per_minute,
+    tokens_per_minute = excluded.tokens_per_minute, tokens_per_day = excluded.tokens_per_day,
+    concurrency = excluded.concurrency
+
+-- find_api_key --
+SELECT
+    id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency
+FROM api_keys
+WHERE
+    (digest = $1 OR (old_digest = $1 AND old_until > $2))
+    AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
+
+-- api_keys --
+SELECT
+    id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency
+FROM api_keys ORDER BY created_at DESC, id DESC
+
+-- has_api_keys --
+SELECT id FROM api_keys LIMIT 1
+
+-- take_tokens --
+-- The levels are times, in microseconds: until when a minute's limit is used up. What is granted moves them on by what
+-- it costs, at most to a minute from now. Where one limit has no room nothing happens and nothing is returned.
+INSERT INTO api_key_levels (api_key, requests_until, tokens_until, day, day_tokens)
+VALUES (
+    $1, CAST($2 AS BIGINT) + CAST($3 AS BIGINT), CAST($2 AS BIGINT) + CAST($4 AS BIGINT),
+    CAST($5 AS BIGINT), CAST($6 AS BIGINT)
+)
+ON CONFLICT (api_key) DO UPDATE SET
+    requests_until = CAST($3 AS BIGINT) + CASE
+        WHEN api_key_levels.requests_until > CAST($2 AS BIGINT) THEN api_key_levels.requests_until
+        ELSE CAST($2 AS BIGINT)
+    END,
+    tokens_until = CAST($4 AS BIGINT) + CASE
+        WHEN api_key_levels.tokens_until > CAST($2 AS BIGINT) THEN api_key_levels.tokens_until
+        ELSE CAST($2 AS BIGINT)
+    END,
+    day = excluded.day,
+    day_tokens = CAST($6 AS BIGINT) + CASE
+        WHEN api_key_levels.day = excluded.day THEN api_key_levels.day_tokens ELSE 0
+    END
+WHERE
+    (CAST($3 AS BIGINT) = 0 OR api_key_levels.requests_until + CAST($3 AS BIGINT) <= CAST($2 AS BIGINT) + 60000000)
+    AND (CAST($4 AS BIGINT) = 0 OR api_key_levels.tokens_until + CAST($4 AS BIGINT) <= CAST($2 AS BIGINT) + 60000000)
+    AND (
+        api_key_levels.day <> excluded.day
+        OR api_key_levels.day_tokens + CAST($6 AS BIGINT) <= CAST($7 AS BIGINT)
+    )
+RETURNING requests_until, tokens_until, day_tokens
+
+-- level --
+SELECT requests_until, tokens_until, CASE WHEN day = $2 THEN day_tokens ELSE 0 END
+FROM api_key_levels WHERE api_key = $1
+
+-- settle --
+-- A minute that is long over does not pay for what is used now.
+UPDATE api_key_levels SET
+    tokens_until = CASE
+        WHEN tokens_until < CAST($3 AS BIGINT) AND CAST($2 AS BIGINT) > 0 THEN CAST($3 AS BIGINT) ELSE tokens_until
+    END + coalesce((SELECT CAST($2 AS BIGINT) * 60000000 / tokens_per_minute FROM api_keys WHERE id = $1), 0),
+    day_tokens = day_tokens + CASE WHEN day = $4 THEN CAST($2 AS BIGINT) ELSE 0 END
+WHERE api_key = $1
+
+-- add_use --
+INSERT INTO api_key_days (tenant, day, api_key, requests, input_tokens, output_tokens)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (tenant, day, api_key) DO UPDATE SET
+    requests = api_key_days.requests + excluded.requests,
+    input_tokens = api_key_days.input_tokens + excluded.input_tokens,
+    output_tokens = api_key_days.output_tokens + excluded.output_tokens
+
+-- usage --
+SELECT
+    api_key_days.api_key, api_keys.name, api_keys.shown, api_key_days.day,
+    api_key_days.requests, api_key_days.input_tokens, api_key_days.output_tokens
+FROM api_key_days JOIN api_keys ON api_keys.id = api_key_days.api_key
+WHERE api_key_days.tenant = $1 AND api_key_days.day >= $2 AND api_key_days.day < $3
+ORDER BY api_key_days.day, api_key_days.api_key

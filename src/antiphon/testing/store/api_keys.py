@@ -1,0 +1,122 @@
+"""Promises about API keys, their limits, and what they used."""
+
+import asyncio
+import os
+import time
+from dataclasses import replace
+
+from antiphon.ids import new_id
+from antiphon.store.base import ApiKey, Limits, Store, StoredResponse, Taken, Use
+from antiphon.testing.store.making import Promise, hold
+
+DAY = 86_400
+
+
+def _key(tenant: str = "", **fields: object) -> ApiKey:
+    """Return a key that is new, and has expired soon after."""
+    soon = int(time.time()) + 600
+    made = ApiKey(new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon)
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+async def _are_kept(store: Store) -> None:
+    """A key is found by its digest, with its limits, and by nothing else; the same id again replaces it."""
+    key = _key(limits=Limits(("a", "b c"), 1, 2, 3, 4))
+    await store.put_api_key(key)
+    hold(await store.find_api_key(key.digest) == key, f"{key} comes back as {await store.find_api_key(key.digest)}")
+    hold(await store.find_api_key(os.urandom(32)) is None, "an unknown digest is a key's")
+    hold(await store.find_api_key(key.digest[:31]) is None, "the beginning of a digest is good enough")
+    hold(await store.has_api_keys() and key in await store.api_keys(), "a key is not listed")
+    other = replace(key, digest=os.urandom(32), limits=Limits())
+    await store.put_api_key(other)
+    hold(await store.find_api_key(key.digest) is None, "a digest that was replaced is still good")
+    hold(await store.find_api_key(other.digest) == other, "the digest that replaced it is not")
+    hold([one for one in await store.api_keys() if one.id == key.id] == [other], "a key that was replaced is listed")
+
+
+async def _end(store: Store) -> None:
+    """A key that is revoked or has expired is not found; an old digest is as good as the new one until its time."""
+    now, old = int(time.time()), os.urandom(32)
+    revoked, expired = _key(revoked_at=now), _key(expires_at=now - 1)
+    late, early = _key(old_digest=old, old_until=now + 600), _key(old_digest=os.urandom(32), old_until=now - 1)
+    for key in (revoked, expired, late, early):
+        await store.put_api_key(key)
+    hold(await store.find_api_key(revoked.digest) is None, "a revoked key is found")
+    hold(await store.find_api_key(expired.digest) is None, "a key that has expired is found")
+    hold(await store.find_api_key(old) == late, "an old digest is not found in its time")
+    hold(await store.find_api_key(early.old_digest or b"") is None, "an old digest is found after its time")
+    hold({revoked, expired} <= set(await store.api_keys()), "keys that have ended are not listed")
+
+
+async def _are_exact(store: Store) -> None:
+    """Of many who take at once exactly as many are granted as the limits allow."""
+    for limits, tokens in ((Limits(requests_per_minute=10), 0), (Limits(tokens_per_minute=1000), 100)):
+        key = _key(limits=limits)
+        await store.put_api_key(key)
+        levels = await asyncio.gather(*(store.take(key.id, limits, tokens) for _ in range(64)))
+        granted = sum(level.is_granted for level in levels)
+        hold(granted == 10, f"{granted} of 64 were granted where there is room for 10 ({limits})")
+        last = await store.take(key.id, limits, tokens)
+        hold(50 < max(last.requests_in, last.tokens_in) <= 60, f"where nothing is left, the level is {last}")
+
+
+async def _days_are_whole(store: Store) -> None:
+    """A day's tokens are taken as long as there are some; what is larger than a limit counts as all of it."""
+    limits = Limits(tokens_per_day=250)
+    key = _key(limits=limits)
+    await store.put_api_key(key)
+    levels = [await store.take(key.id, limits, 100) for _ in range(3)]
+    hold([level.is_granted for level in levels] == [True, True, False], f"100 of 250, three times: {levels}")
+    hold(levels[-1].tokens_today == 200, f"after 200 tokens the day has {levels[-1].tokens_today}")
+    large = Limits(requests_per_minute=5, tokens_per_minute=50)
+    other = _key(limits=large)
+    await store.put_api_key(other)
+    levels = [await store.take(other.id, large, 10_000) for _ in range(2)]
+    hold([level.is_granted for level in levels] == [True, False], f"10,000 of 50 a minute, twice: {levels}")
+
+
+async def _are_settled(store: Store) -> None:
+    """What was taken in advance is given back for what was used, in the minute and in the day."""
+    limits = Limits(tokens_per_minute=1000, tokens_per_day=1000)
+    key, now = _key(limits=limits), int(time.time())
+    await store.put_api_key(key)
+    await store.take(key.id, limits, 1000)
+    hold(not (await store.take(key.id, limits, 500)).is_granted, "more was granted than there is")
+    await store.charge([Use(key.tenant, key.id, now, 1, 90, 10, 1000)])
+    level = await store.take(key.id, limits, 500)
+    hold(level.is_granted and level.tokens_today == 600, f"900 tokens that were not used are not there again: {level}")
+    hold(0 < level.tokens_in <= 36, f"600 of 1000 tokens are back in {level.tokens_in} s")
+
+
+async def _is_counted(store: Store) -> None:
+    """What was used is counted by key and day, for its own tenant."""
+    tenant, today = new_id("tenant"), int(time.time()) // DAY * DAY
+    one, other, stranger = _key(tenant), _key(tenant), _key()
+    for key in (one, other, stranger):
+        await store.put_api_key(key)
+    uses = [Use(tenant, one.id, today + i, 1, 5, i) for i in range(20)]
+    uses += [Use(tenant, one.id, today - 1, 1, 7, 0), Use(tenant, other.id, today, 2, 0, 0)]
+    uses += [Use(stranger.tenant, stranger.id, today, 1, 1, 1)]
+    await asyncio.gather(*(store.charge(uses[i::4]) for i in range(4)))
+    found = await store.usage(tenant, today - DAY, today + DAY)
+    sums = {(day.key_id, day.day): (day.requests, day.input_tokens, day.output_tokens) for day in found}
+    expected = {(one.id, today - DAY): (1, 7, 0), (one.id, today): (20, 100, 190), (other.id, today): (2, 0, 0)}
+    hold(sums == expected, f"the days are {found}")
+    hold([day.day for day in found] == sorted(day.day for day in found), "the days are not in order")
+    hold(len(await store.usage(tenant, today, today + DAY)) == 2, "a day that was not asked for is there")
+
+
+async def _jobs_say_whose(store: Store) -> None:
+    """A job says by which key it was asked for, and what was taken in advance."""
+    response = StoredResponse(new_id("resp"), 1000, "queued", None, b"{}", tenant=new_id("tenant"))
+    await store.enqueue(response, b"", [], None, Taken("key_1", 2**40))
+    job = await store.find_job(response.tenant, response.id)
+    hold(job is not None and job.taken == Taken("key_1", 2**40), f"the job is {job}")
+    if job is not None:
+        await store.finish(job, replace(response, expires_at=int(time.time()) + 600))
+
+
+PROMISES: tuple[Promise, ...] = (
+    *(_are_kept, _end, _are_exact, _days_are_whole, _are_settled, _is_counted),
+    _jobs_say_whose,
+)

@@ -1,0 +1,168 @@
+"""What is remembered of keys: for how long, for how many, and what that spares the store."""
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from antiphon.engine import known_keys
+from antiphon.engine.known_keys import KnownKeys
+from antiphon.errors import StoreError
+from antiphon.store.base import ApiKey
+from antiphon.store.sqlite import SqliteStore
+from tests.support.keys import issued
+
+PROMISED = 5.0
+"""Seconds after which a change is in force everywhere."""
+
+
+class Asked(SqliteStore):
+    """Counts what it is asked about keys, and is away while `is_away`."""
+
+    finds = looks = 0
+    is_away = False
+
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        self.finds += 1
+        self._refuse_away()
+        return await super().find_api_key(digest)
+
+    async def has_api_keys(self) -> bool:
+        self.looks += 1
+        self._refuse_away()
+        return await super().has_api_keys()
+
+    def _refuse_away(self) -> None:
+        if self.is_away:
+            raise StoreError("The store cannot be reached.")
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def store() -> Asked:
+    opened = Asked.open("sqlite://")
+    assert isinstance(opened, Asked)
+    return opened
+
+
+def known(store: Any) -> tuple[KnownKeys, Clock]:
+    clock = Clock()
+    return KnownKeys(store, clock), clock
+
+
+async def test_without_keys_a_request_asks_the_store_nothing(store: Asked) -> None:
+    keys, _ = known(store)
+    assert not any([await keys.are_needed() for _ in range(1000)])
+
+    assert (store.looks, store.finds) == (1, 0)
+
+
+async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(store: Asked) -> None:
+    keys, clock = known(store)
+    assert not await keys.are_needed()
+    key, kept = await issued(store)
+    clock.now += PROMISED
+    assert await keys.are_needed()
+    assert await keys.find(await keys.digest(key.encode())) == kept
+    await store.put_api_key(replace(kept, revoked_at=1))
+    clock.now += PROMISED
+    store.is_away = True
+
+    assert await keys.are_needed()
+
+
+async def test_a_known_key_asks_the_store_nothing_and_is_gone_soon_after_its_end(store: Asked) -> None:
+    keys, clock = known(store)
+    key, kept = await issued(store)
+    digest = await keys.digest(key.encode())
+    for _ in range(1000):
+        assert await keys.find(digest) == kept
+    assert store.finds == 1
+    await store.put_api_key(replace(kept, revoked_at=1))
+    clock.now += PROMISED
+
+    assert await keys.find(digest) is None
+
+
+async def test_a_rotated_key_is_taken_over_soon(store: Asked) -> None:
+    keys, clock = known(store)
+    old, kept = await issued(store)
+    new, renewed = (await keys_of(keys)).rotate(kept, int(time.time()) - 1)
+    assert await keys.find(await keys.digest(old.encode())) == kept
+    assert await keys.find(await keys.digest(new.encode())) is None
+    await store.put_api_key(renewed)
+    clock.now += PROMISED
+
+    assert await keys.find(await keys.digest(old.encode())) is None
+    assert await keys.find(await keys.digest(new.encode())) == renewed
+
+
+async def keys_of(keys: KnownKeys) -> Any:
+    await keys.digest(b"")
+    return keys._mint
+
+
+async def test_many_who_come_with_one_key_at_once_ask_the_store_once(store: Asked) -> None:
+    keys, _ = known(store)
+    key, kept = await issued(store)
+    digest = await keys.digest(key.encode())
+    found = await asyncio.gather(*(keys.find(digest) for _ in range(200)))
+
+    assert (store.finds, found) == (1, [kept] * 200)
+
+
+async def test_who_gives_up_waiting_takes_the_answer_from_nobody(store: Asked) -> None:
+    keys, _ = known(store)
+    key, kept = await issued(store)
+    digest = await keys.digest(key.encode())
+    first, second = (asyncio.ensure_future(keys.find(digest)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+
+    assert await second == kept
+
+
+async def test_a_key_that_cannot_be_looked_up_is_not_good(store: Asked) -> None:
+    keys, clock = known(store)
+    key, kept = await issued(store)
+    digest = await keys.digest(key.encode())
+    assert await keys.find(digest) == kept
+    clock.now += PROMISED
+    store.is_away = True
+    with pytest.raises(StoreError):
+        await keys.find(digest)
+    store.is_away = False
+
+    assert await keys.find(digest) == kept
+
+
+async def test_who_needs_no_key_goes_on_while_the_store_is_away(store: Asked) -> None:
+    keys, clock = known(store)
+    store.is_away = True
+    with pytest.raises(StoreError):
+        await keys.are_needed()
+    store.is_away = False
+    assert not await keys.are_needed()
+    store.is_away = True
+    clock.now += PROMISED
+
+    assert not await keys.are_needed()
+
+
+async def test_what_is_remembered_is_bounded(store: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_keys, "MOST", 10)
+    keys, _ = known(store)
+    for number in range(100):
+        await keys.find(b"%032d" % number)
+
+    assert len(keys._known) == 10

@@ -1,0 +1,215 @@
+"""Who comes in: with a key, by the one header, and nobody else anywhere (bad inputs 1 to 8, threats 1 to 7)."""
+
+import time
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+import pytest
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from antiphon.backends.http import HttpBackend
+from antiphon.engine import known_keys
+from antiphon.engine.api_keys import Mint
+from antiphon.server.app import create_app
+from antiphon.store.base import Store
+from antiphon.wiring import open_store
+from tests.support.keys import bearing, issue, issued
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
+
+ASKED = {"model": "m", "input": "Hi", "store": False}
+
+WATCHERS = {"/healthz", "/readyz", "/metrics"}
+"""Paths that nobody needs a key for."""
+
+
+@pytest.fixture
+async def guarded(backend: ReplayBackend) -> AsyncIterator[Served]:
+    """A server that asks for a key."""
+    store = await open_store("sqlite://")
+    await issue(store, "somebody")
+    async with serve(HttpBackend("replay", backend.url, "sk-secret-backend-key"), store=store) as one:
+        yield one
+
+
+async def answer(
+    served: Served, headers: Mapping[str, str], path: str = "/models"
+) -> tuple[int, Any, Mapping[str, str]]:
+    async with served.http.get(served.url + path, headers=headers) as response:
+        return response.status, (await response.json())["error"], response.headers
+
+
+async def test_a_good_key_comes_in(stateful: Served) -> None:
+    stateful.sdk.api_key = await issue(stateful.engine.store)
+
+    assert (await stateful.sdk.responses.create(model="m", input="Hi")).output_text == "You said: Hi"
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"authorization": "Basic YTpi"}, {"authorization": "Bearer"}, {"authorization": "Bearer  "}]
+)
+async def test_who_has_no_key_is_told_where_it_belongs(guarded: Served, given: Mapping[str, str]) -> None:
+    status, error, headers = await answer(guarded, given)
+
+    assert (status, error["type"], error["param"], error["code"]) == (401, "invalid_request_error", None, None)
+    assert "Authorization" in error["message"]
+    assert headers["www-authenticate"] == "Bearer"
+    assert headers["x-request-id"].startswith("req_")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-wrong",
+        "' OR '1'='1",
+        "sk-antiphon-\x80\xff",
+        "x" * 30_000,
+        "a b",
+        "null",
+        "sk-antiphon-; DROP TABLE api_keys",
+    ],
+)
+async def test_a_wrong_key_is_refused_and_not_repeated(guarded: Served, key: str) -> None:
+    status, error, _ = await answer(guarded, {"authorization": f"Bearer {key}"})
+
+    assert (status, error["type"], error["param"]) == (401, "invalid_request_error", None)
+    assert error["code"] == "invalid_api_key"
+    assert error["message"].startswith("Incorrect API key provided")
+    assert key not in error["message"] or len(key) < 5
+
+
+async def test_two_authorization_headers_are_refused(guarded: Served) -> None:
+    key = await issue(guarded.engine.store)
+    async with aiohttp.ClientSession() as http:
+        given = [("authorization", f"Bearer {key}"), ("authorization", "Bearer other")]
+        async with http.get(f"{guarded.url}/models", headers=given) as response:
+            assert response.status == 400
+
+
+@pytest.mark.parametrize(
+    "header", ["x-api-key", "api-key", "openai-api-key", "proxy-authorization", "cookie", "x-antiphon-tenant"]
+)
+async def test_no_other_header_lets_anybody_in(guarded: Served, header: str) -> None:
+    key = await issue(guarded.engine.store)
+    assert (await answer(guarded, {header: key}))[0] == 401
+    assert (await answer(guarded, {header: f"Bearer {key}"}))[0] == 401
+    assert (await answer(guarded, {}, f"/models?api_key={key}&key={key}"))[0] == 401
+
+
+async def test_keys_that_begin_alike_are_different_keys(guarded: Served) -> None:
+    key = await issue(guarded.engine.store)
+    for other in (key[:-1], key[:40], key + "A", key[:-1] + ("A" if key[-1] != "A" else "B")):
+        assert (await answer(guarded, bearing(other)))[0] == 401
+
+
+async def test_who_has_the_database_has_no_key(guarded: Served) -> None:
+    _, kept = await issued(guarded.engine.store)
+    secret = (await Mint.of(guarded.engine.store)).secret
+    for found in (kept.digest.hex(), b64encode(kept.digest).decode(), kept.id, kept.shown[-4:], secret.hex()):
+        assert (await answer(guarded, bearing(found)))[0] == 401
+
+
+async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_keys, "FRESH", 0.0)
+    store = guarded.engine.store
+    for ended in ({"revoked_at": 1}, {"expires_at": int(time.time()) - 1}):
+        key, kept = await issued(store)
+        async with guarded.http.get(f"{guarded.url}/models", headers=bearing(key)) as response:
+            assert response.status == 200
+        await store.put_api_key(replace(kept, **ended))  # type: ignore[arg-type]
+        told = await answer(guarded, bearing(key))
+        assert told[:2] == (await answer(guarded, bearing("sk-none")))[:2]
+
+
+def routes_of(app: Any) -> list[tuple[str, set[str]]]:
+    """Every path that an application serves, with something in place of each name, and its methods."""
+    router: Router = app._app._app
+    paths = []
+    for route in router.routes:
+        path = route.path_format.replace(":path", "")  # type: ignore[attr-defined]
+        methods = set(route.app._methods) if isinstance(route, Route) else {"WEBSOCKET"}  # type: ignore[attr-defined]
+        paths.append((path.replace("{", "").replace("}", ""), methods))
+    return paths
+
+
+async def test_every_path_but_those_of_the_watchers_asks_for_a_key(guarded: Served) -> None:
+    app = create_app(guarded.engine, guarded.endpoints)
+    paths = routes_of(app)
+    assert {path for path, _ in paths} > WATCHERS
+    root = guarded.url.removesuffix("/v1")
+    for path, methods in paths:
+        for method in {*methods, "GET", "OPTIONS"} - {"WEBSOCKET"}:
+            async with guarded.http.request(method, root + path) as response:
+                assert (response.status == 401) is (path not in WATCHERS), (method, path)
+    for path in (
+        "/",
+        "/v1",
+        "/v1/none",
+        "/admin",
+        "/docs",
+        "/healthz/",
+        "//healthz",
+        "/HEALTHZ",
+        "/v1/models/../../healthz/x",
+    ):
+        async with guarded.http.get(root + path) as response:
+            assert response.status == 401, path
+
+
+async def test_a_websocket_needs_a_key_before_it_is_opened(guarded: Served) -> None:
+    key = await issue(guarded.engine.store)
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await guarded.http.ws_connect(f"{guarded.url}/responses")
+    async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
+        await socket.send_json({"type": "response.create", **ASKED})
+        assert (await socket.receive_json())["type"] == "response.created"
+
+    assert refused.value.status == 401
+
+
+async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(guarded: Served) -> None:
+    inner = create_app(guarded.engine, guarded.endpoints)
+    sent: list[Any] = []
+
+    async def around(scope: Scope, receive: Receive, send: Send) -> None:
+        await inner({**scope, "antiphon.tenant": "theirs"}, receive, send)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/v1/models", "query_string": b"", "headers": []}
+    await around(scope, receive, send)
+    assert sent[0]["status"] == 200
+
+
+async def test_a_mounted_application_lets_the_watchers_in(guarded: Served) -> None:
+    inner = create_app(guarded.engine, guarded.endpoints)
+    statuses: list[int] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status", 0))
+
+    for path in ("/ai/healthz", "/ai/v1/models"):
+        scope = {"type": "http", "method": "GET", "path": path, "root_path": "/ai", "query_string": b"", "headers": []}
+        await inner(scope, receive, send)
+    assert [status for status in statuses if status] == [200, 401]
+
+
+async def test_a_store_that_is_away_lets_nobody_in(backend: ReplayBackend) -> None:
+    store: Store = await open_store("sqlite://")
+    key = await issue(store)
+    async with serve(HttpBackend("replay", backend.url, ""), store=store) as served:
+        assert (await answer(served, {}))[0] == 401
+        await store.close()
+        async with served.http.get(f"{served.url}/models", headers=bearing(key)) as response:
+            assert response.status == 503

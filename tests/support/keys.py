@@ -1,0 +1,25 @@
+"""API keys for tests, and clients that have them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from antiphon.engine.api_keys import Mint
+from antiphon.ids import new_id
+from antiphon.store.base import ApiKey, Limits, Store
+
+
+async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:
+    """Make a key with these limits; return it."""
+    return (await issued(store, tenant, **limits))[0]
+
+
+async def issued(store: Store, tenant: str = "acme", **limits: Any) -> tuple[str, ApiKey]:
+    """Make a key; return it and what is kept of it."""
+    key, kept = (await Mint.of(store)).issue(new_id("key"), tenant, "test", Limits(**limits), 1_700_000_000, None)
+    await store.put_api_key(kept)
+    return key, kept
+
+
+def bearing(key: str) -> Mapping[str, str]:
+    """The header that presents a key."""
+    return {"authorization": f"Bearer {key}"}
