@@ -15,7 +15,7 @@ from antiphon.server.http import TENANT
 from antiphon.store.base import ApiKey
 
 OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
-"""Paths for those who watch over the server; `/metrics` and `/status` have a condition of their own."""
+"""Paths for those who watch over the server; `/metrics` and `/status` have their own condition."""
 
 PASS = "antiphon.pass"  # noqa: S105 - the name of one
 """The key in an ASGI scope under which the `Pass` of a request stands, where it has one."""
