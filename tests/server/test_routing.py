@@ -9,9 +9,12 @@ import pytest
 
 from antiphon.engine.routing.health import MOST_FAILURES
 from antiphon.engine.routing.served import Share
+from tests.support.native import answering, message
 from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import JSON, Answer, completion, delta, sse, text
 from tests.support.socket import talk, text_of
+
+APIS = ("responses", "chat")
 
 QUICK = {"first_byte_timeout": 0.3, "idle_timeout": 0.3}
 
@@ -67,6 +70,24 @@ async def test_background_responses_fail_over_too() -> None:
 async def test_responses_over_a_websocket_fail_over_too() -> None:
     async with pair(error(500), saying("Hello")) as two, talk(two.served) as one:
         assert text_of(await one.made()) == "Hello"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("first", ["responses", "chat"])
+async def test_one_that_is_asked_by_responses_and_one_by_chat_answer_for_each_other(first: str, stream: bool) -> None:
+    native = answering([message("Hello")])
+    shares = {"a" if first == "responses" else "b": Share(api="responses")}
+    scripts = (error(500), saying("Hello")) if first == "responses" else (error(500), native)
+    async with pair(*scripts, shares=shares) as two:
+        two.a.speaks_responses = two.b.speaks_responses = True
+        async with two.served.http.post(two.served.url + "/responses", json={**BODY, "stream": stream}) as response:
+            seen = await response.text()
+
+        assert response.status == 200, seen
+        assert "Hello" in seen
+        assert '"status":"completed"' in seen
+        assert [name in two.a.requests[0] for name in ("input", "messages")] == [first == name for name in APIS]
+        assert [name in two.b.requests[0] for name in ("input", "messages")] == [first != name for name in APIS]
 
 
 async def test_the_clients_own_mistake_is_told_by_the_first_that_is_asked() -> None:
