@@ -57,6 +57,7 @@ class Answer:
         self.is_broken = False
         """It did not come to its end."""
         self._said = writer.newest
+        reply.has_begun = lambda: not self.is_silent
 
     @property
     def is_silent(self) -> bool:
@@ -143,7 +144,8 @@ class Asking:
                 self._hear(answer, part)
                 if answer.reader.is_over:
                     break
-                answer.tokens.look()
+                if not answer.is_silent:
+                    answer.tokens.look()
                 return answer
         except BackendError as error:
             answer.is_broken = True
