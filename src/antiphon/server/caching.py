@@ -10,6 +10,7 @@ from antiphon.engine.run import Run
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.refusals import invalid_value
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
+from antiphon.store.base import ApiKey
 
 HEADER = "antiphon-cache"
 
@@ -33,6 +34,14 @@ def with_cache(scope: Scope, request: CreateResponse) -> CreateResponse:
         raise invalid_value(HEADER, value, SAID)
     given = request.antiphon or Extensions()
     return replace(request, antiphon=replace(given, cache=SAID[value](given.cache)))
+
+
+def with_keys_cache(key: ApiKey | None, request: CreateResponse) -> CreateResponse:
+    """Return the request with what its key says of the cache, where it says nothing itself."""
+    given = request.antiphon or Extensions()
+    if key is None or not key.caches or given.cache is not None:
+        return request
+    return replace(request, antiphon=replace(given, cache=True))
 
 
 def body_with_cache(body: bytes, before: CreateResponse, after: CreateResponse) -> bytes:

@@ -29,7 +29,7 @@ from antiphon.protocol.validate import (
 )
 from antiphon.server.access import api_key_of
 from antiphon.server.attendance import Attendance
-from antiphon.server.caching import body_with_cache, cache_header, with_cache
+from antiphon.server.caching import body_with_cache, cache_header, with_cache, with_keys_cache
 from antiphon.server.http import (
     BACKEND,
     Resources,
@@ -52,7 +52,7 @@ def resources(engine: Engine) -> Resources:
     async def create_response(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
         asked = decode_request(body)
-        request = with_cache(scope, asked)
+        request = with_keys_cache(await api_key_of(scope), with_cache(scope, asked))
         if not engine.takes_work:
             raise going_away()
         async with Admission(engine, scope, body, receive, send, prefix="resp") as ticket:

@@ -26,6 +26,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
 from antiphon.server.access import api_key_of
 from antiphon.server.attendance import LATE, Attendance
+from antiphon.server.caching import with_keys_cache
 from antiphon.server.channel import BROKEN, GOING_AWAY, Channel, Unheard
 from antiphon.server.http import ClientGone, Endpoint, tenant_of
 from antiphon.server.lanes import Asked, Lanes
@@ -228,6 +229,7 @@ class Connection:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
         key = await api_key_of(self._scope)
+        request = with_keys_cache(key, request)
         with await self._engine.meter.admit(key, request.model, lambda: _weight(request)) as grant:
             return await self._make_granted(lane, request, recalled, grant, generates=generates)
 
