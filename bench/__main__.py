@@ -45,6 +45,7 @@ def measure_all(folder: Path, rounds: int, seconds: float) -> Iterator[Reading]:
         servers = figures.Servers(
             backend=backend,
             antiphon=stores[0].served,
+            routed=stack.enter_context(antiphon(backend.port, folder, "sqlite://", figures.NAMES)),
             relay=stack.enter_context(module("bench.relay", str(backend.port))),
             nginx=stack.enter_context(nginx(program, backend.port, folder)) if program else None,
             stores=stores,
@@ -52,6 +53,7 @@ def measure_all(folder: Path, rounds: int, seconds: float) -> Iterator[Reading]:
         for _ in range(rounds):
             yield from figures.translation()
             yield from figures.rates(servers, seconds)
+            yield from figures.routed(servers, seconds)
             yield from figures.drip(servers, seconds)
             yield from figures.first_delta(servers, seconds / 4)
             for kept in stores:

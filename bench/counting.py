@@ -28,6 +28,7 @@ class _Run:
     model = "burst"
     is_stream = True
     is_background = False
+    cache = None
     response = Response(id="resp", created_at=1, model=model, status="completed", usage=Usage(input_tokens=9))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import chain, counting, jobs, keys, readers, translator
+from bench import chain, counting, jobs, keys, readers, routing, translator
 from bench.backend import EVENTS
 from bench.load import Load
 from bench.measure import Measured, chat, measure, responses, under
@@ -19,10 +19,17 @@ BURST_CONNECTIONS = 32
 DRIP_STREAMS = 200
 OPEN_STREAMS = 500
 JOBS = 500
+NAMES = 4
 READERS = 1000
 
 COUNTING = 5.0
 """Microseconds that the counting may take of a response."""
+
+ROUTING = 50.0
+"""Microseconds that the choice of one of four backends may take."""
+
+ROUTED_TIMES = 1.1
+"""A request that was routed may take so many times the processor time of one before a single backend."""
 
 NOTING = 5.0
 """Microseconds that knowing whose work it is may take."""
@@ -54,11 +61,12 @@ class Kept:
 class Servers:
     """Who is measured; all before the same backend. `nginx` is None where it is not installed.
 
-    `stores` has SQLite first, whose server is `antiphon` too.
+    `stores` has SQLite first, whose server is `antiphon` too. `routed` takes the backend for several.
     """
 
     backend: Served
     antiphon: Served
+    routed: Served
     relay: Served
     nginx: Served | None
     stores: Sequence[Kept]
@@ -105,6 +113,21 @@ def hits(kept: Kept, seconds: float) -> Iterator[Reading]:
 def _rate(name: str, side: str, measured: Measured) -> Iterator[Reading]:
     yield f"{name}, 1/s", side, measured.answers_a_second
     yield f"{name}, CPU µs", side, measured.cpu_an_answer
+
+
+def routed(servers: Servers, seconds: float) -> Iterator[Reading]:
+    """Requests before four backends with slots, health and chains, against those before one that is merely asked."""
+    chosen = f"choosing one of {NAMES} backends, µs"
+    yield "choosing the only backend, µs", OURS, routing.microseconds(1)
+    yield chosen, OURS, routing.microseconds(NAMES, 64)
+    yield chosen, TARGET, ROUTING
+    costs = [
+        measure(responses(one.port, "burst", PLAIN_CONNECTIONS, seconds, stream=False), one).cpu_an_answer
+        for one in (servers.antiphon, servers.routed)
+    ]
+    name = f"plain requests before {NAMES} backends, CPU µs"
+    yield name, OURS, costs[1]
+    yield name, TARGET, ROUTED_TIMES * costs[0]
 
 
 def drip(servers: Servers, seconds: float) -> Iterator[Reading]:

@@ -23,11 +23,22 @@ class Served:
 
 
 @contextmanager
-def antiphon(backend: int, folder: Path, store: str) -> Iterator[Served]:
-    """Run `antiphon serve` before the backend at this port, with a store at this URL."""
+def antiphon(backend: int, folder: Path, store: str, names: int = 1) -> Iterator[Served]:
+    """Run `antiphon serve` before the backend at this port, with a store at this URL.
+
+    With more `names` than one it takes the backend for so many, with slots and a queue each.
+    """
     port = free_port()
     command = [sys.executable, "-m", "antiphon", "serve", "--port", str(port)]
-    command += ["--backend", f"http://127.0.0.1:{backend}/v1", "--store", store]
+    command += ["--store", store]
+    url = f"http://127.0.0.1:{backend}/v1"
+    if names == 1:
+        command += ["--backend", url]
+    else:
+        tables = (f'[[backends]]\nname = "b{i}"\nurl = "{url}"\nconcurrency = 64\n' for i in range(names))
+        settings = folder / f"bench-{names}.toml"
+        settings.write_text("".join(tables))
+        command += ["--config", str(settings)]
     # In an empty folder and without its variables, so that nobody's configuration is measured.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
     began = time.perf_counter()

@@ -17,12 +17,13 @@ ARROWS: dict[str, set[str]] = {
     "protocol": {"errors", "ids", "stack", "version"},
     "stream": {"protocol"},
     "chat": {"protocol"},
+    "native": {"stream", "chat"},
     **{base: {"protocol"} for base in BASES},
     "keyring": {"errors"},
     "measures": set(),
     "journal": set(),
     "lines": {"journal", "errors"},
-    "engine": {"stream", "chat", "keyring", "measures", "lines"} | BASES,
+    "engine": {"native", "keyring", "measures", "lines"} | BASES,
     "store": {"store.base"},
     "store.base": {"protocol", "store.records"},
     "outgoing": {"errors"},
@@ -49,7 +50,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 """Files of such a folder that serve several technologies: every SQL store has migrations, the demo follows a script."""
 
 SANS_IO = (
-    *("protocol", "stream", "chat", "engine.turn", "translate", "store.acts", "webhooks.sign"),
+    *("protocol", "stream", "chat", "native", "engine.turn", "translate", "store.acts", "webhooks.sign"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
     *("server.limits", "server.visitors", "server.inflate", "engine.cache_key", "engine.kept_answer", "engine.vectors"),
 )

@@ -73,6 +73,36 @@ async def test_backends_of_one_name_are_told_apart() -> None:
         assert [one.name for one in built.backends] == ["127.0.0.1:9", "127.0.0.1:9-2", "127.0.0.1:9-3"]
 
 
+async def test_clients_are_told_a_backends_name_or_its_place_and_never_its_address(backend: ReplayBackend) -> None:
+    configured = [BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"), BackendConfig(url=GONE)]
+    async with house(settings(*configured)) as built:
+        assert [served.label for served in built.engine.models.served] == ["backend-1", "gone", "backend-3"]
+
+
+async def test_what_a_backend_is_to_do_is_configured(backend: ReplayBackend) -> None:
+    said = {"models": ["m"], "aliases": {"big": "m"}, "weight": 2.0, "concurrency": 3, "queue": 4}
+    async with house(settings(BackendConfig(url=backend.url, name="b", **said), fallback={"x": ["m"]})) as built:  # type: ignore[arg-type]
+        (served,) = built.engine.models.served
+        share = served.share
+        assert (share.models, share.aliases, share.weight) == ({"m"}, {"big": "m"}, 2.0)
+        assert (served.slots.concurrency, served.slots.bound) == (3, 4)
+        assert [target.name for target in await built.engine.models.candidates("x")] == ["m"]
+
+
+async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(backend: ReplayBackend) -> None:
+    before = settings(BackendConfig(url=backend.url, name="stays"), BackendConfig(url=GONE, name="goes"))
+    async with house(before) as built:
+        stays, goes = built.backends
+        await built.reassign(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
+
+        assert list(built.backends) == [stays]
+        assert built.engine.models.served[0].share.weight == 5.0
+        assert built._gone == [goes]
+        with pytest.raises(ConfigError):
+            await built.reassign(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
+        assert list(built.backends) == [stays]
+
+
 async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
     async with house(settings(BackendConfig(url=backend.url, dialect="vllm"))) as built:
         assert (await built.engine.models.find("m")).dialect.name == "vllm"

@@ -36,6 +36,8 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Environment variable with its key; empty where it needs none."""
     dialect: str = ""
     """Family of backends that it belongs to; by default told from its URL and its list of models."""
+    api: Literal["auto", "chat", "responses"] = "auto"
+    """The API that it is asked by: Chat Completions, or Responses as it serves them itself."""
     models: list[str] | Literal["*"] = field(default_factory=list)
     """Models that it serves, or `*` for whatever is asked for; by default those that it lists."""
     aliases: dict[str, str] = field(default_factory=dict)

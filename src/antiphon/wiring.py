@@ -167,7 +167,8 @@ def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
 def _room(settings: Settings) -> Room:
     name = settings.cache_embeddings
     similarity = Similarity(name, settings.cache_similarity) if name else None
-    return Room(settings.cache_ttl, settings.cache_size * 1024 * 1024, similarity)
+    longest = settings.retention_days * 86_400
+    return Room(settings.cache_ttl, longest, settings.cache_size * 1024 * 1024, similarity)
 
 
 async def open_store(url: str, connections: int = 10) -> Store:
@@ -202,7 +203,8 @@ class _Line:
 async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
     """Return the backends that are wanted, among them those of `before` that are the same."""
     if not settings.backends:
-        return _Line(await _found(settings, environment))
+        found = await _found(settings, environment)
+        return _Line(found, shares={backend.name: Share(api="auto") for backend in found})
     line = _Line()
     for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
@@ -218,15 +220,15 @@ async def _backends(settings: Settings, environment: Mapping[str, str], before: 
 def _share(configured: BackendConfig, number: int) -> Share:
     """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
     names = ["*"] if configured.models == "*" else configured.models
-    label = configured.name or f"backend-{number}"
     return Share(
         frozenset(names),
         configured.aliases,
         configured.weight,
         configured.concurrency,
         configured.queue,
-        label,
-        configured.cache,
+        configured.name or f"backend-{number}",
+        api=configured.api,
+        cache=configured.cache,
     )
 
 

@@ -275,6 +275,42 @@ async def test_a_connection_serves_again_though_nobody_read_past_the_end_of_the_
     assert len(connections) == 1
 
 
+@asynccontextmanager
+async def closing_at(place: int) -> AsyncIterator[tuple[str, list[int]]]:
+    """A server that answers, but closes a connection at its request of that number; and what each connection got."""
+    connections: list[int] = []
+
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = len(connections)
+        connections.append(0)
+        while True:
+            await reader.readuntil(BODY)
+            connections[number] += 1
+            if connections[number] == place:
+                return
+            body = text("Hi")
+            writer.write(HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+
+    async with speaking(answers) as url:
+        yield url, connections
+
+
+async def test_a_request_is_sent_again_where_a_connection_that_had_served_is_closed_under_it() -> None:
+    async with closing_at(3) as (url, connections), at(url) as one:
+        for _ in range(4):
+            assert await read(one) == text("Hi")
+
+    assert connections == [3, 2]
+
+
+async def test_a_request_on_a_new_connection_is_sent_once() -> None:
+    async with closing_at(1) as (url, connections), at(url) as one:
+        with pytest.raises(BackendError, match="cannot be reached"):
+            await read(one)
+
+    assert connections == [1]
+
+
 async def test_an_answer_larger_than_allowed_is_refused(backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([b"x" * 60, b"x" * 60], JSON)
     async with at(backend.url) as one:

@@ -1,15 +1,16 @@
 """SIGHUP: the file is read again while the server serves."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from tests.support.command import Serving, serving
+from tests.support.command import Serving, pids_below, serving
 from tests.support.replay import Answer, ReplayBackend, echo, text
 
 BODY = {"model": "m", "input": "Hi", "store": False}
@@ -64,7 +65,8 @@ async def test_new_backends_are_asked_after_a_hangup_and_no_request_fails(
 async def test_what_was_begun_ends_where_it_began(tmp_path: Path, backend: ReplayBackend) -> None:
     go = asyncio.Event()
     whole = text("Hello ", "there")
-    backend.script = lambda _: Answer([whole[:150]], wait=go, rest=[whole[150:]])
+    slow = Answer([whole[:150]], wait=go, rest=[whole[150:]])
+    backend.script = lambda request: slow if request.get("stream") else echo(request)
     async with ReplayBackend(echo).serve() as other:
         write(tmp_path, ("old", backend.url))
         async with (
@@ -120,3 +122,25 @@ async def test_a_setting_that_needs_a_new_start_is_named(tmp_path: Path, backend
         done = await server.stop(signal.SIGTERM)
 
     assert "taken over by the next start: retention_days." in done.err
+
+
+async def test_a_worker_that_takes_a_dead_ones_place_begins_with_the_new_settings(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
+    async with ReplayBackend(echo).serve() as other:
+        write(tmp_path, ("old", backend.url))
+        async with ready(tmp_path, "--workers", "2") as (server, http):
+            write(tmp_path, ("new", other.url))
+            server.process.send_signal(signal.SIGHUP)
+            await until_all_answer("new", server, http)
+            backend.requests.clear()
+            for worker in pids_below(server.process.pid):
+                os.kill(worker, signal.SIGKILL)
+            answered: list[str] = []
+            async with asyncio.timeout(30):
+                while len(answered) < 6:
+                    with suppress(aiohttp.ClientError):  # until somebody serves again
+                        answered.append(await who_answers(server, http))
+
+    assert set(answered) == {"new"}
+    assert backend.requests == []

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from openai import AsyncOpenAI
 
-from tests.support.command import antiphon, serving
+from tests.support.command import antiphon, pids_below, serving
 from tests.support.metrics import read
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 
@@ -141,7 +141,3 @@ async def test_a_setting_that_is_wrong_ends_all_workers(tmp_path: Path, backend:
 
 def lives(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
-
-
-def pids_below(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

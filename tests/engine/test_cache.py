@@ -7,13 +7,17 @@ import msgspec
 import pytest
 
 from antiphon.backends.scripted import ScriptedBackend
+from antiphon.engine import cache, flights
+from antiphon.engine.cache import Cache, Room
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
+from antiphon.engine.measuring import Measuring, ModelNames
 from antiphon.engine.routing.served import Share
 from antiphon.errors import AntiphonError, BackendError, StoreError
+from antiphon.measures import Measures
 from antiphon.protocol.validate import decode_request
 from antiphon.testing import check_event_stream
-from tests.support.engine import ask, begin, called, engine, plain, said, stream
+from tests.support.engine import Listed, ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta, sse
 
 CACHED = {"antiphon": {"cache": True}}
@@ -149,6 +153,19 @@ async def test_an_answer_for_which_this_server_ran_a_tool_is_not_kept() -> None:
     assert len(backend.requests) == 4
 
 
+async def test_those_who_wait_for_what_is_not_kept_go_on_as_soon_as_that_is_known() -> None:
+    tools = [{"type": "tool_search"}, {"type": "function", "name": "look", "parameters": {}, "defer_loading": True}]
+    made, _ = engine(called("tool_search", '{"query": "look"}'), *(said("found") for _ in range(9)))
+    events = (await begin(made, stream=True, tools=tools, **CACHED)).events()
+    others = [asyncio.create_task(ask(made, tools=tools, **CACHED)) for _ in range(3)]
+    async for batch in events:
+        if any(event.type == "response.output_item.added" for event in batch):
+            break  # its client reads no further
+    async with asyncio.timeout(5):
+        assert {text_of(answer) for answer in await asyncio.gather(*others)} == {"found"}
+    await events.aclose()
+
+
 async def test_another_tenant_gets_nothing_of_it() -> None:
     made, backend = engine(said("one"), said("two"))
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **CACHED}))
@@ -172,6 +189,15 @@ async def test_a_kept_answer_expires() -> None:
     made.store._clock = lambda: now + 11  # type: ignore[attr-defined]
     assert text_of(await ask(made, **CACHED)) == "two"
     assert len(backend.requests) == 2
+
+
+async def test_no_answer_is_kept_longer_than_anything_is() -> None:
+    made, _ = engine(said("one"), said("two"))
+    made.cache = Cache(made.store, made.router, made.now, Room(longest=60))
+    await ask(made, antiphon={"cache": {"ttl": 86_400}})
+    now = made.now()
+    made.store._clock = lambda: now + 61  # type: ignore[attr-defined]
+    assert text_of(await ask(made, **CACHED)) == "two"
 
 
 async def test_a_backend_may_have_the_cache_on_and_a_request_may_have_it_off() -> None:
@@ -204,6 +230,47 @@ async def test_a_hit_needs_no_backend_and_no_slot() -> None:
         served.slots.leave(1.0)
     assert len(backend.requests) == 1
     assert served.asked == 1
+
+
+async def test_a_server_that_starts_while_its_backend_is_down_still_gives_what_is_kept() -> None:
+    made, _ = engine(said("one"))
+    await ask(made, **CACHED)
+    name = made.models.served[0].backend.name
+    down = Listed(name, None, url="")
+    made.models.assign([down], {name: "generic"}, {name: Share(models=frozenset({"m"}))})
+    assert text_of(await ask(made, **CACHED)) == "one"
+    with pytest.raises(BackendError):
+        await ask(made, input="Something else", **CACHED)
+
+
+async def test_an_answer_that_stands_still_is_not_waited_for_any_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flights, "PATIENCE", 0.05)
+    made, backend = engine(said("never heard"), said("one"))
+    events = (await begin(made, stream=True, **CACHED)).events()
+    await anext(events)  # its client reads no further
+    async with asyncio.timeout(5):
+        assert text_of(await ask(made, **CACHED)) == "one"
+    assert len(backend.requests) == 2
+    await events.aclose()
+
+
+async def test_those_who_waited_long_for_what_failed_ask_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "PATIENCE", -1.0)
+    made, backend = engine(*(BackendError("gone") for _ in range(4)))
+    failed = await asyncio.gather(*(ask(made, **CACHED) for _ in range(4)), return_exceptions=True)
+    assert all(isinstance(error, BackendError) for error in failed)
+    assert len(backend.requests) == 4
+
+
+async def test_hits_and_misses_are_counted_and_hits_cost_no_tokens() -> None:
+    measures = Measures()
+    made, _ = engine(plain("one") | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
+    made.observers.add(Measuring(measures, ModelNames(made.models)))
+    for _ in range(3):
+        await ask(made, **CACHED)
+    assert (measures.cache.value("miss"), measures.cache.value("hit")) == (1, 2)
+    assert measures.tokens.value("m", "input") == 5
+    assert measures.calls.value("scripted", "answered") == 1
 
 
 async def test_what_a_fallback_model_said_is_not_kept_as_the_answer_of_the_model_that_was_asked_for() -> None:
@@ -246,7 +313,7 @@ async def test_what_the_store_cannot_do_costs_the_answer_nothing() -> None:
 
 async def test_the_least_used_answers_make_room_for_new_ones() -> None:
     made, _ = engine(*(said(str(number) * 200) for number in range(40)))
-    made.cache._room = type(made.cache._room)(most_bytes=2000)
+    made.cache = Cache(made.store, made.router, made.now, Room(most_bytes=2000))
     for number in range(40):
         await ask(made, input=f"Question {number}", **CACHED)
     assert 0 < await made.store.answers_size() <= 2000

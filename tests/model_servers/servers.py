@@ -159,6 +159,11 @@ class ModelServer:
                 received += b"<broken off>"
             return response.status, received
 
+    async def list(self) -> None:
+        """Ask it for its models directly."""
+        async with aiohttp.ClientSession() as http, http.get(f"{self.url}/models") as response:
+            assert response.status == 200
+
     async def ask(self, text: str, **body: Any) -> tuple[int, bytes]:
         """Ask it to answer one message."""
         return await self.post(messages=[{"role": "user", "content": text}], **body)

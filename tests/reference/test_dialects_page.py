@@ -20,6 +20,7 @@ BESIDES = {
     "parses_arguments": "arguments are parsed",
 }
 REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
+APIS = {"chat": "Chat", "responses": "Responses", "probe": "asks"}
 CHOICES = {"full": "all", "named": "modes, a function", "functions": "`none`, `auto`, a function", "strings": "modes"}
 
 
@@ -27,6 +28,7 @@ def row_of(dialect: Dialect) -> str:
     cells = (
         f"`{dialect.name}`",
         ", ".join(word + f"`{value}`" for name, word in TOLD_BY.items() for value in getattr(dialect, name)),
+        APIS[dialect.api],
         f"`{dialect.max_tokens}`",
         EFFORT_FORMS.get(dialect.effort, ""),
         reasoning_of(dialect),

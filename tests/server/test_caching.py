@@ -6,7 +6,9 @@ from typing import Any
 
 import aiohttp
 import pytest
+from starlette.types import ASGIApp, Message
 
+from antiphon.server.app import create_app
 from antiphon.testing import assert_event_stream
 from tests.server.test_background import until
 from tests.support.replay import Answer, ReplayBackend, echo, text
@@ -144,6 +146,57 @@ async def test_a_hit_is_answered_while_the_backend_is_down(stateful: Served, bac
         await post(stateful, input="Something else")
     assert (await post(stateful, ON))[0] == "hit"
     backend.script = echo
+
+
+async def test_the_header_of_a_websockets_opening_counts_for_all_that_is_asked_there(
+    stateful: Served, backend: ReplayBackend
+) -> None:
+    async with talk(stateful, additional_headers=ON) as client:
+        for _ in range(2):
+            await client.made()
+    assert len(backend.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("usual", "said", "outcomes"),
+    [
+        (True, {}, ["miss", "hit"]),
+        (True, {"store": False}, [None, None]),
+        (True, {"antiphon": {"cache": False}}, [None, None]),
+        (False, {}, [None, None]),
+        (False, {"antiphon": {"cache": True}}, ["miss", "hit"]),
+    ],
+)
+async def test_whose_request_it_is_may_have_the_cache_on_or_off(
+    served: Served, usual: bool, said: dict[str, Any], outcomes: list[str | None]
+) -> None:
+    body = json.dumps({**BODY, **said}).encode()
+    heads = [await within(create_app(served.engine, served.endpoints), body, usual) for _ in range(2)]
+    assert [head.get(b"antiphon-cache") for head in heads] == [outcome and outcome.encode() for outcome in outcomes]
+
+
+async def within(app: ASGIApp, body: bytes, usual: bool) -> dict[bytes, bytes]:
+    """Ask as an application around this one does; return the reply's headers."""
+    scope = {"type": "http", "method": "POST", "path": "/v1/responses", "headers": [(b"host", b"localhost")]}
+    scope |= {
+        "antiphon.cache": usual,
+        "query_string": b"",
+        "http_version": "1.1",
+        "server": ("127.0.0.1", 80),
+        "client": ("127.0.0.1", 1),
+    }
+    sent: list[Message] = []
+    parts = [{"type": "http.request", "body": body}]
+
+    async def receive() -> Message:
+        return parts.pop() if parts else await asyncio.Event().wait()  # type: ignore[return-value]
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    assert sent[0]["status"] == 200, sent
+    return dict(sent[0]["headers"])
 
 
 async def test_an_idempotency_key_and_the_cache_live_side_by_side(stateful: Served, backend: ReplayBackend) -> None:

@@ -16,6 +16,7 @@ from tests.support.socket import talk, text_of
 REFUSALS: dict[str, Script] = {
     **{str(status): error(status) for status in (500, 502, 503, 504, 529, 429, 402, 401)},
     "404": error(404, "The model 'm' is not found.", "model_not_found"),
+    "500 that breaks off": lambda _: Answer([b'{"error":'], JSON, 500, cut=True),
     "reset": lambda _: Answer([], cut=True),
 }
 """Failures that can be told without reading the answer."""

@@ -1,5 +1,6 @@
 """Processes that share a port tell each other what they have counted."""
 
+from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -7,7 +8,7 @@ import pytest
 
 from antiphon.measures import Counter, Family, families
 from antiphon.server.metrics import exposition
-from antiphon.server.siblings import Siblings
+from antiphon.server.siblings import Siblings, Topic
 from tests.support.metrics import read
 
 
@@ -16,40 +17,46 @@ def folder() -> Path:
     return Path(mkdtemp())  # short: a socket's path has some hundred characters at most
 
 
-def counting(folder: Path, name: str, by: int) -> Siblings:
+def counting(folder: Path, name: str, by: int) -> tuple[Siblings, Topic[list[Family]]]:
     counter = Counter("antiphon_requests", "Requests.", "route")
     counter.add("/x", by=by)
-
-    def count(worker: str) -> list[Family]:
-        return families([counter], worker=worker)
-
-    return Siblings(folder, name, count)
+    topic = Topic("metrics", list[Family], lambda: families([counter], worker=name))
+    return Siblings(folder, name, topic), topic
 
 
 async def test_whoever_is_asked_knows_what_each_has_counted(folder: Path) -> None:
-    one, two, three = (counting(folder, str(number), number + 1) for number in range(3))
-    for each in (one, two, three):
+    all_three = [counting(folder, str(number), number + 1) for number in range(3)]
+    for each, _ in all_three:
         await each.start()
+    asked, topic = all_three[1]
 
-    text = exposition([*two.own(), *await two.others()])
+    text = exposition(chain(topic.tell(), *await asked.others(topic)))
 
     assert read(text.decode()) == {"antiphon_requests_total{route=/x}": 6}
     assert text.count(b"# TYPE antiphon_requests_total counter") == 1
     assert all(f'worker="{number}"'.encode() in text for number in range(3))
-    for each in (one, two, three):
+    for each, _ in all_three:
         await each.close()
 
 
+async def test_one_that_does_not_know_what_it_is_asked_is_left_out(folder: Path) -> None:
+    (one, _), (other, _) = counting(folder, "0", 1), counting(folder, "1", 1)
+    await other.start()
+
+    assert await one.others(Topic("weather", str, str)) == []
+    await other.close()
+
+
 async def test_one_that_died_is_left_out_and_its_place_is_taken(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    one = counting(folder, "0", 1)
+    one, topic = counting(folder, "0", 1)
     await one.start()
     (folder / "1").write_text("a socket that nobody listens on")
 
-    assert await one.others() == []
+    assert await one.others(topic) == []
     assert "Worker 1 does not tell" in caplog.text
-    successor = counting(folder, "1", 5)
+    successor, _ = counting(folder, "1", 5)
     await successor.start()
-    assert [sample.value for family in await one.others() for sample in family.samples] == [5]
+    assert [sample.value for family in (await one.others(topic))[0] for sample in family.samples] == [5]
     await successor.close()
     await one.close()
     assert left_in(folder) == []

@@ -10,6 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from antiphon.backends.http import HttpBackend
 from antiphon.server import bounded, host, websocket
 from antiphon.server.app import create_app
+from antiphon.server.limits import Limits
 from tests.support.engine import engine
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
@@ -64,6 +65,44 @@ async def test_what_breaks_the_protocol_ends_the_connection(served: Served, fram
         with pytest.raises(ConnectionClosed):
             await one.hear()
         assert one.socket.close_code in {1002, 1007}
+
+
+MASK = b"\0\0\0\0"
+
+
+async def test_a_message_in_very_many_fragments_ends_the_connection(served: Served):
+    async with talk(served) as one:
+        one.socket.transport.write(b"\x01\x80" + MASK + (b"\x00\x80" + MASK) * 20_000)
+        with pytest.raises(ConnectionClosed):
+            await one.hear()
+        assert one.socket.close_code == 1009
+
+
+async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBackend):
+    begun = b"\x01\xfe" + (60_000).to_bytes(2, "big") + MASK + b" " * 50_000
+    async with serve(HttpBackend("replay", backend.url), limits=Limits(bodies=90_000)) as served:
+        async with talk(served) as one, talk(served) as other:
+            one.socket.transport.write(begun)
+            other.socket.transport.write(begun)
+            ended = [asyncio.create_task(each.socket.wait_closed()) for each in (one, other)]
+            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED, timeout=5)
+            codes = {one.socket.close_code, other.socket.close_code}
+        assert codes == {None, 1013}
+        async with talk(served) as third:
+            assert (await third.made())["status"] == "completed"
+
+
+async def test_who_reads_no_answers_to_its_pings_gets_no_more_of_them(served: Served):
+    async with talk(served) as one:
+        one.socket.transport.pause_reading()
+        connections = served.host.server_state.connections
+        (serving,) = (each for each in connections if isinstance(each, bounded.BoundedWebSocket))
+        ping = b"\x89\xfd" + MASK + b"p" * 125
+        for _ in range(100):
+            one.socket.transport.write(ping * 2_000)
+            await asyncio.sleep(0)
+        await eventually(lambda: one.socket.transport.get_write_buffer_size() == 0)
+        assert serving.transport.get_write_buffer_size() < 1_000_000
 
 
 # Who reads slowly, or not at all.

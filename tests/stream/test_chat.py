@@ -92,6 +92,20 @@ def test_a_whole_call_that_was_the_last_thing_before_the_cut_is_cut_too() -> Non
     assert [item["status"] for item in streamed(call(), delta("length")).output] == ["incomplete"]
 
 
+@pytest.mark.parametrize(
+    ("cap", "used", "status"),
+    [(9, None, "incomplete"), (9, 9, "incomplete"), (9, 8, "completed"), (None, None, "completed")],
+    ids=["nobody counted", "all were used", "some were left", "no cap"],
+)
+def test_a_torn_call_that_is_said_to_be_whole_was_cut_off_where_the_cap_may_have_been_reached(
+    cap: int | None, used: int | None, status: str
+) -> None:
+    usage = {"usage": {"prompt_tokens": 1, "completion_tokens": used, "total_tokens": 1 + used}} if used else {}
+    translation = streamed(call('{"port"'), delta("tool_calls") | usage, cap=cap)
+    assert [item["status"] for item in translation.output] == [status]
+    assert translation.events[-1]["response"]["status"] == status
+
+
 # A response may take several answers.
 
 

@@ -78,3 +78,8 @@ async def serving(home: Path, *arguments: str, **variables: str) -> AsyncIterato
         if process.returncode is None:
             process.kill()
             await process.communicate()
+
+
+def pids_below(pid: int) -> list[int]:
+    """The processes that this one started."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -10,7 +10,10 @@ FOLDER = Path(os.environ.get("ANTIPHON_RECORDINGS") or BESIDE)
 MISSING = "no recordings: ANTIPHON_RECORDINGS names none, and ../shared/recordings is not there"
 
 
-def recorded(pattern: str) -> list[Path]:
-    """The recordings of backends' answers that match, requests and read boundaries left out; none without a folder."""
-    paths = sorted((FOLDER / "chat").glob(pattern))
+def recorded(pattern: str, api: str = "chat") -> list[Path]:
+    """The recordings of backends' answers that match, requests and read boundaries left out; none without a folder.
+
+    `api` is the one that they speak: `chat` or `responses`.
+    """
+    paths = sorted((FOLDER / api).glob(pattern))
     return [path for path in paths if not path.name.endswith((".request.json", ".splits.json"))]

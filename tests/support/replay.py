@@ -65,10 +65,14 @@ def echo(request: dict[str, Any]) -> Answer:
 
 
 class ReplayBackend:
-    """`script` makes an answer of each request; `requests` are those seen; `left` is set when a client breaks off."""
+    """`script` makes an answer of each request; `requests` are those seen; `left` is set when a client breaks off.
 
-    def __init__(self, script: Script) -> None:
+    Unless it `speaks_responses`, it answers those that come in the Responses API like most servers: with a 404.
+    """
+
+    def __init__(self, script: Script, *, speaks_responses: bool = False) -> None:
         self.script = script
+        self.speaks_responses = speaks_responses
         self.requests: list[dict[str, Any]] = []
         self.bodies: list[bytes] = []
         self.heads: list[bytes] = []
@@ -110,6 +114,8 @@ class ReplayBackend:
     ) -> None:
         if head.startswith(b"GET"):
             answer = Answer([json.dumps({"object": "list", "data": self.models}).encode()], JSON)
+        elif b"/responses " in head.split(b"\r\n")[0] and not self.speaks_responses:
+            answer = Answer([b'{"error": {"message": "Not found."}}'], JSON, 404)
         else:
             self.heads.append(head)
             self.bodies.append(body)

@@ -88,6 +88,12 @@ def begin(view: View | None = None, *, names: Collection[str] = (), **options: A
     """
     if names:
         options["offers"] = {name: Offer(name, name=name) for name in names}
+    writer = begin_writer(view)
+    return Translation(writer, ChatStream(writer, **options))
+
+
+def begin_writer(view: View | None = None) -> ResponseWriter:
+    """Start a response whose ids count."""
     numbers = itertools.count(1)
     writer = ResponseWriter(
         Response(id="resp_0", created_at=CREATED_AT, model="test"),
@@ -97,17 +103,22 @@ def begin(view: View | None = None, *, names: Collection[str] = (), **options: A
         view=view or View(),
     )
     writer.start()
-    return Translation(writer, ChatStream(writer, **options))
+    return writer
 
 
 def end(translation: Translation, ending: Ending) -> Translation:
     """Tell how the answer ended, as the engine does."""
-    writer = translation.writer
     translation.ending = ending
+    translation.events += end_writer(translation.writer, ending)
+    return translation
+
+
+def end_writer(writer: ResponseWriter, ending: Ending) -> list[dict[str, Any]]:
+    """Tell how an answer ended, as the engine does; return the events that were not taken yet."""
     conclude(writer, ending)
     writer.end()
-    translation.events += json.loads(msgspec.json.encode(writer.take()))
-    return translation
+    events: list[dict[str, Any]] = json.loads(msgspec.json.encode(writer.take()))
+    return events
 
 
 def translate(parts: bytes | Iterable[bytes], *, is_json: bool = False, **options: Any) -> Translation:

@@ -206,6 +206,14 @@ async def test_a_conversation_is_named(traced: Served, seen: Seen) -> None:
     assert told(seen.named(REQUEST))["gen_ai.conversation.id"] == conversation.id
 
 
+async def test_an_answer_from_the_cache_is_told_and_no_model_is_called(traced: Served, seen: Seen) -> None:
+    for _ in range(2):
+        await traced.post("/responses", json={"model": "m", "input": "Hi", "antiphon": {"cache": True}})
+
+    assert [span.name for span in seen.spans()] == ["chat m", REQUEST, REQUEST]
+    assert [told(span).get("antiphon.cache") for span in seen.spans()] == [None, "miss", "hit"]
+
+
 async def test_background_work_has_a_trace_to_which_its_request_points(traced: Served, seen: Seen) -> None:
     queued = await traced.sdk.responses.create(model="m", input="Hi", background=True)
     while (await traced.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:

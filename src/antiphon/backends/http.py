@@ -73,18 +73,39 @@ class HttpBackend:
 
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
-        data = body if len(body) < LARGE else io.BytesIO(body)
         deadline = asyncio.get_running_loop().time() + self._first_byte_timeout
         try:
             async with asyncio.timeout_at(deadline):
-                response = await self._client().post(
-                    self.url + path, data=data, headers=carried.get(), timeout=self._timeout, allow_redirects=False
-                )
+                response = await self._posted(path, body)
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
         parts = _Body(response, self._parts(response, deadline))
         limits = (self._first_byte_timeout, self._idle_timeout)
         return Reply(response.status, response.headers, parts, *limits)
+
+    async def _posted(self, path: str, body: bytes) -> aiohttp.ClientResponse:
+        """Send a request; once more where a connection that had served before was closed under it.
+
+        A server may close one that is idle at any time, and some do right behind an answer that went wrong.
+        """
+        served: list[bool] = []
+        try:
+            return await self._sent(path, body, served)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not served:
+                raise
+        return await self._sent(path, body, served)
+
+    async def _sent(self, path: str, body: bytes, served: list[bool]) -> aiohttp.ClientResponse:
+        """Send a request; `served` tells then whether its connection had served before."""
+        return await self._client().post(
+            self.url + path,
+            data=body if len(body) < LARGE else io.BytesIO(body),
+            headers=carried.get(),
+            timeout=self._timeout,
+            allow_redirects=False,
+            trace_request_ctx=served,
+        )
 
     async def get(self, path: str) -> Reply:
         """See `Backend.get`."""
@@ -134,6 +155,7 @@ class HttpBackend:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
+                trace_configs=[_reuse()],
             )
         return self._session
 
@@ -169,6 +191,18 @@ class HttpBackend:
     def _unreachable(self, error: Exception) -> BackendError:
         reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
         return BackendError(f"The model backend {reason}.", status=503, headers={"retry-after": "1"})
+
+
+def _reuse() -> aiohttp.TraceConfig:
+    """Return what tells of a request whether its connection had served before."""
+
+    async def tell(session: aiohttp.ClientSession, context: Any, parameters: Any) -> None:
+        if isinstance(context.trace_request_ctx, list):
+            context.trace_request_ctx.append(True)
+
+    told = aiohttp.TraceConfig()
+    told.on_connection_reuseconn.append(tell)
+    return told
 
 
 class _Body:

@@ -16,6 +16,8 @@ ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "thin
 EffortForm = Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking"]
 ChoiceForm = Literal["full", "named", "functions", "strings"]
 CapName = Literal["max_tokens", "max_completion_tokens", ""]
+Api = Literal["chat", "responses"]
+"""The API that a backend is asked by."""
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Efforts of the Responses API, least first."""
@@ -89,6 +91,11 @@ class Dialect:
     """Whether a tool's output may hold images; otherwise they move into the user message that follows."""
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
+    api: Api | Literal["probe"] = "chat"
+    """The API that it is asked by where the configuration leaves it open; `probe` asks the server itself.
+
+    `chat` where its own Responses API is known to do less than this server does over Chat, or is not known.
+    """
     parses_arguments: bool = False
     """Whether a call's arguments that are no JSON object make it fail; they are then sent inside one."""
     one_at_a_time: bool = False
@@ -156,6 +163,8 @@ _ROWS = (
         tool_choice="full",
         strict=True,
         file_part="file",
+        # Its reasoning, and the tools that it runs, are to be had there only.
+        api="responses",
         hosts=("api.openai.com", ".api.openai.com"),
     ),
     Dialect(
@@ -167,10 +176,13 @@ _ROWS = (
         effort="reasoning_effort",
         strict=True,
         file_part="file",
+        # Depends on the resource's region and on what stands before it.
+        api="probe",
         hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
     ),
     Dialect(
         # Its compatibility page lists the fields it reads, `tool_choice` as a string. Recording: `reasoning` replayed.
+        # Its Responses API takes no `custom` and no `namespace` tool (ollama#17618) and refuses unknown items (#18286).
         "ollama",
         accepts=TOOLS | SAMPLING | PENALTIES | LOGPROBS | {"response_format", "stream_options"},
         effort="reasoning_effort",
@@ -185,6 +197,7 @@ _ROWS = (
     ),
     Dialect(
         # lmstudio-bug-tracker#670: "Invalid tool_choice type: 'object'"; #307: only `text` and `json_schema`.
+        # Recordings of its Responses API: arguments of calls come whole, at the end.
         "lmstudio",
         system_must_be_first=True,
         accepts=TOOLS | SAMPLING | PENALTIES | {"response_format", "stream_options"},
@@ -200,6 +213,7 @@ _ROWS = (
     Dialect(
         # llama.cpp#20733: "System message must be at the beginning" comes from the model's template; its parser reads
         # `tool_choice` as a string. Recordings: `reasoning_content` replayed with absent content.
+        # Its Responses API refuses tools of Codex (llama.cpp#20156) and loses images in outputs (#23465).
         "llamacpp",
         system_must_be_first=True,
         patterns=True,
@@ -241,7 +255,8 @@ _ROWS = (
     ),
     Dialect(
         # vllm#38488: only `reasoning` is read back, `reasoning_content` is dropped unseen; unknown keys are ignored;
-        # vllm#42407: templates want the system message first.
+        # vllm#42407: templates want the system message first. Recordings of its Responses API: a forced call streams as
+        # text and is a call at the end only; a result without a user's message after it is a 400.
         "vllm",
         system_must_be_first=True,
         patterns=True,
@@ -253,7 +268,8 @@ _ROWS = (
         servers=("vllm",),
     ),
     Dialect(
-        # sglang#40082: system message first; sends and reads `reasoning_content`.
+        # sglang#40082: system message first; sends and reads `reasoning_content`. Its Responses API loses images in
+        # outputs (sglang#34927).
         "sglang",
         system_must_be_first=True,
         patterns=True,
@@ -309,6 +325,7 @@ _ROWS = (
     ),
     Dialect(
         # Recordings: `reasoning: {effort}` in, `reasoning` and signed `reasoning_details` out and back; `file` parts.
+        # Its Responses API, a beta, was recorded sending a text in one piece.
         "openrouter",
         accepts=USUAL | {"verbosity", "prompt_cache_key", "service_tier"},
         effort="reasoning",
@@ -481,8 +498,9 @@ _ROWS = (
     ),
     Dialect(
         # An unknown server: what most take, reasoning back only where a tool loop may depend on it (lesson L33);
-        # whatever it refuses is learned.
+        # whatever it refuses is learned. Who has built a Responses API for a server of their own means it to be used.
         "generic",
+        api="probe",
         effort="reasoning_effort",
         reasoning="reasoning_content",
         replay="tool_turns",

@@ -49,7 +49,7 @@ def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Reca
 def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) -> None:
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     reasoning = _table(state.get("reasoning"))
-    text = _shown_text(item) or _plain_text(reasoning)
+    text = _shown_text(item) or plain_text(reasoning)
     recalled.text = "\n\n".join(filter(None, (recalled.text, text)))
     if state.get("family") != dialect.name:
         return
@@ -65,8 +65,10 @@ def _shown_text(item: Reasoning) -> str:
     return "\n\n".join(part.text for part in (item.content or item.summary) if part.text)
 
 
-def _plain_text(reasoning: dict[str, Any]) -> str:
-    return next((reasoning[name] for name in _TEXTS if isinstance(reasoning.get(name), str)), "")
+def plain_text(reasoning: Any) -> str:
+    """Return the reasoning that was sealed as text, empty where none was."""
+    table = _table(reasoning)
+    return next((table[name] for name in _TEXTS if isinstance(table.get(name), str)), "")
 
 
 def _joined(before: Any, value: Any) -> Any:

@@ -109,6 +109,12 @@ def _output_cap(request: CreateResponse, dialect: Dialect) -> Body:
     return {dialect.max_tokens: request.max_output_tokens}
 
 
+def output_cap(body: Body) -> int | None:
+    """Return how many tokens a Chat request allows, None where it does not say."""
+    cap: int | None = body.get("max_completion_tokens", body.get("max_tokens"))
+    return cap
+
+
 def _effort(request: CreateResponse, dialect: Dialect) -> Body:
     effort = request.reasoning.effort if request.reasoning else None
     if effort is None or not dialect.effort:

@@ -8,6 +8,8 @@ the prompt which the model would see; only media are no part of it.
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
+from antiphon.protocol.counting import COUNTED
+
 Body = dict[str, Any]
 
 
@@ -29,6 +31,12 @@ BESIDE = "/.."
 def by_counting(body: Body) -> Steps:
     """Ask for the count itself."""
     return _number((yield Ask("/chat/completions/input_tokens", body)), "input_tokens")
+
+
+def by_responses(body: Body) -> Steps:
+    """Ask a backend that speaks Responses, in its own words (specification section 11)."""
+    asked = {name: value for name, value in body.items() if name in COUNTED}
+    return _number((yield Ask("/responses/input_tokens", asked)), "input_tokens")
 
 
 def by_template(body: Body) -> Steps:

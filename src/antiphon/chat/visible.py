@@ -29,11 +29,11 @@ def visible(items: Sequence[InputItem], recount: Recount) -> list[Placed]:
     answered = {tie(item) for item in items if type(item) in OUTPUTS}
     search = ""
     shown: list[Placed] = []
-    for index, item in _remembered(items):
+    for index, item in remembered(items):
         if isinstance(item, Message | Reasoning):
             shown.append((index, item))
         elif isinstance(item, Compaction):
-            shown.append((index, _summary(recount(item))))
+            shown.append((index, summary(recount(item))))
         elif isinstance(item, ToolSearchCall) and not item.call_id:
             search = f"call_{item.id}"
             shown.append((index, replace(item, call_id=search)))
@@ -50,14 +50,16 @@ def visible(items: Sequence[InputItem], recount: Recount) -> list[Placed]:
     return shown
 
 
-def _remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
+def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
+    """Give what the newest compaction does not stand for, and itself."""
     newest = max((index for index, item in enumerate(items) if isinstance(item, Compaction)), default=0)
     for index, item in enumerate(items):
         if index >= newest or (isinstance(item, Message) and item.role != "assistant"):
             yield index, item
 
 
-def _summary(text: str) -> Message:
+def summary(text: str) -> Message:
+    """Return the message that tells what a compaction stands for."""
     said = f"[What happened so far, in short. The messages before this one are kept as they were.]\n{text}"
     return Message(role="user", content=said)
 

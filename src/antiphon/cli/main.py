@@ -10,6 +10,7 @@ from antiphon.cli.ask import ask
 from antiphon.cli.keys import app as keys
 from antiphon.cli.models import models
 from antiphon.cli.serve import serve
+from antiphon.cli.status import status
 from antiphon.cli.storage import db, migrate, purge
 from antiphon.cli.verify import app as verify
 from antiphon.cli.webhooks import app as webhooks
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(serve)
 app.command()(models)
+app.command()(status)
 app.command()(ask)
 app.command()(migrate)
 app.command()(purge)

@@ -28,9 +28,9 @@ async def _look(settings: Settings) -> list[Served]:
 
 
 def _table(served: list[Served]) -> Table:
-    table = Table(*(Column(name, overflow="fold") for name in ("model", "backend", "dialect", "URL")))
+    table = Table(*(Column(name, overflow="fold") for name in ("model", "backend", "dialect", "API", "URL")))
     for one in served:
-        place = (one.backend.name, one.dialect.name, one.backend.url or "in this process")
+        place = (one.backend.name, one.dialect.name, one.api, one.backend.url or "in this process")
         for model in one.models:
             table.add_row(*map(Text, (model["id"], *place)))
         if not one.models:

@@ -5,10 +5,8 @@ import gc
 import json
 import resource
 import shlex
-import signal
 import socket
 from contextlib import suppress
-from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,12 +21,13 @@ from antiphon.cli.reread import Read, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings
+from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError
+from antiphon.server import metrics, status
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host
 from antiphon.server.limits import Limits, hosts_of
-from antiphon.server.metrics import own
 from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
 from antiphon.wiring import House, build, open_store
@@ -112,8 +111,10 @@ def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 
 
 async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
     hear_faults()
+    reread = Reread(settings, read)
+    settings = reread.settings
     house = await build(settings)
-    siblings = Siblings(folder, str(number), partial(own, house.engine)) if folder and settings.metrics else None
+    siblings = _siblings(house.engine, number, folder) if folder else None
     try:
         limits = limits_of(settings)
         app = create_app(
@@ -131,8 +132,7 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
         host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)
         purging = asyncio.create_task(_purge(house))
         house.start()
-        reread = Reread(house, settings, read)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread.begin)
+        rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         if number == 0:
@@ -143,10 +143,16 @@ async def _serve(settings: Settings, listener: socket.socket, read: Read, number
         gc.set_threshold(5_000)
         await serving
         purging.cancel()
+        rereading.cancel()
     finally:
         if siblings:
             await siblings.close()
         await house.close()
+
+
+def _siblings(engine: Engine, number: int, folder: Path) -> Siblings:
+    name = str(number)
+    return Siblings(folder, name, metrics.topic(engine, name), status.topic(engine))
 
 
 def _allow_connections() -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from antiphon.backends.base import Reply
+from antiphon.chat.dialects import Api
+from antiphon.chat.request import output_cap
 from antiphon.engine.failures import read_failure
 from antiphon.engine.models import Target
 from antiphon.engine.observers import Call, Observer
@@ -16,11 +18,13 @@ from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure
 from antiphon.engine.routing.waits import wait_of
 from antiphon.engine.tokens import Tokens
-from antiphon.engine.turn import AskAside, CallModel, Turn
+from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
+from antiphon.engine.turn import RENAMES, AskAside, CallModel, Turn
 from antiphon.errors import AntiphonError, BackendError
+from antiphon.native.stream import ResponsesStream
 from antiphon.protocol.calls import call_ids
 from antiphon.protocol.requests import CreateResponse
-from antiphon.stream.answer import AnswerReader
+from antiphon.stream.answer import AnswerReader, AnswerStream
 from antiphon.stream.chat import ChatStream, Ending
 from antiphon.stream.writer import ResponseWriter
 
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
 MAX_ERROR_BODY = 1024 * 1024
 """Bytes of a backend's error that are read."""
 
+PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/responses"}
+"""Where each API is asked."""
+
 JSON_TYPES = {"application/json", "text/json"}
 
 _encode = msgspec.json.Encoder().encode
@@ -38,11 +45,11 @@ _encode = msgspec.json.Encoder().encode
 class Answer:
     """An answer of the model while it is read: the client's, or one that the turn asked for aside."""
 
-    def __init__(self, call: Call, writer: ResponseWriter, chat: ChatStream, reply: Reply) -> None:
+    def __init__(self, call: Call, writer: ResponseWriter, stream: AnswerStream, reply: Reply) -> None:
         self.call = call
         self.writer = writer
-        self.chat = chat
-        self.reader = AnswerReader(chat, is_json=reply.content_type in JSON_TYPES)
+        self.stream = stream
+        self.reader = AnswerReader(stream, is_json=reply.content_type in JSON_TYPES)
         self.parts = aiter(reply.body)
         self.tokens = Tokens(reply, self.reader)
         self.has_begun = False
@@ -71,10 +78,10 @@ class Asking:
         self._route = route
         self._observers = observers
         self._call_ids = call_ids(run.context.items)
-        self._only_one = request.parallel_tool_calls is False
+        self._request = request
         tenant = run.context.tenant
         self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
-        self._chat: ChatStream | None = None
+        self._stream: AnswerStream | None = None
         """The newest answer that is the client's."""
         self._call: Call | None = None
         """What is asked, while it is."""
@@ -91,7 +98,7 @@ class Asking:
     @property
     def has_calls(self) -> bool:
         """Whether the answer that is being read holds a call."""
-        return self._chat is not None and self._chat.has_calls
+        return self._stream is not None and self._stream.has_calls
 
     def choose(self) -> None:
         """Take who is best now: since the request came, others did too."""
@@ -104,18 +111,25 @@ class Asking:
         call = self._call = Call(self._run, self.target, step.body)
         self._observers.asked(call)
         try:
-            reply = self._reply = await call.target.backend.post("/chat/completions", _encode(step.body))
+            reply = self._reply = await call.target.backend.post(PATHS[step.api], _encode(step.body))
         except AntiphonError as error:
             call.error = error
             if not self._moves_on(Failure(0), error):
                 self._turn.failed(error)
             return None
         if reply.status >= 400:
-            await self._refused(reply, call)
+            await self._refused(reply, step.api, call)
             return None
+        self._tell_tools(step.api, reply)
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        self._answer = Answer(call, writer, self._stream(writer, step), reply)
+        self._answer = Answer(call, writer, self._stream_of(writer, step), reply)
         return self._answer
+
+    def _tell_tools(self, api: Api, reply: Reply) -> None:
+        """Note which tools are left out: here, or by another Antiphon that is asked."""
+        told = plain_types(reply.headers.get(IGNORED, ""))
+        items = self._run.context.items
+        self._run.ignored_tools = told or look_at_tools(self._request, items, api, refuses=False)
 
     async def read(self, answer: Answer) -> Answer | None:
         """Take the answer's next part; return it if there may be more. In the end the turn is told."""
@@ -148,19 +162,26 @@ class Asking:
                 self._observers.answered(call)
             self._route.leave()
 
-    def _stream(self, writer: ResponseWriter, step: CallModel | AskAside) -> ChatStream:
-        chat = ChatStream(
+    def _stream_of(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
+        stream = self._responses(writer) if step.api == "responses" else self._chat(writer, step)
+        if isinstance(step, CallModel):
+            self._stream = stream
+        return stream
+
+    def _responses(self, writer: ResponseWriter) -> AnswerStream:
+        return ResponsesStream(writer, call_ids=self._call_ids, only_one=self._request.parallel_tool_calls is False)
+
+    def _chat(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
+        return ChatStream(
             writer,
             offers=step.toolbox.offers,
             allowed=step.allowed,
             call_ids=self._call_ids,
-            only_one=self._only_one,
+            only_one=self._request.parallel_tool_calls is False,
             preopened=self.target.preopened,
             needs_reason=not self.target.dialect.ends_without_finish_reason,
+            cap=output_cap(step.body),
         )
-        if isinstance(step, CallModel):
-            self._chat = chat
-        return chat
 
     def _hear(self, answer: Answer, part: bytes) -> None:
         if not answer.has_begun:
@@ -171,11 +192,11 @@ class Asking:
     def _conclude(self, answer: Answer) -> None:
         ending = self._end(answer)
         call = answer.call
-        call.ending, call.error, call.has_calls = ending, ending.error, answer.chat.has_calls
+        call.ending, call.error, call.has_calls = ending, ending.error, answer.stream.has_calls
         if self._settles(answer, ending.error):
             items = [] if answer.writer is self._writer else answer.writer.output
             self._turn.answered(ending, items, is_silent=answer.is_silent)
-            self.target.preopened = answer.chat.preopened
+            self.target.preopened = answer.stream.preopened
 
     def _end(self, answer: Answer) -> Ending:
         ending = answer.reader.finish()
@@ -185,12 +206,12 @@ class Asking:
 
     # What follows from a failure.
 
-    async def _refused(self, reply: Reply, call: Call) -> None:
+    async def _refused(self, reply: Reply, api: Api, call: Call) -> None:
         """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
         status, headers = reply.status, reply.headers
         call.error = BackendError(f"The model backend answered with status {status}.", status=status)
         body = await read_error(reply)
-        error = read_failure(status, headers, body, self.target.model)
+        error = read_failure(status, headers, body, self.target.model, RENAMES[api])
         if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
             self._turn.refused(status, headers, body)
 

@@ -44,8 +44,9 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    await engine.models.candidates(request.model)
-    ignored = look_at_tools(request, context.items, refuses=engine.strict_tools)
+    candidates = await engine.models.candidates(request.model)
+    api = candidates[0].api_for(request, context.items)
+    ignored = look_at_tools(request, context.items, api, refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)

@@ -4,14 +4,15 @@ A hit is a response like any other: with ids and numbers of its own, streamed or
 asked many times at once is asked of the backend once; that holds within one process.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from antiphon.engine.cache_key import cache_key
-from antiphon.engine.flights import Flight, Flights, Left
+from antiphon.engine.flights import PATIENCE, Flight, Flights, Left
 from antiphon.engine.history import Context
-from antiphon.engine.kept_answer import KeptAnswer, Origin, from_bytes, noted, to_bytes
+from antiphon.engine.kept_answer import KeptAnswer, Origin, from_bytes, is_said_by_model, noted, to_bytes
 from antiphon.engine.models import Target
 from antiphon.engine.routing.router import Router
 from antiphon.engine.similar import Question, Similar, Similarity
@@ -39,6 +40,8 @@ class Room:
 
     ttl: int = 3600
     """Seconds."""
+    longest: int = 30 * 86_400
+    """Seconds that nobody may exceed."""
     most_bytes: int = 256 * 1024 * 1024
     similarity: Similarity | None = None
     """Where there is none, questions have to be the same word for word."""
@@ -69,7 +72,7 @@ class Cache:
 
     def ttl(self, param: CacheParam) -> int:
         """Return the seconds for which an answer is kept."""
-        return param.ttl or self._room.ttl
+        return min(param.ttl or self._room.ttl, self._room.longest)
 
     async def key(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> bytes:
         """Return the key of what is asked. Raises `StoreError`."""
@@ -127,7 +130,8 @@ class Lookup:
     _question: Question | None = None
     _key: bytes = b""
     _flight: Flight | None = None
-    _told: list[Event] = field(default_factory=list)
+    _told: list[Event] | None = None
+    """What was told so far; None where it is not to be given again."""
     _size: int = 0
 
     @property
@@ -143,20 +147,24 @@ class Lookup:
         except StoreError as error:
             log.warning("The cache was not asked: %s", error)
         self.outcome = "hit" if self.kept else "miss"
+        self._told = [] if self._key and not self.kept else None
         return self.kept
 
     def see(self, batch: Sequence[Event]) -> None:
         """Take note of what is told."""
-        if self.kept is not None or not self._key or self._size > LARGEST:
+        if self._told is None:
             return
         if self._flight is not None:
             self._flight.move()
         self._size += sum(len(getattr(event, "delta", "")) for event in batch)
         self._told += batch
+        if self._size > LARGEST or not all(map(is_said_by_model, batch)):
+            self._told = None
+            self._land(None)
 
     async def end(self, response: Response, sealed: dict[str, str], target: Target) -> None:
         """The response has ended: its answer may be given again, at once to those who wait for it."""
-        if response.status == "failed" or not self._key or self.kept is not None:
+        if response.status == "failed":
             return
         answer = self._answer(response, sealed, target)
         try:
@@ -186,8 +194,7 @@ class Lookup:
 
     def _answer(self, response: Response, sealed: dict[str, str], target: Target) -> bytes | None:
         """Return what may be given again: a whole answer, of the very model that was asked for."""
-        is_whole = response.status == "completed" and self._size <= LARGEST
-        if not is_whole or target not in self._targets.values():
+        if self._told is None or response.status != "completed" or target not in self._targets.values():
             return None
         answer = noted(self._told, origin_of(target), response.usage, sealed)
         return to_bytes(answer) if answer else None
@@ -197,12 +204,14 @@ class Lookup:
         return self.is_asked_for or (target.served.share.cache and self._request.store is not False)
 
     async def _found(self) -> KeptAnswer | None:
-        flights = self._cache.flights
+        flights, until = self._cache.flights, asyncio.get_running_loop().time() + PATIENCE
         while True:
             if (flight := flights.find(self._key)) is not None:
                 try:
                     return self._valid(await flight.wait())
                 except Left:
+                    if asyncio.get_running_loop().time() > until:
+                        return None  # whoever asks fails, and slowly: no need to do so one after the other
                     continue
             if (answer := self._valid(await self._cache.find(self._tenant, self._key))) is not None:
                 return answer

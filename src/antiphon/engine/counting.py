@@ -8,13 +8,14 @@ from typing import Any
 from antiphon.backends.base import Backend
 from antiphon.chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
 from antiphon.chat.request import to_chat
-from antiphon.chat.tokenizers import WAYS, Ask, Way
+from antiphon.chat.tokenizers import WAYS, Ask, Way, by_responses
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import gather
 from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
 from antiphon.engine.vocabulary import NEWEST, tokens_by, vocabulary_of
 from antiphon.errors import BackendError
+from antiphon.native.request import countable, to_responses
 from antiphon.protocol.requests import CreateResponse
 
 PATIENCE = 5.0
@@ -48,6 +49,12 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
     unseal = opener(engine.keyring, tenant, refuses=False)
+    if target.api_for(request, context.items) == "responses":
+        asked = to_responses(request, context.items, target.dialect, refused, unseal=unseal)
+        count = await _asked(target.backend, by_responses, asked | {"model": target.model})
+        if count is not None:
+            return Count(count, is_exact=True)
+        return await asyncio.to_thread(_worked_out, countable(asked), target)
     body = to_chat(request, context.items, target.dialect, refused, unseal=unseal, history=len(context.history))
     for way in WAYS.get(target.dialect.name, ()):
         count = await _asked(target.backend, way, body)

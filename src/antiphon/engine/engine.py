@@ -91,7 +91,8 @@ class Engine:
             lookup = self.cache.lookup(request, keeper.context, targets) if generates else None
             chains, tenant = chains_of(request, ticket.tenant), ticket.tenant
             route = await self.router.route(request.model, *chains, tenant=tenant, is_late=lookup is not None)
-            ignored = look_at_tools(request, keeper.context.items, refuses=self.strict_tools)
+            items = keeper.context.items
+            ignored = look_at_tools(request, items, route.target.api_for(request, items), refuses=self.strict_tools)
             run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored, lookup=lookup)
             if not generates:
                 run.warm_up()

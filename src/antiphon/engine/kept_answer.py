@@ -65,14 +65,17 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(KeptAnswer).decode
 
 
+def is_said_by_model(event: Event) -> bool:
+    """Whether an event may be part of an answer that is kept, as far as it tells."""
+    return not isinstance(event, OutputItemAdded) or type(event.item) in SAID_BY_MODEL
+
+
 def noted(told: Iterable[Event], origin: Origin, usage: Usage | None, sealed: Mapping[str, str]) -> KeptAnswer | None:
     """Return the answer that these events told, None where it is not the model's alone."""
     found = [event for event in told if isinstance(event, ItemEvent)]
+    if not found or not all(type(event) in KINDS and is_said_by_model(event) for event in found):
+        return None
     items = [event.item for event in found if isinstance(event, OutputItemDone)]
-    if not items or any(type(item) not in SAID_BY_MODEL for item in items):
-        return None
-    if any(type(event) not in KINDS for event in found):
-        return None
     own = {item.id: sealed[item.id] for item in items if item.id in sealed}
     return KeptAnswer(origin=origin, usage=usage, sealed=own, events=[*_in_few(found)])
 

@@ -3,16 +3,20 @@
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.backends.base import Backend, Listing
-from antiphon.chat.dialects import Dialect, tell_dialect
+from antiphon.chat.dialects import Api, Dialect, tell_dialect
+from antiphon.engine.probe import probe
 from antiphon.engine.routing.served import ANY, Served, Share
-from antiphon.engine.routing.verdict import Failure, verdict
+from antiphon.engine.routing.verdict import Failure
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
+from antiphon.native.request import extras
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.requests import CreateResponse
 
 STALE_AFTER = 5.0
 """Seconds after which a model that is not listed is looked for again: somebody may just have pulled it."""
@@ -37,7 +41,7 @@ class Target:
     name: str
     """What clients call it."""
     refused: set[str] = field(default_factory=set)
-    """Chat parameters that it said it does not take."""
+    """Parameters that it said it does not take, and types of tools and items of which its Responses API said so."""
     preopened: bool = False
     """Its template opens `<think>`."""
 
@@ -50,6 +54,12 @@ class Target:
     def dialect(self) -> Dialect:
         """The family of who serves it."""
         return self.served.dialect
+
+    def api_for(self, request: CreateResponse, items: Iterable[InputItem]) -> Api:
+        """Return the API to ask for this: Chat for what a Responses API that was only probed has refused."""
+        if self.served.api == "responses" and self.refused and self.served.is_probed:
+            return "chat" if self.refused & extras(request, items) else "responses"
+        return self.served.api
 
 
 class Models:
@@ -98,6 +108,8 @@ class Models:
         if served is None:
             return Served(backend, self._dialect(backend, Listing()), share)
         served.reassign(share)
+        if served.backend is not backend:
+            served.probed = None
         if served.backend is not backend or served.name in self._configured:
             served.backend, served.dialect = backend, self._dialect(backend, Listing())
         return served
@@ -161,12 +173,14 @@ class Models:
         except BackendError as error:
             served.error = error.message
             if error.status == UNREACHED:
-                served.health.failed(verdict(Failure(0)), error, self.clock())
+                served.health.failed(Failure(0), error, self.clock())
             return
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
         served.dialect = self._dialect(served.backend, listing)
+        if served.is_probed and served.probed is None:
+            served.probed = await probe(served.backend)
         self._candidates.clear()
 
     def _found(self, model: str) -> Sequence[Target]:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from antiphon.chat.dialects import Api
 from antiphon.chat.estimate import tokens_of
 from antiphon.chat.learn import refused_parameter
 from antiphon.chat.offering import Toolbox, toolbox_of
-from antiphon.chat.request import to_chat
+from antiphon.chat.request import responses_parameter, to_chat
 from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.search import search
 from antiphon.chat.toolbox import allowed_names
@@ -24,6 +25,7 @@ from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
+from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
 from antiphon.protocol.calls import CALLS, open_calls
 from antiphon.protocol.content import Item, OutputText
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
@@ -40,6 +42,11 @@ MAX_SEARCHES = 8
 """Times that the model may search for tools in one response, where `max_tool_calls` does not say."""
 
 
+REFUSALS = {400, 422}
+"""Statuses of a request that a backend does not understand."""
+
+RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
+"""What the client calls that which a backend complains of."""
 STREAMED = {"stream", "stream_options"}
 
 THRESHOLD = 100_000
@@ -48,21 +55,25 @@ THRESHOLD = 100_000
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Send this body to the backend's chat completions; what comes is the client's."""
+    """Send this body to the backend; what comes is the client's."""
 
     body: dict[str, Any]
     toolbox: Toolbox
+    """What the model is offered over Chat."""
     allowed: frozenset[str] | None
     """The names that may be called, None where any may."""
+    api: Api
+    """The API in which the backend is asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskAside:
-    """Send this body to the backend's chat completions; what comes is the turn's, and the client sees none of it."""
+    """Send this body to the backend; what comes is the turn's, and the client sees none of it."""
 
     body: dict[str, Any]
     toolbox: Toolbox
     allowed: frozenset[str] | None
+    api: Api
     compacts: bool = False
     """The client is told, once the backend answers, that what came before is being made shorter."""
 
@@ -133,6 +144,10 @@ class Turn:
         self._searches = 0
         self._usage: Usage | None = None
         self._body: dict[str, Any] = {}
+        self._api: Api = "chat"
+        """The API of that body."""
+        self._goes_by_chat = False
+        """The backend's own Responses API does not take what this is about."""
         self._answer: Answer | None = None
         self._is_optional = False
         self._is_plain = False
@@ -281,9 +296,14 @@ class Turn:
 
     def _body_of(
         self, request: CreateResponse, items: Sequence[InputItem]
-    ) -> tuple[dict[str, Any], Toolbox, frozenset[str] | None]:
+    ) -> tuple[dict[str, Any], Toolbox, frozenset[str] | None, Api]:
         refused = frozenset(self.target.refused)
         dialect = self.target.dialect
+        self._api = "chat" if self._goes_by_chat else self.target.api_for(request, items)
+        if self._api == "responses":
+            self._body = to_responses(request, items, dialect, refused, unseal=self._unseal)
+            self._body["model"] = self.target.model
+            return self._body, Toolbox(), None, "responses"
         toolbox = toolbox_of(request, items, dialect.taught(refused))
         if self._searches >= (request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
@@ -293,22 +313,38 @@ class Turn:
         self._body["model"] = self.target.model
         if self._is_plain:
             self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
-        return self._body, toolbox, allowed_names(toolbox, request.tool_choice)
+        return self._body, toolbox, allowed_names(toolbox, request.tool_choice), "chat"
 
     def _conversation(self) -> list[InputItem]:
         return [*self._items, *self._made()]
 
     def _learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        error = read_failure(status, headers, body, self.target.model)
+        error = read_failure(status, headers, body, self.target.model, RENAMES[self._api])
         if is_overflow(error):
             if not self._shorten():
                 raise error
             return
-        name = refused_parameter(status, body, self._body)
+        name = self._refused_name(status, body)
+        if name is None and self._falls_back(status, body):
+            return
         self._refusals += 1
         if name is None or name in self.target.refused or self._refusals > MAX_REFUSALS:
             raise error
         self.target.refused.add(name)
+
+    def _falls_back(self, status: int, body: bytes) -> bool:
+        """Whether a server that seemed to speak Responses refused what goes by Chat; what it named, it is spared."""
+        if status not in REFUSALS or self._api == "chat" or not self.target.served.is_probed:
+            return False
+        doubtful = extras(self._request, self._items)
+        self.target.refused |= {name for name in doubtful if name.encode() in body}
+        self._goes_by_chat = bool(doubtful)
+        return self._goes_by_chat
+
+    def _refused_name(self, status: int, body: bytes) -> str | None:
+        if self._api == "responses":
+            return refused_field(status, body, self._body, self._request.include)
+        return refused_parameter(status, body, self._body)
 
     def _shorten(self) -> bool:
         """Let the oldest part go, where that is allowed and there is one; return whether it went."""
@@ -325,6 +361,8 @@ class Turn:
 
     def _find(self) -> list[ToolSearchOutput]:
         """Return what the searches for tools find that were not answered yet."""
+        if self._api == "responses":
+            return []  # the backend has done that itself
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
         answered = sum(isinstance(item, ToolSearchOutput) for item in made)
@@ -352,7 +390,12 @@ class Turn:
         folded = [place for place, item in enumerate(self._items) if isinstance(item, Compaction)]
         new = self._items[folded[-1] + 1 :] if folded else self._items
         is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
-        return is_worth and tokens_of(self._body_of(self._request, self._items)[0]) >= limit
+        return is_worth and self._size() >= limit
+
+    def _size(self) -> int:
+        """Return the tokens of what the model is about to see."""
+        body, _, _, api = self._body_of(self._request, self._items)
+        return tokens_of(countable(body) if api == "responses" else body)
 
     def _is_too_long(self, ending: Ending, limit: int) -> bool:
         """Whether what the model saw and said is too long; calls that wait for the client are not folded away."""

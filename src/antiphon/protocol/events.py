@@ -6,7 +6,7 @@
 
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, defstruct, field
 
 from antiphon.protocol.response import Response
 
@@ -257,6 +257,91 @@ class DiffDone(ItemEvent, kw_only=True, tag="response.apply_patch_call_operation
 
     item_id: str
     diff: str
+
+
+class McpArgumentsDelta(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.delta"):
+    """A piece of the arguments of another server's tool came."""
+
+    item_id: str
+    delta: str
+    obfuscation: str | UnsetType = UNSET
+
+
+class McpArgumentsDone(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.done"):
+    """Its whole arguments."""
+
+    item_id: str
+    arguments: str
+
+
+class CodeDelta(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.delta"):
+    """A piece of the code that the backend runs came."""
+
+    item_id: str
+    delta: str
+    obfuscation: str | UnsetType = UNSET
+
+
+class CodeDone(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.done"):
+    """The whole code."""
+
+    item_id: str
+    code: str
+
+
+class ShellOutputDelta(CommandEvent, kw_only=True, tag="response.shell_call_output_content.delta"):
+    """What a command that the backend ran has said: `{stdout}`, `{stderr}` or both."""
+
+    item_id: str
+    delta: dict[str, str]
+
+
+class ShellOutputDone(CommandEvent, kw_only=True, tag="response.shell_call_output_content.done"):
+    """All that it has said, and how it ended."""
+
+    item_id: str
+    output: list[Any]
+
+
+class PartialImage(ItemEvent, kw_only=True, tag="response.image_generation_call.partial_image"):
+    """An image as far as it is made, in base64."""
+
+    item_id: str
+    partial_image_index: int
+    partial_image_b64: str
+    background: str | UnsetType = UNSET
+    output_format: str | UnsetType = UNSET
+    quality: str | UnsetType = UNSET
+    size: str | UnsetType = UNSET
+
+
+class StepEvent(ItemEvent, kw_only=True):
+    """A tool that the backend runs has come a step further."""
+
+    item_id: str
+
+
+STEPS: dict[str, tuple[str, ...]] = {
+    "web_search_call": ("in_progress", "searching", "completed"),
+    "file_search_call": ("in_progress", "searching", "completed"),
+    "code_interpreter_call": ("in_progress", "interpreting", "completed"),
+    "image_generation_call": ("in_progress", "generating", "completed"),
+    "mcp_list_tools": ("in_progress", "completed", "failed"),
+    "mcp_call": ("in_progress", "completed", "failed"),
+}
+"""The steps of each such tool's item, in their order; `failed` stands in place of `completed`."""
+
+
+def _step(kind: str, step: str) -> Any:
+    name = "".join(word.title() for word in f"{kind}_{step}".split("_"))
+    tag = f"response.{kind}.{step}"
+    return defstruct(name, (), bases=(StepEvent,), module=__name__, kw_only=True, gc=False, tag_field="type", tag=tag)
+
+
+STEP_EVENTS: dict[tuple[str, str], type[StepEvent]] = {
+    (kind, step): _step(kind, step) for kind, steps in STEPS.items() for step in steps
+}
+"""The event of each step: `response.web_search_call.searching` and the like."""
 
 
 class Compacting(ItemEvent, kw_only=True, tag="response.compaction.compacting"):

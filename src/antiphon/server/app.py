@@ -23,6 +23,7 @@ from antiphon.server import (
     models,
     openapi,
     responses,
+    status,
     usage,
     webhooks,
     websocket,
@@ -71,6 +72,7 @@ def create_app(
     """
     parts = (responses, conversations, chat_completions, models, usage, health, openapi)
     resources = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
+    resources.append(status.resources(engine, siblings))
     if has_metrics:
         resources.append(metrics.resources(engine, siblings))
     sockets = websocket.resources(engine) if has_websocket else dict.fromkeys(SOCKET_PATHS, responses.refuse_websocket)

@@ -10,7 +10,7 @@ from antiphon.engine.run import Run
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.refusals import invalid_value
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
-from antiphon.store.base import ApiKey
+from antiphon.server.http import CACHE
 
 HEADER = "antiphon-cache"
 
@@ -25,23 +25,26 @@ SAID: Mapping[str, Callable[[_Wish], _Wish]] = {
 
 
 def with_cache(scope: Scope, request: CreateResponse) -> CreateResponse:
-    """Return the request with what its header says of the cache. Raises `ClientError` (400) for another value."""
+    """Return the request with what is wished of the cache: in its header, else in its body, else by whose it is.
+
+    Raises `ClientError` (400) for a header with another value.
+    """
+    given = request.antiphon or Extensions()
     said = dict(scope["headers"]).get(HEADER.encode())
     if said is None:
-        return request
-    value = said.decode("latin-1").strip().lower()
-    if value not in SAID:
-        raise invalid_value(HEADER, value, SAID)
-    given = request.antiphon or Extensions()
-    return replace(request, antiphon=replace(given, cache=SAID[value](given.cache)))
+        wish = given.cache if given.cache is not None else _usual(scope, request)
+    else:
+        value = said.decode("latin-1").strip().lower()
+        if value not in SAID:
+            raise invalid_value(HEADER, value, SAID)
+        wish = SAID[value](given.cache)
+    return request if wish is given.cache else replace(request, antiphon=replace(given, cache=wish))
 
 
-def with_keys_cache(key: ApiKey | None, request: CreateResponse) -> CreateResponse:
-    """Return the request with what its key says of the cache, where it says nothing itself."""
-    given = request.antiphon or Extensions()
-    if key is None or not key.caches or given.cache is not None:
-        return request
-    return replace(request, antiphon=replace(given, cache=True))
+def _usual(scope: Scope, request: CreateResponse) -> bool | None:
+    """Return what whose request it is wishes of all; of what is not stored nothing is kept unasked."""
+    wish: bool | None = scope.get(CACHE)
+    return None if wish and request.store is False else wish
 
 
 def body_with_cache(body: bytes, before: CreateResponse, after: CreateResponse) -> bytes:

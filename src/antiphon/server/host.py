@@ -13,8 +13,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from antiphon.server.bounded import BoundedWebSocket
+from antiphon.server.crowd import Crowd
 from antiphon.server.limits import Limits
-from antiphon.server.protocol import BoundedProtocol, Crowd
+from antiphon.server.protocol import BoundedProtocol
 
 LAST_WORDS = 1.0
 """Seconds in which replies that are cut off can still say so."""
@@ -27,6 +28,10 @@ NO_NEWS = ("without completing response", "Invalid UTF-8 sequence received")
 
 PING_EVERY = 20.0
 """Seconds between pings on a WebSocket, and from a ping to its answer."""
+
+KEEP_ALIVE = 75
+"""Seconds that a connection stays open for another request: longer than clients and proxies (nginx: 60) think that it
+does, since who closes first cuts off what is just being sent."""
 
 BACKLOG = 2048
 """Connections that wait to be taken."""
@@ -62,12 +67,13 @@ class Host(uvicorn.Server):
         limits: Limits | None = None,
     ) -> None:
         limits = limits or Limits()
-        protocol = partial(BoundedProtocol, crowd=Crowd(limits.connections))
+        crowd = Crowd(limits.connections, limits.bodies)
+        protocol, websocket = partial(BoundedProtocol, crowd=crowd), partial(BoundedWebSocket, crowd=crowd)
         super().__init__(
             uvicorn.Config(
                 app,
                 http=cast("type[asyncio.Protocol]", protocol),
-                ws=BoundedWebSocket if has_websocket else "none",
+                ws=cast("type[asyncio.Protocol]", websocket) if has_websocket else "none",
                 ws_max_size=limits.body,
                 ws_ping_interval=PING_EVERY,
                 ws_ping_timeout=PING_EVERY,
@@ -77,6 +83,7 @@ class Host(uvicorn.Server):
                 log_config=None,
                 proxy_headers=False,
                 server_header=False,
+                timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=int(LAST_WORDS),
             )
         )

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, quote
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
+from antiphon.engine.tools import IGNORED
 from antiphon.errors import ClientError
 
 TENANT = "antiphon.tenant"
@@ -19,6 +20,9 @@ JSON = b"application/json"
 
 JSON_TYPES = {"", "application/json", "application/octet-stream"}
 """What a body may say that it is, the last being what clients say that do not know."""
+
+CACHE = "antiphon.cache"
+"""The key in an ASGI scope under which stands whether the cache is on (true or false) for whose request it is."""
 
 BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""
@@ -84,6 +88,11 @@ async def reply(send: Send, status: int, headers: Mapping[str, str], body: bytes
 def plain_name(name: str) -> str:
     """Return an operator's name for something as a header can hold it."""
     return quote(name, safe=" !#$&'()*+,/:;=?@[]")
+
+
+def ignored_header(types: Iterable[str]) -> dict[str, str]:
+    """Return the header that names the types of tools which the model is not offered."""
+    return {IGNORED: ", ".join(types)} if types else {}
 
 
 def method_not_supported(scope: Scope, allowed: Iterable[str]) -> ClientError:

@@ -1,7 +1,7 @@
 """`/metrics`: what every process of this server has counted, in Prometheus's text format."""
 
 from collections.abc import Iterable, Sequence
-from ipaddress import ip_address
+from itertools import chain
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -12,25 +12,28 @@ from antiphon.engine.measuring import known
 from antiphon.errors import ClientError
 from antiphon.measures import Family, Known, families
 from antiphon.server.http import Resources, reply
-from antiphon.server.siblings import Siblings
-
-FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"}
-"""Headers by which a proxy on this machine says that it asks for somebody else."""
+from antiphon.server.local import is_local
+from antiphon.server.siblings import Siblings, Topic
 
 
 def resources(engine: Engine, siblings: Siblings | None = None) -> Resources:
     """Return what is served under which path; `siblings` are the processes that serve the same port."""
 
     async def get_metrics(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _is_local(scope):
+        if not is_local(scope):
             text = "The metrics are shown to this machine alone, not through a proxy."
             raise ClientError(text, status=403, code="metrics_not_allowed")
-        counted = siblings.own() if siblings else own(engine, "0")
-        others = await siblings.others() if siblings else []
-        body = exposition([*counted, *others, *await _shared(engine)])
+        told = [own(engine, siblings.name if siblings else "0")]
+        told += await siblings.others(topic(engine, siblings.name)) if siblings else []
+        body = exposition([*chain.from_iterable(told), *await _shared(engine)])
         await reply(send, 200, {"content-type": CONTENT_TYPE_LATEST}, body)
 
     return {"/metrics": {"GET": get_metrics}}
+
+
+def topic(engine: Engine, worker: str) -> Topic[list[Family]]:
+    """Return the topic of which processes that share a port tell each other."""
+    return Topic("metrics", list[Family], lambda: own(engine, worker))
 
 
 def own(engine: Engine, worker: str) -> list[Family]:
@@ -68,14 +71,3 @@ class _Collected:
 
     def collect(self) -> Sequence[Metric]:
         return self._metrics
-
-
-def _is_local(scope: Scope) -> bool:
-    """Whether a program of this machine asks, for itself. On a Unix socket there is no address: the file guards it."""
-    if any(name in FORWARDED for name, _ in scope["headers"]):
-        return False
-    client = scope.get("client")
-    try:
-        return not client or ip_address(client[0].removeprefix("::ffff:")).is_loopback
-    except ValueError:
-        return False

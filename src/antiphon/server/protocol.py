@@ -2,12 +2,13 @@
 
 import asyncio
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from antiphon.server.crowd import Crowd
 
 HEAD_TIMEOUT = 10.0
 """Seconds from a connection, or a request's first byte, to the end of its headers."""
@@ -51,14 +52,6 @@ class Refused(Exception):  # noqa: N818 - the error is the client's, and the par
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status, self.message = status, message
-
-
-@dataclass(slots=True)
-class Crowd:
-    """The connections of a process: how many there may be, and how many have only to read why they end."""
-
-    most: int
-    leaving: int = 0
 
 
 class BoundedProtocol(HttpToolsProtocol):

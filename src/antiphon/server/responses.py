@@ -1,6 +1,5 @@
 """`/v1/responses`: create, retrieve or replay, cancel, delete, list and count input (specification section 1)."""
 
-from collections.abc import Sequence
 from dataclasses import replace as replace_fields
 
 from msgspec.structs import replace
@@ -29,10 +28,11 @@ from antiphon.protocol.validate import (
 )
 from antiphon.server.access import api_key_of
 from antiphon.server.attendance import Attendance
-from antiphon.server.caching import body_with_cache, cache_header, with_cache, with_keys_cache
+from antiphon.server.caching import body_with_cache, cache_header, with_cache
 from antiphon.server.http import (
     BACKEND,
     Resources,
+    ignored_header,
     method_not_supported,
     path_part,
     plain_name,
@@ -52,7 +52,7 @@ def resources(engine: Engine) -> Resources:
     async def create_response(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
         asked = decode_request(body)
-        request = with_keys_cache(await api_key_of(scope), with_cache(scope, asked))
+        request = with_cache(scope, asked)
         if not engine.takes_work:
             raise going_away()
         async with Admission(engine, scope, body, receive, send, prefix="resp") as ticket:
@@ -122,14 +122,12 @@ async def _create(
 ) -> None:
     run = await engine.create(request, ticket)
     grant.watch(run)
-    headers = ignored_header(run.ignored_tools)
     if run.is_stream:
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send_events(run, receive, send, raw)
+        await send_events(run, receive, send)
         return
     async with Attendance(receive):
         response = await run.result()
-    headers |= {BACKEND: plain_name(run.backend), **cache_header(run)}
+    headers = ignored_header(run.ignored_tools) | {BACKEND: plain_name(run.backend), **cache_header(run)}
     await reply_json(send, replace(response, output_text=output_text(response)), headers=headers)
 
 
@@ -150,11 +148,6 @@ async def _create_in_background(
         await send_frames(replay(engine, ticket.tenant, queued.response.id), receive, send, raw)
     else:
         await reply_json(send, queued.response, headers=headers)
-
-
-def ignored_header(types: Sequence[str]) -> dict[str, str]:
-    """Return the header that names the types of tools which the model is not offered."""
-    return {"antiphon-ignored-tools": ", ".join(types)} if types else {}
 
 
 async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,7 +10,7 @@ from antiphon.engine.run import Run
 from antiphon.protocol.events import Event
 from antiphon.server.attendance import LATE, Attendance
 from antiphon.server.caching import cache_header
-from antiphon.server.http import BACKEND, plain_name
+from antiphon.server.http import BACKEND, ignored_header, plain_name
 from antiphon.stream.sse import COMMENT, encode
 
 GRACE = 0.5
@@ -108,7 +108,8 @@ class _EventStream:
         async with self._lock:
             if not self._is_open:
                 self._is_open = True
-                said = {BACKEND: plain_name(self._run.backend), **cache_header(self._run)}
+                said = ignored_header(self._run.ignored_tools)
+                said |= {BACKEND: plain_name(self._run.backend), **cache_header(self._run)}
                 headers = [*self._headers, *((name.encode(), value.encode()) for name, value in said.items())]
                 await self._send({"type": "http.response.start", "status": 200, "headers": headers})
             self._last_sent = self._loop.time()

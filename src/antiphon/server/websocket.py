@@ -26,7 +26,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
 from antiphon.server.access import api_key_of
 from antiphon.server.attendance import LATE, Attendance
-from antiphon.server.caching import with_keys_cache
+from antiphon.server.caching import with_cache
 from antiphon.server.channel import BROKEN, GOING_AWAY, Channel, Unheard
 from antiphon.server.http import ClientGone, Endpoint, tenant_of
 from antiphon.server.lanes import Asked, Lanes
@@ -190,7 +190,8 @@ class Connection:
         lane, parent = asked.lane, asked.data.get("previous_response_id")
         try:
             create = read_create(asked.data)
-            request = with_input(create.request, messages(self._steering.pending(parent)))
+            request = with_cache(self._scope, create.request)
+            request = with_input(request, messages(self._steering.pending(parent)))
             run, said = await self._make(lane, request, generates=create.generates)
         except Exception:
             self._recall.fail(lane, parent)
@@ -229,7 +230,6 @@ class Connection:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
         key = await api_key_of(self._scope)
-        request = with_keys_cache(key, request)
         with await self._engine.meter.admit(key, request.model, lambda: _weight(request)) as grant:
             return await self._make_granted(lane, request, recalled, grant, generates=generates)
 

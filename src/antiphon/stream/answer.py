@@ -1,8 +1,9 @@
 """The bytes of one backend answer, streamed or plain, into a response."""
 
+from typing import Protocol
+
 from antiphon.errors import BackendError
-from antiphon.stream.chat import ChatStream, Ending
-from antiphon.stream.decode import decode_chunk
+from antiphon.stream.chat import Ending
 from antiphon.stream.sse import DONE, EventDecoder
 from antiphon.stream.writer import ResponseWriter
 
@@ -10,15 +11,39 @@ MAX_PLAIN_ANSWER = 64 * 1024 * 1024
 """Bytes of a plain answer; a backend that sends more is broken or hostile."""
 
 
+class AnswerStream(Protocol):
+    """What makes events of one backend answer, whichever API the backend speaks."""
+
+    error: BackendError | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer said that it has ended, or failed."""
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether a call began."""
+
+    @property
+    def preopened(self) -> bool:
+        """Whether the model's template opens `<think>`, as far as is known now."""
+
+    def read(self, data: bytes) -> None:
+        """Take the data of one event, or a plain answer. Raises `BackendError` for what cannot be read."""
+
+    def finish(self, done: bool = False) -> Ending:
+        """Say that no more comes, `done` if the backend said `[DONE]`; return how the answer ended."""
+
+
 class AnswerReader:
-    """Feeds a backend's bytes to a `ChatStream`: an event stream, or one JSON object (`is_json`).
+    """Feeds a backend's bytes to an `AnswerStream`: an event stream, or one JSON object (`is_json`).
 
     `feed` the bytes as they come, until `is_over` or there are no more; then `finish`. What cannot be read becomes
     the answer's error, never an exception.
     """
 
-    def __init__(self, chat: ChatStream, is_json: bool = False) -> None:
-        self._chat = chat
+    def __init__(self, stream: AnswerStream, is_json: bool = False) -> None:
+        self._stream = stream
         self._is_json = is_json
         self._decoder = EventDecoder()
         self._parts: list[bytes] = []
@@ -30,7 +55,7 @@ class AnswerReader:
     @property
     def is_over(self) -> bool:
         """Whether the backend said `[DONE]` or failed: what may still come is of no interest."""
-        return self._done or self._chat.error is not None
+        return self._done or self._stream.is_over
 
     def feed(self, part: bytes) -> None:
         """Take bytes."""
@@ -44,19 +69,19 @@ class AnswerReader:
 
     def fail(self, error: BackendError) -> None:
         """Say that no more bytes come because of this error."""
-        self._chat.error = self._chat.error or error
+        self._stream.error = self._stream.error or error
 
     def finish(self) -> Ending:
         """Say that no more bytes come; return how the answer ended."""
         try:
             if self._is_json:
                 self._done = True
-                self._chat.feed(decode_chunk(b"".join(self._parts)))
+                self._stream.read(b"".join(self._parts))
             elif not self.is_over:
                 self._read(self._decoder.finish())
         except BackendError as error:
             self.fail(error)
-        return self._chat.finish(self._done)
+        return self._stream.finish(self._done)
 
     def _read(self, events: list[bytes]) -> None:
         for data in events:
@@ -64,7 +89,7 @@ class AnswerReader:
                 self._done = True
                 return
             self.chunks += 1
-            self._chat.feed(decode_chunk(data))
+            self._stream.read(data)
 
     def _collect(self, part: bytes) -> None:
         self._parts.append(part)

@@ -133,6 +133,11 @@ class StreamingCalls:
             if call.is_whole():
                 self._close(call, "completed")
 
+    @property
+    def are_torn(self) -> bool:
+        """Whether the arguments of a call break off."""
+        return any(call.stream is not None and call.stream.arguments and not call.is_whole() for call in self._live)
+
     def open_named(self) -> None:
         """Open the calls whose name has not ended for certain: nothing more will come of it."""
         for call in tuple(self._live):

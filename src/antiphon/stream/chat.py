@@ -23,6 +23,7 @@ from antiphon.protocol.response import Usage
 from antiphon.stream.annotations import read_annotation, read_citations
 from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.calls import StreamingCalls, read_call
+from antiphon.stream.decode import decode_chunk
 from antiphon.stream.items import StreamingMessage, StreamingReasoning
 from antiphon.stream.logprobs import read_logprobs, spelling
 from antiphon.stream.reasoning import ReasoningState, thinking_parts
@@ -82,7 +83,7 @@ class ChatStream:
     `offers` are the tools offered, by the names that the backend knows, `allowed` the names that may be called, None
     where any may, and `call_ids` those taken in the conversation;
     `only_one` cuts the answer after its first call; `preopened` says that the model's template opens `<think>`;
-    `needs_reason` is False for a backend that never says why it finished.
+    `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class ChatStream:
         only_one: bool = False,
         preopened: bool = False,
         needs_reason: bool = True,
+        cap: int | None = None,
     ) -> None:
         self._writer = writer
         self._calls = StreamingCalls(
@@ -112,6 +114,7 @@ class ChatStream:
         self._usage: Any = None
         self._finish_reason = ""
         self._needs_reason = needs_reason
+        self._cap = cap
         self._is_plain = False
         self._has_begun = False
         self.error: BackendError | None = None
@@ -125,6 +128,15 @@ class ChatStream:
     def has_calls(self) -> bool:
         """Whether a call began."""
         return bool(self._calls)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer failed: nothing else is its last chunk for certain."""
+        return self.error is not None
+
+    def read(self, data: bytes) -> None:
+        """Take a chunk as it came. Raises `BackendError` for what is no chunk."""
+        self.feed(decode_chunk(data))
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
@@ -142,7 +154,7 @@ class ChatStream:
     def finish(self, done: bool = False) -> Ending:
         """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
         error = self.error or self._missing_end(done)
-        outcome = FINISH_REASONS.get(self._finish_reason, "completed")
+        outcome = self._outcome()
         status: Status = "incomplete" if error or outcome != "completed" else "completed"
         self._flush_text()
         if self._think.is_astray and status == "completed":
@@ -165,6 +177,14 @@ class ChatStream:
             self._citations = chunk.citations
         if error := chunk.error or groq.get("error"):
             self.error = read_error(error)
+
+    def _outcome(self) -> Outcome:
+        """Return how the answer ended. llama-cpp-python says of a call that was cut off that it is whole."""
+        outcome = FINISH_REASONS.get(self._finish_reason, "completed")
+        if outcome != "completed" or self._cap is None or not self._calls.are_torn:
+            return outcome
+        usage = read_usage(self._usage)
+        return "max_output_tokens" if usage is None or usage.output_tokens >= self._cap else outcome
 
     def _missing_end(self, done: bool) -> BackendError | None:
         """An answer that ended without saying why broke off, unless it is whole for another reason."""

@@ -179,6 +179,8 @@ class Tracing(Observer):
         span.set_attribute("gen_ai.response.id", response.id)
         span.set_attribute("gen_ai.response.model", self._names.of(response.model))
         span.set_attribute("antiphon.response.status", response.status)
+        if run.cache is not None:
+            span.set_attribute("antiphon.cache", run.cache)
         if response.conversation is not None:
             span.set_attribute("gen_ai.conversation.id", response.conversation.id)
         if response.error is not None:

@@ -2,7 +2,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.engine.routing.choice import Candidate, next_turn, order
@@ -90,11 +90,12 @@ def shares(weights: list[float], rounds: int) -> Counter[int]:
     return asked
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0]), min_size=2, max_size=4))
 def test_among_equals_each_is_asked_as_often_as_its_weight_says(weights: list[float]) -> None:
-    asked = shares(weights, 1000)
+    asked = shares(weights, 300)
 
-    assert all(abs(asked[i] - 1000 * weight / sum(weights)) <= 5 for i, weight in enumerate(weights))
+    assert all(abs(asked[i] - 300 * weight / sum(weights)) <= 5 for i, weight in enumerate(weights))
 
 
 def test_who_was_away_does_not_make_up_for_it() -> None:

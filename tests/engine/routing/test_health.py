@@ -1,16 +1,16 @@
 from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER, Health
-from antiphon.engine.routing.verdict import Verdict
+from antiphon.engine.routing.verdict import Failure
 from antiphon.errors import BackendError
 
-FAILED = Verdict(moves=True, costs=True, counts=True)
-GONE = Verdict(moves=True, counts=True, is_gone=True)
+FAILED = Failure(500)
+GONE = Failure(0)
 ERROR = BackendError("It failed.")
 
 
-def ejected(found: Verdict = FAILED, now: float = 0.0) -> Health:
+def ejected(failure: Failure = FAILED, now: float = 0.0) -> Health:
     health = Health()
     for _ in range(MOST_FAILURES):
-        health.failed(found, ERROR, now)
+        health.failed(failure, ERROR, now)
     return health
 
 
@@ -73,9 +73,16 @@ def test_an_active_check_brings_back_who_was_gone_and_not_who_answers_with_error
 
 def test_a_rest_says_how_long_and_why_and_the_longest_one_holds() -> None:
     health, limit = Health(), BackendError("Too many.")
-    health.failed(Verdict(moves=True, rest=20), limit, 100.0)
-    health.failed(Verdict(moves=True, rest=5), limit, 101.0)
+    health.failed(Failure(429, wait=20), limit, 100.0)
+    health.failed(Failure(429, wait=5), limit, 101.0)
 
     assert [health.rest(now) for now in (101.0, 119.0, 121.0)] == [19.0, 1.0, 0.0]
     assert health.resting_for is limit
     assert health.failures == 0
+
+
+def test_what_went_wrong_is_kept_without_what_anybody_said() -> None:
+    health = Health()
+    health.failed(Failure(429), BackendError("Slow down, you who said CANARY.", gist="It limits its rate."), 7.0)
+
+    assert (health.last_error, health.last_error_at) == ("It limits its rate.", 7.0)

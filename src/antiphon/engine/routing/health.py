@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from antiphon.engine.routing.verdict import Verdict
+from antiphon.engine.routing.verdict import Failure, verdict
 from antiphon.errors import AntiphonError
 
 MOST_FAILURES = 5
@@ -19,7 +19,9 @@ class Health:
     failures: int = 0
     """Failures in a row."""
     ejections: int = 0
-    last_error: AntiphonError | None = None
+    last_error: str = ""
+    """What went wrong last, in words of our own."""
+    last_error_at: float = 0.0
     resting_for: AntiphonError | None = None
     """Why it rests."""
     _probe_at: float | None = None
@@ -49,9 +51,10 @@ class Health:
         """It answered as it should."""
         self.failures, self._probe_at = 0, None
 
-    def failed(self, found: Verdict, error: AntiphonError, now: float) -> bool:
+    def failed(self, failure: Failure, error: AntiphonError, now: float) -> bool:
         """It failed; return whether that is the failure for which it is left out."""
-        self.last_error = error
+        found = verdict(failure)
+        self.last_error, self.last_error_at = error.gist, now
         if found.rest:
             self._rests_until, self.resting_for = max(self._rests_until, now + found.rest), error
         if not found.counts:

@@ -76,6 +76,8 @@ class Route:
     ) -> None:
         self._router = router
         self._targets = targets
+        self._models = list(dict.fromkeys(target.name for target in targets))
+        """The names of the model, then of those that may answer in its place."""
         self._warm = warm
         self._tenant = tenant
         self._is_patient = is_patient
@@ -135,7 +137,7 @@ class Route:
         if not found.moves:
             return found
         served.failed += 1
-        if served.health.failed(found, error, self._router.models.clock()):
+        if served.health.failed(failure, error, self._router.models.clock()):
             log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error.gist)
         elif found.rest:
             log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error.gist)
@@ -157,24 +159,23 @@ class Route:
         return True
 
     def _choose(self) -> "Target | None":
+        now = self._router.models.clock()
         if len(self._targets) == 1:
-            return self._targets[0] if self._is_able(self._targets[0]) else None
-        places = order([self._candidate(target) for target in self._targets])
+            return self._targets[0] if self._is_able(self._targets[0], now) else None
+        places = order([self._candidate(target, now) for target in self._targets])
         return self._targets[places[0]] if places else None
 
-    def _is_able(self, target: "Target") -> bool:
+    def _is_able(self, target: "Target", now: float) -> bool:
         """Whether it may be asked at all: the only one may be whatever its health."""
         served = target.served
-        if served.health.rest(self._router.models.clock()):
-            return False
-        return self._is_patient or served.slots.takes(self._tenant)
+        return not served.health.rest(now) and (self._is_patient or served.slots.takes(self._tenant))
 
-    def _candidate(self, target: "Target") -> Candidate:
-        served, now = target.served, self._router.models.clock()
+    def _candidate(self, target: "Target", now: float) -> Candidate:
+        served = target.served
         slots = served.slots
         return Candidate(
             is_up=served.health.is_up(now),
-            is_able=self._is_able(target),
+            is_able=self._is_able(target, now),
             was_tried=target in self._tried,
             fallback=self._models.index(target.name),
             is_full=slots.is_full,
@@ -184,11 +185,6 @@ class Route:
             load=(slots.in_flight + slots.waiting) / served.share.weight,
             turn=served.turn,
         )
-
-    @property
-    def _models(self) -> list[str]:
-        """The names of the model, then of those that may answer in its place."""
-        return list(dict.fromkeys(target.name for target in self._targets))
 
     def _refusal(self) -> AntiphonError:
         """Return why nobody can be asked: of the model's own backends, the one that can be asked first says."""

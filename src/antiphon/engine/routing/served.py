@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from antiphon.backends.base import Backend
-from antiphon.chat.dialects import Dialect
+from antiphon.chat.dialects import Api, Dialect
 from antiphon.engine.routing.health import Health
 from antiphon.engine.routing.sightings import NOTHING, Sighting
 from antiphon.engine.routing.slots import Slots
@@ -29,6 +29,8 @@ class Share:
     """Requests that may wait beyond."""
     label: str = ""
     """What clients are told it is called; empty for its name."""
+    api: Literal["auto", "chat", "responses"] = "chat"
+    """The API that it is asked by; `auto` leaves that to its family, or to a probe."""
     cache: bool = False
     """Its answers are kept, to be given again."""
 
@@ -49,9 +51,13 @@ class Served:
         """As it listed them last."""
         self.error = "not asked yet"
         """Why its models could not be listed; empty where they were."""
+        self.probed: Api | None = None
+        """The API that the server itself told, once it did."""
         self.sighting: Sighting = NOTHING
         self.asked = 0
+        """Questions that it was asked, those that follow from one response each for itself."""
         self.failed = 0
+        """How many of them came to nothing through its own fault."""
         self.turn = 0.0
         """See `Candidate.turn`."""
 
@@ -74,6 +80,21 @@ class Served:
     def label(self) -> str:
         """What clients are told it is called."""
         return self.share.label or self.backend.name
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether only the server itself can tell by which API to ask it."""
+        return self._wanted == "probe"
+
+    @property
+    def api(self) -> Api:
+        """The API that it is asked by: as configured, else as its family says, else as it says itself."""
+        wanted = self._wanted
+        return (self.probed or "chat") if wanted == "probe" else wanted
+
+    @property
+    def _wanted(self) -> Api | Literal["probe"]:
+        return self.dialect.api if self.share.api == "auto" else self.share.api
 
     def reassign(self, share: Share) -> None:
         """Leave it another share; who is being served stays so."""

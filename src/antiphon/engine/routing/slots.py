@@ -46,7 +46,7 @@ class Slots:
     @property
     def is_full(self) -> bool:
         """Whether whoever comes now must wait."""
-        return self.waiting > 0 or self.free == 0
+        return self.waiting > 0 or 0 < self.concurrency <= self.in_flight
 
     def takes(self, tenant: str) -> bool:
         """Whether this tenant may come now, if only to wait."""

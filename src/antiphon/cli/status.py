@@ -1,0 +1,133 @@
+"""`antiphon status`: how a running server's backends are doing, as a live table."""
+
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Column, Table
+from rich.text import Text
+
+from antiphon.cli.settings import ConfigFlag, read_settings
+from antiphon.engine.status import BackendStatus, Status
+from antiphon.errors import AntiphonError
+
+EVERY = 1.0
+"""Seconds between two looks."""
+
+PATIENCE = 5.0
+"""Seconds that the server has to answer."""
+
+SHOWN = 4
+"""Models of a backend that have room in the table."""
+
+COLUMNS = ("backend", "health", "models", "in flight", "waiting", "asked", "failed", "last error")
+COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
+
+_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Asks past any proxy: through one the status is not shown."""
+
+
+def status(
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="The server's address; by default that of the settings.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Show it once, and end.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Show it once, as JSON.")] = False,
+    config: ConfigFlag = None,
+) -> None:
+    """Show how a running server's backends are doing, anew every second."""
+    address = (url or _address(config)).rstrip("/").removesuffix("/v1")
+    console = Console()
+    if json:
+        sys.stdout.write(_fetch(address).decode() + "\n")
+    elif once or not console.is_terminal:
+        console.print(_shown(address, _read(address)))
+    else:
+        _watch(console, address)
+
+
+def _address(config: Path | None) -> str:
+    settings = read_settings(config)
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - read, not bound
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+def _watch(console: Console, address: str) -> None:
+    """Show it until somebody presses `Ctrl-C`, also while the server is away."""
+    with Live(_shown(address, _read(address)), console=console, auto_refresh=False, screen=True) as live:
+        while True:
+            time.sleep(EVERY)
+            try:
+                shown = _shown(address, _read(address))
+            except AntiphonError as error:
+                shown = Group(Text(error.message, style="red"))
+            live.update(shown, refresh=True)
+
+
+def _fetch(address: str) -> bytes:
+    """Return what the server tells. Raises `AntiphonError` where there is none, or it shows it to others alone."""
+    try:
+        with _direct.open(f"{address}/status", timeout=PATIENCE) as reply:
+            body: bytes = reply.read()
+            return body
+    except urllib.error.HTTPError as error:
+        raise AntiphonError(f"{address} answers with {error.code}: its status is not shown here.") from error
+    except (OSError, ValueError) as error:
+        raise AntiphonError(f"No server answers at {address}. Name its address with --url.") from error
+
+
+def _read(address: str) -> Status:
+    try:
+        return msgspec.json.decode(_fetch(address), type=Status)
+    except msgspec.DecodeError as error:
+        raise AntiphonError(f"{address} is no Antiphon, or one of another version.") from error
+
+
+def _shown(address: str, status: Status) -> Group:
+    table = Table(*(Column(name, overflow="fold") for name in COLUMNS))
+    for backend in status.backends:
+        table.add_row(*_row(backend))
+    workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
+    return Group(Text(f"{address}: {workers}, {status.responses_in_flight} responses being made"), table)
+
+
+def _row(one: BackendStatus) -> tuple[Text, ...]:
+    return (
+        Text(one.name),
+        Text(_health(one), style=COLORS["out" if one.error else one.health]),
+        Text(_models(one)),
+        Text(f"{one.in_flight} of {one.concurrency}" if one.concurrency else str(one.in_flight)),
+        Text(f"{one.waiting} of {one.queue}" if one.concurrency else str(one.waiting)),
+        Text(str(one.asked)),
+        Text(str(one.failed)),
+        Text(_trouble(one), style="red" if one.error else ""),
+    )
+
+
+def _health(one: BackendStatus) -> str:
+    if one.health == "resting":
+        return f"resting for {one.rests_for:.0f} s"
+    return "unreached" if one.error and one.health == "up" else one.health
+
+
+def _models(one: BackendStatus) -> str:
+    names = [f"{name} (loaded)" if _is_loaded(one, name) else name for name in one.models[:SHOWN]]
+    more = [f"and {len(one.models) - SHOWN} more"] if len(one.models) > SHOWN else []
+    return ", ".join([*names, *more])
+
+
+def _is_loaded(one: BackendStatus, name: str) -> bool:
+    return one.loaded is not None and not {name, f"{name}:latest"}.isdisjoint(one.loaded)
+
+
+def _trouble(one: BackendStatus) -> str:
+    if one.last_error_ago is None:
+        return one.error
+    return f"{one.last_error} ({one.last_error_ago:.0f} s ago)"

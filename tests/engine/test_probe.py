@@ -1,0 +1,78 @@
+"""Asking a server which API it speaks."""
+
+import pytest
+
+from antiphon.backends.scripted import ScriptedBackend
+from antiphon.engine.models import Models
+from antiphon.engine.probe import probe
+from antiphon.engine.routing.served import Share
+from antiphon.errors import BackendError
+
+
+class Refusing(ScriptedBackend):
+    """Answers every POST with one status, or not at all."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__([], models=["m"])
+        self.url = "http://127.0.0.1:1/v1"
+        self.status = status
+
+    def answer(self, path: str, request: dict[str, object]) -> tuple[int, object] | BackendError:
+        assert path == "/responses"
+        return (self.status, {"error": {}}) if self.status else BackendError("Nobody is there.", status=503)
+
+
+@pytest.mark.parametrize(
+    ("status", "api"),
+    [
+        (400, "responses"),
+        (422, "responses"),
+        (404, "chat"),
+        (405, "chat"),
+        (501, "chat"),
+        (200, "chat"),
+        (401, None),
+        (429, None),
+        (500, None),
+        (503, None),
+        (0, None),
+    ],
+)
+async def test_a_server_that_misses_the_model_knows_responses(status: int, api: str | None) -> None:
+    assert await probe(Refusing(status)) == api
+
+
+@pytest.mark.parametrize(
+    ("configured", "dialect", "status", "api", "times"),
+    [
+        ("auto", "generic", 400, "responses", 1),
+        ("auto", "generic", 404, "chat", 1),
+        ("auto", "generic", 503, "chat", 2),
+        ("auto", "openai", 404, "responses", 0),
+        ("auto", "ollama", 400, "chat", 0),
+        ("chat", "openai", 400, "chat", 0),
+        ("responses", "ollama", 404, "responses", 0),
+    ],
+)
+async def test_the_configuration_says_then_the_family_then_the_server_once(
+    configured: str, dialect: str, status: int, api: str, times: int
+) -> None:
+    backend = Refusing(status)
+    models = Models([backend], lambda: 0, {backend.name: dialect}, {backend.name: Share(api=configured)})  # type: ignore[arg-type]
+    await models.refresh()
+    await models.refresh()
+
+    assert (await models.find("m")).served.api == api
+    assert len(backend.requests) == times
+
+
+async def test_what_a_server_said_outlives_a_change_of_the_configuration() -> None:
+    backend = Refusing(400)
+    shares, dialects = {backend.name: Share(api="auto")}, {backend.name: "generic"}
+    models = Models([backend], lambda: 0, dialects, shares)
+    await models.refresh()
+    models.assign([backend], dialects, shares)
+    await models.refresh()
+
+    assert (await models.find("m")).served.api == "responses"
+    assert len(backend.requests) == 1

@@ -1,0 +1,67 @@
+from antiphon.engine.models import Models
+from antiphon.engine.routing.health import MOST_FAILURES
+from antiphon.engine.routing.served import Served, Share
+from antiphon.engine.routing.sightings import Sighting
+from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.status import Status, status_of, together
+from antiphon.errors import BackendError
+from tests.support.engine import Listed, engine
+
+
+def known(*names: str) -> tuple[list[Served], Status]:
+    """Backends, and what is told of them after they were changed."""
+    made, _ = engine()
+    made.models = Models([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
+    return made.models.served, status_of(made)
+
+
+def told(*changes: tuple[int, str]) -> Status:
+    made, _ = engine()
+    made.models = Models([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
+    for place, what in changes:
+        _fail(made.models.served[place], what)
+    return status_of(made)
+
+
+def _fail(served: Served, what: str) -> None:
+    failure = Failure(429, wait=20) if what == "resting" else Failure(500)
+    for _ in range(MOST_FAILURES if what == "out" else 1):
+        served.health.failed(failure, BackendError("What a client said.", gist=f"It is {what}."), 90.0)
+
+
+def test_health_is_told_with_what_went_wrong_last_and_when() -> None:
+    a, b = told((0, "out"), (1, "resting")).backends
+
+    assert (a.health, a.ejections, a.last_error, a.last_error_ago) == ("out", 1, "It is out.", 10.0)
+    assert (b.health, b.rests_for, b.ejections) == ("resting", 10.0, 0)
+    assert (told().backends[0].health, told().backends[0].last_error_ago) == ("up", None)
+
+
+def test_numbers_of_several_workers_are_added_up_and_what_they_disagree_on_is_said() -> None:
+    both = together([told((0, "out")), told((1, "failing"))])
+
+    assert (both.workers, [one.name for one in both.backends]) == (2, ["a", "b"])
+    assert [one.health for one in both.backends] == ["mixed", "up"]
+    assert [one.ejections for one in both.backends] == [1, 0]
+    assert both.backends[1].last_error == "It is failing."
+
+
+def test_models_are_told_by_whoever_knows_them_and_loaded_where_a_backend_tells() -> None:
+    (served, *_), before = known("a")
+    served.models, served.sighting, served.error = [{"id": "m"}], Sighting(loaded=frozenset({"m"})), ""
+    made, _ = engine()
+    made.models.served = [served]
+    after = together([before, status_of(made)])
+
+    assert before.backends[0].error
+    assert (after.backends[0].models, after.backends[0].loaded, after.backends[0].error) == (["m"], ["m"], "")
+
+
+def test_slots_and_the_queue_are_told() -> None:
+    made, _ = engine()
+    served = made.models.served[0]
+    served.reassign(Share(concurrency=3, queue=7))
+    served.slots.in_flight, served.slots.waiting = 2, 1
+    (one,) = status_of(made).backends
+
+    assert (one.in_flight, one.concurrency, one.waiting, one.queue) == (2, 3, 1, 7)

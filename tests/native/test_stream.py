@@ -1,0 +1,436 @@
+"""What a backend's Responses events become, whatever it leaves out or gets wrong."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from antiphon.stream.writer import View
+from antiphon.testing import assert_event_stream, check_event_stream, fold
+from tests.support.native import (
+    Passed,
+    call,
+    deltas,
+    frames,
+    message,
+    opening,
+    pass_events,
+    pass_on,
+    pass_plain,
+    response,
+    streamed,
+    thought,
+)
+
+
+def check(passed: Passed) -> Passed:
+    assert_event_stream(passed.events)
+    assert fold(passed.events) == passed.response
+    return passed
+
+
+def events_of(*items: dict[str, Any]) -> list[dict[str, Any]]:
+    return [event for index, item in enumerate(items) for event in deltas(item, index)]
+
+
+def completed(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "response.completed", "response": response(*items, **more)}
+
+
+def texts(passed: Passed) -> list[str]:
+    return [part["text"] for item in passed.output if item["type"] == "message" for part in item["content"]]
+
+
+def test_a_text_comes_word_by_word_and_is_whole_at_the_end() -> None:
+    passed = check(pass_on(streamed(message("Hello there friend"))))
+
+    assert passed.types == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        *["response.output_text.delta"] * 3,
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    assert (texts(passed), passed.response["status"]) == (["Hello there friend"], "completed")
+    assert passed.response["usage"]["input_tokens_details"]["cached_tokens"] == 3
+
+
+def test_a_plain_answer_has_all_the_events_of_a_stream() -> None:
+    items = thought("blob", "I thought."), message("Hello"), call()
+    plain, whole = check(pass_plain(response(*items))), check(pass_on(streamed(*items)))
+
+    assert plain.types == whole.types
+    assert plain.output == whole.output
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    ["added", "content_part.added", "delta", "text.done", "content_part.done", "item.done", "response.completed"],
+)
+def test_an_event_that_the_backend_leaves_out_is_made_up_for(left_out: str) -> None:
+    items = message("Hello there"), call(arguments='{"a":1}')
+    events = [*events_of(*items), completed(*items)]
+    passed = pass_events(*(event for event in events if not event["type"].endswith(left_out)))
+
+    check(passed)
+    if left_out == "response.completed":
+        assert (passed.response["status"], passed.ending and passed.ending.error) != ("completed", None)
+    else:
+        assert texts(passed) == ["Hello there"]
+        assert [item["arguments"] for item in passed.output if item["type"] == "function_call"] == ['{"a":1}']
+
+
+def test_everything_that_only_the_final_response_says_is_said() -> None:
+    passed = check(pass_events(*opening(), completed(thought("blob"), message("Hello"))))
+
+    assert [item["type"] for item in passed.output] == ["reasoning", "message"]
+    assert "response.output_text.delta" in passed.types
+
+
+def test_a_final_response_with_other_ids_and_none_is_the_same_said_once() -> None:
+    final = [message("Hello", "msg_other"), {**call(), "id": None}]
+    passed = check(pass_events(*events_of(message("Hello"), call()), completed(*final)))
+
+    assert [item["type"] for item in passed.output] == ["message", "function_call"]
+
+
+def test_items_side_by_side_keep_their_deltas() -> None:
+    """OpenRouter opens the message while the reasoning is open."""
+    thinking, saying = {"output_index": 0, "item_id": "rs_1"}, {"output_index": 1, "item_id": "msg_1"}
+    whole = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    passed = pass_events(
+        {"type": "response.output_item.added", "output_index": 0, "item": {**whole, "content": []}},
+        {"type": "response.output_item.added", "output_index": 1, "item": {"id": "msg_1", "type": "message"}},
+        {"type": "response.reasoning_text.delta", **thinking, "content_index": 0, "delta": "Hm."},
+        {"type": "response.output_text.delta", **saying, "content_index": 0, "delta": "Hello"},
+        {"type": "response.output_item.done", "output_index": 0, "item": whole},
+        {"type": "response.output_item.done", "output_index": 1, "item": message("Hello", "msg_1")},
+        completed(whole, message("Hello", "msg_1")),
+    )
+
+    check(passed)
+    assert (texts(passed), passed.output[0]["content"][0]["text"]) == (["Hello"], "Hm.")
+
+
+def test_indexes_and_ids_of_the_backend_are_not_believed() -> None:
+    """Every item at index 0, and deltas that name none of them."""
+    events = [event | {"output_index": 0} for event in events_of(message("One", "a"), message("Two", "b"))]
+    passed = check(pass_events(*({**event, "sequence_number": 7} for event in events), completed()))
+
+    assert texts(passed) == ["One", "Two"]
+
+
+def test_deltas_without_an_open_item_open_one() -> None:
+    delta = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0}
+    passed = check(pass_events(*({**delta, "delta": word} for word in ("Hel", "lo")), completed(message("Hello"))))
+
+    assert texts(passed) == ["Hello"]
+
+
+def test_more_than_one_part_and_a_refusal_keep_their_places() -> None:
+    parts = [
+        {"type": "output_text", "text": "One", "annotations": []},
+        {"type": "output_text", "text": "Two", "annotations": []},
+        {"type": "refusal", "refusal": "No."},
+    ]
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": parts}
+    place = {"output_index": 0, "item_id": "msg_1"}
+    passed = pass_events(
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
+        {"type": "response.output_text.delta", **place, "content_index": 0, "delta": "One"},
+        {"type": "response.output_text.delta", **place, "content_index": 1, "delta": "Tw"},
+        {"type": "response.refusal.delta", **place, "content_index": 2, "delta": "No."},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        completed(item),
+    )
+
+    check(passed)
+    assert [part.get("text", part.get("refusal")) for part in passed.output[0]["content"]] == ["One", "Two", "No."]
+
+
+CITED = {"type": "url_citation", "url": "https://example.org", "title": "E", "start_index": 0, "end_index": 5}
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_annotations_come_as_they_are_whether_they_stream_or_not(is_streamed: bool) -> None:
+    part = {"type": "output_text", "text": "Hello", "annotations": [CITED, CITED, {"type": "of its own"}]}
+    item = {**message("Hello"), "content": [part]}
+    events = deltas(item)
+    place = {"output_index": 0, "item_id": "msg_up", "content_index": 0}
+    if is_streamed:
+        events.insert(3, {"type": "response.output_text.annotation.added", **place, "annotation": CITED})
+    passed = check(pass_events(*events, completed(item)))
+
+    assert passed.output[0]["content"][0]["annotations"] == [CITED, CITED]
+
+
+def test_log_probabilities_come_where_the_client_sees_them() -> None:
+    logprobs = [{"token": "Hello", "logprob": -0.5, "bytes": [], "top_logprobs": []}]
+    place = {"output_index": 0, "item_id": "msg_up", "content_index": 0}
+    delta = {"type": "response.output_text.delta", **place, "delta": "Hello", "logprobs": logprobs}
+    seen = check(pass_events(delta, completed(message("Hello"))))
+    unseen = check(pass_events(delta, completed(message("Hello")), view=View(logprobs=False)))
+
+    assert seen.output[0]["content"][0]["logprobs"] == logprobs
+    assert unseen.output[0]["content"][0]["logprobs"] == []
+
+
+def test_what_the_backend_sealed_is_sealed_again_with_its_id() -> None:
+    shown = check(pass_on(streamed(thought("blob", "One.", "Two.")), view=View(encrypted=True)))
+    kept = check(pass_on(streamed(thought("blob", "One."))))
+
+    assert shown.sealed == kept.sealed == [{"reasoning": {}, "native": {"id": "rs_up", "encrypted_content": "blob"}}]
+    assert "blob" in shown.output[0]["encrypted_content"]
+    assert "encrypted_content" not in kept.output[0]
+    assert [part["text"] for part in shown.output[0]["summary"]] == ["One.", "Two."]
+
+
+def test_raw_reasoning_is_a_summary_to_a_client_that_asked_for_one() -> None:
+    raw = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    passed = check(pass_on(streamed(raw), view=View(summary=True)))
+
+    assert passed.output[0]["summary"] == [{"type": "summary_text", "text": "Hm."}]
+    assert passed.sealed == [{"reasoning": {"think": "Hm."}}]
+
+
+def test_a_phase_is_kept() -> None:
+    assert check(pass_on(streamed(message("Hm", phase="commentary")))).output[0]["phase"] == "commentary"
+
+
+def test_ids_are_ours_and_call_ids_are_the_backends_where_they_are_free() -> None:
+    passed = check(pass_on(streamed(call(call_id="a"), call(call_id="b"), call(call_id="")), call_ids={"a"}))
+    ids = [item["call_id"] for item in passed.output]
+
+    assert [item["id"][:3] for item in passed.output] == ["fc_"] * 3
+    assert ids[1] == "b"
+    assert len({"a", *ids}) == 4
+
+
+def test_a_call_without_arguments_has_an_empty_object() -> None:
+    passed = check(pass_on(streamed(call(arguments=""))))
+
+    assert passed.output[0]["arguments"] == "{}"
+    assert passed.stream.has_calls
+
+
+def test_a_client_that_wants_one_call_hears_one() -> None:
+    passed = check(pass_on(streamed(message("Hm"), call(call_id="a"), call(call_id="b")), only_one=True))
+
+    assert [item.get("call_id") for item in passed.output] == [None, "a"]
+
+
+CODE = {"id": "ci_1", "type": "code_interpreter_call", "status": "completed", "container_id": "c", "code": "1+1"}
+
+
+def test_the_steps_of_a_tool_come_in_their_order_around_its_text() -> None:
+    place = {"output_index": 0, "item_id": "ci_1"}
+    passed = pass_events(
+        {"type": "response.output_item.added", "output_index": 0, "item": {**CODE, "code": ""}},
+        {"type": "response.code_interpreter_call.interpreting", **place},
+        {"type": "response.code_interpreter_call_code.delta", **place, "delta": "1+"},
+        {"type": "response.code_interpreter_call.completed", **place},
+        {"type": "response.output_item.done", "output_index": 0, "item": {**CODE, "outputs": None}},
+        completed(),
+    )
+
+    check(passed)
+    assert [name.removeprefix("response.code_interpreter_call") for name in passed.types[3:-2]] == [
+        ".in_progress",
+        "_code.delta",
+        "_code.delta",
+        "_code.done",
+        ".interpreting",
+        ".completed",
+    ]
+    assert (passed.output[0]["code"], passed.output[0]["outputs"]) == ("1+1", None)
+
+
+HOSTED = [
+    CODE,
+    {"id": "ws_1", "type": "web_search_call", "status": "completed"},
+    {"id": "ws_1", "type": "web_search_call", "status": "failed", "action": {"type": "search", "query": "q"}},
+    {"id": "fs_1", "type": "file_search_call", "status": "completed", "queries": ["q"], "results": None},
+    {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "aGk="},
+    {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": [{"name": "t", "input_schema": {}}]},
+    {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": [], "error": "gone"},
+    {"id": "mcp_1", "type": "mcp_call", "name": "t", "server_label": "s", "arguments": "{}", "status": "completed"},
+    {"id": "mcp_1", "type": "mcp_call", "name": "t", "server_label": "s", "arguments": "{}", "status": "failed"},
+    {"id": "mcpr_1", "type": "mcp_approval_request", "name": "t", "server_label": "s", "arguments": "{}"},
+    {"id": "lsh_1", "type": "local_shell_call", "call_id": "c", "status": "completed", "action": {"type": "exec"}},
+    {"id": "ctc_1", "type": "custom_tool_call", "call_id": "c", "name": "t", "input": "Hi", "status": "completed"},
+    {"id": "tsc_1", "type": "tool_search_call", "arguments": {}, "execution": "server", "status": "completed"},
+    {"id": "tso_1", "type": "tool_search_output", "tools": [], "execution": "server", "status": "completed"},
+    {"id": "sh_1", "type": "shell_call", "call_id": "c", "status": "completed", "action": {"commands": ["ls", "pwd"]}},
+    {
+        "id": "sho_1",
+        "type": "shell_call_output",
+        "call_id": "c",
+        "status": "completed",
+        "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+    },
+    {
+        "id": "apc_1",
+        "type": "apply_patch_call",
+        "call_id": "c",
+        "status": "completed",
+        "operation": {"type": "update_file", "path": "a", "diff": "+1"},
+    },
+    {
+        "id": "apc_1",
+        "type": "apply_patch_call",
+        "call_id": "c",
+        "status": "completed",
+        "operation": {"type": "delete_file", "path": "a"},
+    },
+    {"id": "cm_1", "type": "program", "call_id": "c", "code": "f()", "fingerprint": "x"},
+]
+
+
+def said(value: Any) -> Any:
+    """A value without what is null in it."""
+    return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("item", HOSTED, ids=lambda item: f"{item['type']} {item.get('status', '')}")
+def test_an_item_of_any_tool_comes_through_streamed_or_plain_or_cut(item: dict[str, Any]) -> None:
+    whole = check(pass_on(streamed(item)))
+    plain = check(pass_plain(response(item)))
+    check(pass_events(deltas(item)[0]))
+
+    (mine,) = whole.output
+    assert plain.output == whole.output
+    assert {name: said(value) for name, value in mine.items() if name in item} == item | {"id": mine["id"]}
+
+
+def test_partial_images_are_numbered_here() -> None:
+    item = {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "aGk="}
+    added, done = deltas(item)
+    image = {"type": "response.image_generation_call.partial_image", "output_index": 0, "partial_image_index": 9}
+    passed = check(pass_events(added, *[{**image, "partial_image_b64": "aA==", "size": "1x1"}] * 2, done, completed()))
+
+    images = [event for event in passed.events if event["type"].endswith("partial_image")]
+    assert [(one["partial_image_index"], one["size"]) for one in images] == [(0, "1x1"), (1, "1x1")]
+
+
+@pytest.mark.parametrize("kind", ["of_its_own", "compaction", None, 7])
+def test_an_item_that_no_client_could_send_back_is_left_out(kind: Any) -> None:
+    other = {"id": "x_1", "type": kind, "encrypted_content": "blob"}
+    passed = check(pass_events(*events_of(other, message("Hello")), completed(other, message("Hello"))))
+
+    assert [item["type"] for item in passed.output] == ["message"]
+
+
+def test_events_of_its_own_are_left_out() -> None:
+    own = {"type": "response.of_its_own.delta", "output_index": 0, "item_id": "msg_up", "delta": "x"}
+    events = deltas(message("Hello"))
+    passed = check(pass_events(events[0], own, {"type": 7}, {}, *events[1:], completed(message("Hello"))))
+
+    assert texts(passed) == ["Hello"]
+
+
+def test_a_failed_response_says_why() -> None:
+    failed = response(status="failed", error={"code": "rate_limit_exceeded", "message": "Too fast."})
+    passed = check(pass_events(*deltas(message("Hm")), {"type": "response.failed", "response": failed}))
+
+    assert passed.response["error"] == {"code": "rate_limit_exceeded", "message": "The backend failed: Too fast."}
+    assert (texts(passed), passed.output[0]["status"]) == (["Hm"], "completed")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"type": "error", "error": {"code": "server_error", "message": "Oh no."}},
+        {"type": "error", "code": "server_error", "message": "Oh no.", "param": None},
+        {"error": {"message": "Oh no."}},
+    ],
+)
+def test_an_error_in_any_form_ends_it(error: dict[str, Any]) -> None:
+    passed = check(pass_events(deltas(message("Hm"))[0], error))
+
+    assert passed.response["error"]["message"] == "The backend failed: Oh no."
+
+
+@pytest.mark.parametrize("status", ["cancelled", "in_progress", "queued", "failed"])
+def test_a_plain_answer_that_is_none_has_failed(status: str) -> None:
+    assert check(pass_plain(response(status=status))).response["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("max_output_tokens", "max_output_tokens"), ("content_filter", "content_filter"), ("max_tool_calls", None)],
+)
+def test_an_answer_that_stopped_short_ends_in_an_item_that_did(reason: str, told: str | None) -> None:
+    short = response(call(), message("Hel"), status="incomplete", incomplete_details={"reason": reason})
+    events = events_of(call(), message("Hel"))
+    passed = check(pass_events(*events, {"type": "response.incomplete", "response": short}))
+
+    assert passed.response["incomplete_details"] == {"reason": told or "max_output_tokens"}
+    assert [item["status"] for item in passed.output] == ["completed", "incomplete"]
+
+
+def test_what_is_incomplete_in_the_middle_is_not() -> None:
+    item = {**message("Hello"), "status": "incomplete"}
+    passed = check(pass_events(*events_of(item, message("There", "msg_2")), completed()))
+
+    assert [item["status"] for item in passed.output] == ["completed", "completed"]
+
+
+def test_nothing_after_the_end_counts() -> None:
+    events = *deltas(message("Hello")), completed(message("Hello")), *deltas(message("More", "m"), 1)
+    passed = check(pass_events(*events))
+
+    assert texts(passed) == ["Hello"]
+
+
+def test_a_done_after_the_last_event_changes_nothing_and_one_in_place_of_the_end_breaks_it_off() -> None:
+    whole = check(pass_on(streamed(message("Hello")) + b"data: [DONE]\n\n"))
+    cut = check(pass_on(frames(*deltas(message("Hello"))) + b"data: [DONE]\n\n"))
+
+    assert (whole.response["status"], cut.response["status"]) == ("completed", "failed")
+
+
+@pytest.mark.parametrize("data", [b"nonsense", b"[]", b'"text"', b"{", b"\xff"])
+def test_bytes_that_are_no_events_fail(data: bytes) -> None:
+    passed = check(pass_on(b"data: " + data + b"\n\n"))
+    plain = check(pass_on(data, is_json=True))
+
+    assert (passed.response["status"], plain.response["status"]) == ("failed", "failed")
+
+
+def test_half_a_character_is_replaced() -> None:
+    delta = rb'{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"a\ud83d"}'
+    passed = check(pass_on(b"data: " + delta + b"\n\n" + frames(completed())))
+
+    assert texts(passed) == ["a\ufffd"]
+
+
+ITEMS = [message("Hello there"), thought("blob", "Hm.", "So."), call(arguments='{"a": 1}'), *HOSTED]
+JUNK: list[Any] = [None, 7, "", "x", [], {}, [None], {"type": "x"}]
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A stream with events left out, said twice, moved, and with fields of any other kind."""
+    items = draw(st.lists(st.sampled_from(ITEMS), max_size=4))
+    events = [*events_of(*items), completed(*items)]
+    events = [event for event in events for _ in range(draw(st.sampled_from([1, 1, 1, 1, 0, 2])))]
+    for _ in range(draw(st.integers(0, 3))):
+        place = draw(st.integers(0, max(len(events) - 1, 0)))
+        if events:
+            field = draw(st.sampled_from([*events[place], "item", "part", "delta"]))
+            events[place] = {**events[place], field: draw(st.sampled_from(JUNK))}
+    return draw(st.permutations(events)) if draw(st.booleans()) else events
+
+
+@settings(max_examples=300, deadline=None)
+@given(mangled())
+def test_whatever_comes_the_stream_is_sound(events: list[dict[str, Any]]) -> None:
+    passed = pass_events(*events)
+
+    assert [one for one in check_event_stream(passed.events) if one.level == "must"] == []
+    assert fold(passed.events) == passed.response

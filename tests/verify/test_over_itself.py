@@ -1,0 +1,20 @@
+"""Antiphon in front of Antiphon, asked as one that speaks Responses: judged as one of them is."""
+
+from antiphon.backends.demo import DemoBackend
+from antiphon.backends.http import HttpBackend
+from antiphon.engine.routing.served import Share
+from antiphon.verify.choice import chosen
+from antiphon.verify.judging import Plan, judge
+from tests.support.server import serve
+
+
+async def test_nothing_of_the_protocol_is_broken_by_a_second_server_between() -> None:
+    async with (
+        serve(DemoBackend()) as inner,
+        serve(HttpBackend("inner", inner.url), shares={"inner": Share(api="responses")}) as outer,
+    ):
+        report = await judge(Plan(base_url=outer.url, requirements=chosen()))
+
+    broken = [f"{one.id}: {one.came}" for one in report.results if one.outcome == "failed" and one.kind == "protocol"]
+    assert broken == []
+    assert len([one for one in report.results if one.outcome == "passed"]) > 400
