@@ -23,7 +23,7 @@ from tests.support.server import Served, serve
 
 ASKED = {"model": "m", "input": "Hi", "store": False}
 
-WATCHERS = {"/healthz", "/readyz", "/metrics"}
+WATCHERS = {"/healthz", "/readyz", "/metrics", "/status"}
 """Paths that nobody needs a key for."""
 
 

@@ -14,8 +14,8 @@ from antiphon.errors import ClientError
 from antiphon.server.http import CACHE, TENANT
 from antiphon.store.base import ApiKey
 
-OPEN = {"/healthz", "/readyz", "/metrics"}
-"""Paths for those who watch over the server; `/metrics` has its own condition."""
+OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
+"""Paths for those who watch over the server; the last two are shown to this machine alone."""
 
 PASS = "antiphon.pass"  # noqa: S105 - the name of one
 """The key in an ASGI scope under which the `Pass` of a request stands, where it has one."""
