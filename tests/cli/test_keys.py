@@ -27,13 +27,24 @@ async def found(store_url: str, key: str) -> ApiKey | None:
 
 async def test_a_key_is_made_with_its_limits_and_listed_without_itself(tmp_path: Path, store_url: str) -> None:
     flags = ("--tenant", "acme", "--name", "build", "--model", "a", "--model", "b", "--requests-per-minute", "60")
-    more = ("--tokens-per-minute", "1000", "--tokens-per-day", "5000", "--concurrency", "3", "--expires-in", "30")
-    key, key_id = await made(tmp_path, store_url, *flags, *more)
+    more = (
+        "--tokens-per-minute",
+        "1000",
+        "--tokens-per-day",
+        "5000",
+        "--concurrency",
+        "3",
+        "--expires-in",
+        "30",
+        "--cache",
+    )
+    key, key_id = await made(tmp_path, store_url, *flags, *more, "--concurrency", "3")
     kept = await found(store_url, key)
     listed = await antiphon(tmp_path, "keys", "list", "--store", store_url)
 
     assert kept is not None
     assert (kept.id, kept.tenant, kept.limits) == (key_id, "acme", Limits(("a", "b"), 60, 1000, 5000, 3))
+    assert kept.caches
     assert key not in listed.out
     for words in (key_id, f"…{key[-4:]}", "acme", "build", "until", "60 requests/min"):
         assert words in listed.out

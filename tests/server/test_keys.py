@@ -171,6 +171,36 @@ async def test_a_websocket_needs_a_key_before_it_is_opened(guarded: Served) -> N
     assert refused.value.status == 401
 
 
+async def test_an_ended_key_begins_nothing_on_its_open_websocket(
+    guarded: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_keys, "FRESH", 0.0)
+    key, kept = await issued(guarded.engine.store)
+    async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
+        await guarded.engine.store.put_api_key(replace(kept, revoked_at=1))
+        await socket.send_json({"type": "response.create", **ASKED})
+        told = await socket.receive_json()
+
+    assert (told["type"], told["status"], told["error"]["code"]) == ("error", 401, "invalid_api_key")
+
+
+async def test_no_key_is_in_the_log_or_the_metrics(
+    guarded: Served, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(1)
+    good, wrong = await issue(guarded.engine.store), "sk-antiphon-canary"
+    for key in (good, wrong):
+        for path in ("/responses", "/chat/completions", "/nothing"):
+            async with guarded.http.post(guarded.url + path, json=ASKED, headers=bearing(key)) as response:
+                assert key not in await response.text()
+    async with guarded.http.get(f"{guarded.url.removesuffix('/v1')}/metrics") as response:
+        told = await response.text() + caplog.text
+
+    assert backend.requests
+    assert all(good.encode() not in head for head in backend.heads)
+    assert not any(key in told for key in (good, wrong, good[12:]))
+
+
 async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(guarded: Served) -> None:
     inner = create_app(guarded.engine, guarded.endpoints)
     sent: list[Any] = []

@@ -388,3 +388,17 @@ async def test_a_hit_of_the_cache_is_a_request_and_no_tokens(backend: ReplayBack
                 assert b"You said" in await response.read()
         assert len(backend.requests) == 1
         assert await used(served) == requests(3, 5, 1)
+
+
+async def test_a_key_may_ask_for_the_cache_on_behalf_of_all_its_requests(backend: ReplayBackend) -> None:
+    said = []
+    async with holding(backend, "sqlite://", caches=True) as (served, _):
+        for headers in ({}, {}, {"antiphon-cache": "off"}):
+            async with served.http.post(f"{served.url}/responses", json=HI, headers=headers) as response:
+                said.append(response.headers.get("antiphon-cache"))
+        async with served.http.ws_connect(f"{served.url}/responses") as socket:
+            await socket.send_json({"type": "response.create", **HI})
+            while (await socket.receive_json())["type"] != "response.completed":
+                pass
+
+    assert (said, len(backend.requests)) == (["miss", "hit", None], 2)

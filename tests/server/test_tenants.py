@@ -32,7 +32,7 @@ OF_A_REQUEST = {"x-request-id", "date", "openai-processing-ms"}
 
 WITHOUT_IDS = {
     *("GET /v1/models", "POST /v1/chat/completions", "POST /v1/embeddings", "GET /v1/usage"),
-    *("GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json", "GET /v1/webhook_event_types"),
+    *("GET /healthz", "GET /readyz", "GET /metrics", "GET /status", "GET /openapi.json", "GET /v1/webhook_event_types"),
     *("POST /v1/webhook_endpoints", "GET /v1/webhook_endpoints", "GET /v1/models/model", "GET /v1/responses"),
 }
 """Endpoints to which nobody can give an id of what is stored."""

@@ -1,6 +1,7 @@
 """API keys for tests, and clients that have them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from antiphon.engine.api_keys import Mint
@@ -13,9 +14,10 @@ async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:
     return (await issued(store, tenant, **limits))[0]
 
 
-async def issued(store: Store, tenant: str = "acme", **limits: Any) -> tuple[str, ApiKey]:
+async def issued(store: Store, tenant: str = "acme", *, caches: bool = False, **limits: Any) -> tuple[str, ApiKey]:
     """Make a key; return it and what is kept of it."""
     key, kept = (await Mint.of(store)).issue(new_id("key"), tenant, "test", Limits(**limits), 1_700_000_000, None)
+    kept = replace(kept, caches=caches)
     await store.put_api_key(kept)
     return key, kept
 

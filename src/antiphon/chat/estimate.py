@@ -12,7 +12,7 @@ More input is never fewer tokens.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Body = dict[str, Any]
@@ -48,6 +48,12 @@ def tokens_of(body: Body, measure: Measure | None = None, priming: int = PRIMING
     if form := body.get("response_format"):
         count += measure(_as_json(form))
     return count + media_tokens(body)
+
+
+def asked_tokens(body: Mapping[str, Any]) -> int:
+    """Return the tokens of a request as a backend was sent it, for chat completions or for a response."""
+    given = body.get("input", body.get("messages"))
+    return tokens_of({**body, "messages": [given] if isinstance(given, str) else given})
 
 
 def by_size(text: str) -> int:

@@ -54,6 +54,7 @@ def create(
     expires_in: Annotated[
         int | None, typer.Option(metavar="DAYS", min=1, max=36_500, help="Days after which it ends; never by default.")
     ] = None,
+    cache: Annotated[bool, typer.Option("--cache", help="Answer from the cache what does not say otherwise.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
@@ -64,6 +65,7 @@ def create(
         now = int(time.time())
         ends = None if expires_in is None else now + expires_in * DAY
         key, kept = (await Mint.of(opened)).issue(new_id("key"), _checked(tenant), name, limits, now, ends)
+        kept = replace(kept, caches=cache)
         await opened.put_api_key(kept)
         _show(key, kept)
 
@@ -157,7 +159,7 @@ def _show(key: str, kept: ApiKey) -> None:
 
 
 def _row(key: ApiKey, now: float) -> tuple[str, ...]:
-    return key.id, key.shown, key.tenant, key.name, _time(key.created_at), _state(key, now), _limits(key.limits)
+    return key.id, key.shown, key.tenant, key.name, _time(key.created_at), _state(key, now), _allowed(key)
 
 
 def _state(key: ApiKey, now: float) -> str:
@@ -168,7 +170,8 @@ def _state(key: ApiKey, now: float) -> str:
     return "expired" if key.expires_at <= now else f"until {_time(key.expires_at)}"
 
 
-def _limits(limits: Limits) -> str:
+def _allowed(key: ApiKey) -> str:
+    limits = key.limits
     parts = {
         "requests/min": limits.requests_per_minute,
         "tokens/min": limits.tokens_per_minute,
@@ -176,7 +179,7 @@ def _limits(limits: Limits) -> str:
         "at once": limits.concurrency,
     }
     said = [f"{limit} {what}" for what, limit in parts.items() if limit is not None]
-    return ", ".join([*limits.models, *said])
+    return ", ".join([*limits.models, *said, *(["cache"] if key.caches else [])])
 
 
 def _time(seconds: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from antiphon.chat.estimate import tokens_of
+from antiphon.chat.estimate import asked_tokens, tokens_of
 from antiphon.engine.asking import Asking
 from antiphon.engine.cache import Lookup, Outcome
 from antiphon.engine.history import Context, store_item
@@ -174,7 +174,7 @@ class Run:
         unreported = self._asking.uncounted
         if not unreported:
             return usage.input_tokens, usage.output_tokens
-        return usage.input_tokens + sum(tokens_of(dict(body)) for body in unreported), usage.output_tokens + output
+        return usage.input_tokens + sum(map(asked_tokens, unreported)), usage.output_tokens + output
 
     @property
     def is_over(self) -> bool:

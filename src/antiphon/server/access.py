@@ -11,11 +11,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from antiphon.engine.known_keys import KnownKeys
 from antiphon.errors import ClientError
-from antiphon.server.http import TENANT
+from antiphon.server.http import CACHE, TENANT
 from antiphon.store.base import ApiKey
 
 OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
-"""Paths for those who watch over the server; `/metrics` and `/status` have their own condition."""
+"""Paths for those who watch over the server; the last two are shown to this machine alone."""
 
 PASS = "antiphon.pass"  # noqa: S105 - the name of one
 """The key in an ASGI scope under which the `Pass` of a request stands, where it has one."""
@@ -48,8 +48,10 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if TENANT not in scope and _path(scope) not in OPEN and await self._keys.are_needed():
             presented = Pass(self._keys, await self._keys.digest(bearer(scope["headers"])))
-            scope[TENANT] = (await presented.key()).tenant
-            scope[PASS] = presented
+            key = await presented.key()
+            scope[TENANT], scope[PASS] = key.tenant, presented
+            if key.caches:
+                scope[CACHE] = True
         await self._app(scope, receive, send)
 
 

@@ -250,6 +250,8 @@ class ApiKey:
     old_digest: bytes | None = None
     old_until: int = 0
     limits: Limits = Limits()
+    caches: bool = False
+    """Whether its requests are answered from the cache, where they do not say themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ def put(key: ApiKey) -> Act[None]:
         limits.tokens_per_minute,
         limits.tokens_per_day,
         limits.concurrency,
+        int(key.caches),
     )
 
 
@@ -114,9 +115,8 @@ def _seconds(microseconds: int) -> float:
 
 
 def _key(row: Row) -> ApiKey:
-    key_id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until, models, *limits = (
-        row
-    )
+    key_id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until, *rest = row
+    models, *limits, caches = rest
     return ApiKey(
         key_id,
         tenant,
@@ -129,4 +129,5 @@ def _key(row: Row) -> ApiKey:
         None if old_digest is None else bytes(old_digest),
         old_until,
         Limits(tuple(json.loads(models)), *limits),
+        bool(caches),
     )

@@ -1,20 +1,20 @@
 -- put_api_key --
 INSERT INTO api_keys (
     id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
-    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (id) DO UPDATE SET
     tenant = excluded.tenant, name = excluded.name, digest = excluded.digest, shown = excluded.shown,
     expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, old_digest = excluded.old_digest,
     old_until = excluded.old_until, models = excluded.models, requests_per_minute = excluded.requests_per_minute,
     tokens_per_minute = excluded.tokens_per_minute, tokens_per_day = excluded.tokens_per_day,
-    concurrency = excluded.concurrency
+    concurrency = excluded.concurrency, caches = excluded.caches
 
 -- find_api_key --
 SELECT
     id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
-    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches
 FROM api_keys
 WHERE
     (digest = $1 OR (old_digest = $1 AND old_until > $2))
@@ -23,7 +23,7 @@ WHERE
 -- api_keys --
 SELECT
     id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
-    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches
 FROM api_keys ORDER BY created_at DESC, id DESC
 
 -- has_api_keys --

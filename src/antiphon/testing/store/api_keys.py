@@ -21,7 +21,7 @@ def _key(tenant: str = "", **fields: object) -> ApiKey:
 
 async def _are_kept(store: Store) -> None:
     """A key is found by its digest, with its limits, and by nothing else; the same id again replaces it."""
-    key = _key(limits=Limits(("a", "b c"), 1, 2, 3, 4))
+    key = _key(limits=Limits(("a", "b c"), 1, 2, 3, 4), caches=True)
     await store.put_api_key(key)
     hold(await store.find_api_key(key.digest) == key, f"{key} comes back as {await store.find_api_key(key.digest)}")
     hold(await store.find_api_key(os.urandom(32)) is None, "an unknown digest is a key's")

@@ -15,7 +15,8 @@ CREATE TABLE api_keys (
     requests_per_minute BIGINT,
     tokens_per_minute BIGINT,
     tokens_per_day BIGINT,
-    concurrency BIGINT
+    concurrency BIGINT,
+    caches INTEGER NOT NULL
 );
 CREATE INDEX api_keys_by_old_digest ON api_keys (old_digest) WHERE old_digest IS NOT NULL;
 

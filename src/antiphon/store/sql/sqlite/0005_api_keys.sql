@@ -15,7 +15,8 @@ CREATE TABLE api_keys (
     requests_per_minute INTEGER,
     tokens_per_minute INTEGER,
     tokens_per_day INTEGER,
-    concurrency INTEGER
+    concurrency INTEGER,
+    caches INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX api_keys_by_old_digest ON api_keys (old_digest) WHERE old_digest IS NOT NULL;
 

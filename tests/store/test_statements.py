@@ -1,0 +1,35 @@
+"""Nobody's words are part of a statement: what a client says is a parameter of it (threat 1)."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import antiphon.store
+
+FOLDER = Path(antiphon.store.__file__).parent
+ASKING = {"execute", "executemany", "executescript", "fetch", "fetchval", "fetchrow", "cursor", "prepare"}
+
+NUMBERS_OF_OURS = {"PRAGMA", "SET idle_in_transaction_session_timeout"}
+"""How the statements begin that have no parameters; what is put into them is a number of this program."""
+
+
+def put_together(code: str) -> Iterator[str]:
+    """Each statement that is made of parts where it is asked."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ASKING:
+            for given in node.args[:1]:
+                if isinstance(given, ast.JoinedStr | ast.BinOp):
+                    yield ast.unparse(given)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
+def test_a_statement_is_put_together_of_nothing_that_anybody_said(path: Path) -> None:
+    made = put_together(path.read_text())
+    assert [text for text in made if not text[2:].startswith(tuple(NUMBERS_OF_OURS))] == []
+
+
+@pytest.mark.parametrize("code", ['c.execute(f"SELECT {x}")', 'c.fetch("SELECT " + x)', 'c.execute("%s" % x)'])
+def test_one_that_is_put_together_is_seen(code: str) -> None:
+    assert len(list(put_together(code))) == 1
