@@ -203,3 +203,12 @@ async def test_a_key_that_is_none_is_refused_without_being_shown() -> None:
             pass
 
     assert "canary" not in caught.value.message
+
+
+async def test_a_backend_is_asked_by_the_api_that_is_configured_and_by_default_by_what_it_speaks(
+    backend: ReplayBackend,
+) -> None:
+    demanded, left_open = BackendConfig(url=backend.url, name="r", api="responses"), BackendConfig(url=backend.url)
+    async with house(settings(demanded, left_open)) as built:
+        assert [served.api for served in built.engine.models.served] == ["responses", "chat"]
+    assert backend.requests == []

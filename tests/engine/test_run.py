@@ -1,6 +1,7 @@
 """One response being made: what is told when, what is kept, and that every telling of it is the same."""
 
 import asyncio
+import gc
 import json
 import logging
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from antiphon.store.base import StoredResponse
 from antiphon.store.sqlite import SqliteStore
 from antiphon.testing import assert_event_stream, fold
 from tests.support.chunks import chunks, last_chunks
-from tests.support.engine import NOW, ask, begin, engine, plain, said, stream
+from tests.support.engine import NOW, ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta
 
 
@@ -307,3 +308,17 @@ async def test_nothing_is_told_between_the_end_and_its_being_stored() -> None:
 
 async def collect(run: Run) -> list[Any]:
     return [plainly(event) async for batch in run.events() for event in batch]
+
+
+@pytest.mark.parametrize("body", [{}, {"tools": [{"type": "function", "name": "look"}]}], ids=["text", "call"])
+async def test_a_request_leaves_nothing_to_the_collector(body: dict[str, Any]) -> None:
+    answers = called() if body else said("Hello ", "there")
+    made, _ = engine(answers, answers)
+    await stream(made, **body)  # what is kept for the next one is there now
+    gc.collect()
+    gc.disable()
+    try:
+        await stream(made, **body)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

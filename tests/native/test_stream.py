@@ -99,6 +99,19 @@ def test_a_final_response_with_other_ids_and_none_is_the_same_said_once() -> Non
     assert [item["type"] for item in passed.output] == ["message", "function_call"]
 
 
+def test_an_item_that_is_told_twice_is_one() -> None:
+    added, *middle, done = deltas(message("Hello"))
+    passed = check(pass_events(added, added, *middle, done, done, completed(message("Hello"))))
+
+    assert texts(passed) == ["Hello"]
+
+
+def test_an_id_that_the_backend_gives_to_one_after_the_other_is_no_obstacle() -> None:
+    passed = check(pass_events(*events_of(message("One", "msg_0"), message("Two", "msg_0")), completed()))
+
+    assert texts(passed) == ["One", "Two"]
+
+
 def test_items_side_by_side_keep_their_deltas() -> None:
     """OpenRouter opens the message while the reasoning is open."""
     thinking, saying = {"output_index": 0, "item_id": "rs_1"}, {"output_index": 1, "item_id": "msg_1"}

@@ -454,3 +454,17 @@ async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_o
     else:
         assert [status for status, _ in answers] == [400, 400]
         assert by_apis == [False] * 4
+
+
+async def test_an_answer_of_the_models_own_is_given_again_and_one_that_a_tool_of_the_backends_helped_with_is_not() -> (
+    None
+):
+    cached = {"headers": {"antiphon-cache": "on"}}
+    outcomes = []
+    async with native(answering([thought("blob"), message("Hello")], [SEARCH, message("It says so.")])) as (served, _):
+        for question in ("One", "One", "Two", "Two"):
+            body = {"model": "m", "input": question}
+            async with served.http.post(f"{served.url}/responses", json=body, **cached) as reply:
+                outcomes.append(reply.headers["antiphon-cache"])
+
+    assert outcomes == ["miss", "hit", "miss", "miss"]

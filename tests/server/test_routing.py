@@ -9,9 +9,14 @@ import pytest
 
 from antiphon.engine.routing.health import MOST_FAILURES
 from antiphon.engine.routing.served import Share
+from tests.support.native import answering, message
 from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
-from tests.support.replay import JSON, Answer, completion, text
+from tests.support.replay import JSON, Answer, completion, delta, sse, text
 from tests.support.socket import talk, text_of
+
+APIS = ("responses", "chat")
+
+QUICK = {"first_byte_timeout": 0.3, "idle_timeout": 0.3}
 
 REFUSALS: dict[str, Script] = {
     **{str(status): error(status) for status in (500, 502, 503, 504, 529, 429, 402, 401)},
@@ -65,6 +70,24 @@ async def test_background_responses_fail_over_too() -> None:
 async def test_responses_over_a_websocket_fail_over_too() -> None:
     async with pair(error(500), saying("Hello")) as two, talk(two.served) as one:
         assert text_of(await one.made()) == "Hello"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("first", ["responses", "chat"])
+async def test_one_that_is_asked_by_responses_and_one_by_chat_answer_for_each_other(first: str, stream: bool) -> None:
+    native = answering([message("Hello")])
+    shares = {"a" if first == "responses" else "b": Share(api="responses")}
+    scripts = (error(500), saying("Hello")) if first == "responses" else (error(500), native)
+    async with pair(*scripts, shares=shares) as two:
+        two.a.speaks_responses = two.b.speaks_responses = True
+        async with two.served.http.post(two.served.url + "/responses", json={**BODY, "stream": stream}) as response:
+            seen = await response.text()
+
+        assert response.status == 200, seen
+        assert "Hello" in seen
+        assert '"status":"completed"' in seen
+        assert [name in two.a.requests[0] for name in ("input", "messages")] == [first == name for name in APIS]
+        assert [name in two.b.requests[0] for name in ("input", "messages")] == [first != name for name in APIS]
 
 
 async def test_the_clients_own_mistake_is_told_by_the_first_that_is_asked() -> None:
@@ -248,24 +271,35 @@ async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
         assert len(two.b.requests) == 11
 
 
-@pytest.mark.parametrize(
-    ("timeouts", "script"),
-    [
-        ({"first_byte_timeout": 0.3}, lambda _: Answer([], wait=asyncio.Event())),
-        ({"first_byte_timeout": 0.3}, lambda _: Answer([b": still here\n\n"], wait=asyncio.Event())),
-    ],
-    ids=["no byte", "no token"],
-)
-async def test_one_that_is_silent_before_its_first_token_is_left_for_another(
-    timeouts: dict[str, float], script: Script
-) -> None:
-    timeouts = {**timeouts, "idle_timeout": 0.3}
-    async with pair(script, saying("Hello"), timeouts=timeouts) as two:
+BEFORE_THE_FIRST_TOKEN = {
+    "no byte": [],
+    "a comment": [b": still here\n\n"],
+    "a chunk that says nothing": [sse(delta(role="assistant", content=""), done=False)],
+}
+
+
+@pytest.mark.parametrize("said", BEFORE_THE_FIRST_TOKEN.values(), ids=BEFORE_THE_FIRST_TOKEN)
+async def test_one_that_is_silent_before_its_first_token_is_left_for_another(said: list[bytes]) -> None:
+    async with pair(lambda _: Answer(said, wait=asyncio.Event()), saying("Hello"), timeouts=QUICK) as two:
         asked = await two.served.sdk.responses.create(model="m", input="Hi", stream=True)
         events = [event async for event in asked]
 
         assert events[-1].type == "response.completed"
         assert len(two.a.requests) == len(two.b.requests) == 1
+
+
+@pytest.mark.parametrize("said", BEFORE_THE_FIRST_TOKEN.values(), ids=BEFORE_THE_FIRST_TOKEN)
+async def test_until_its_first_token_a_backend_may_think_for_longer_than_between_two(said: list[bytes]) -> None:
+    go = asyncio.Event()
+    thinking = Answer(said, wait=go, rest=[text("Well")])
+    timeouts = {"first_byte_timeout": 20.0, "idle_timeout": 0.1}
+    async with pair(lambda _: thinking, saying("Hello"), timeouts=timeouts) as two:
+        asyncio.get_running_loop().call_later(0.6, go.set)
+        asked = await two.served.sdk.responses.create(model="m", input="Hi", stream=True)
+        events = [event async for event in asked]
+
+        assert events[-1].response.output_text == "Well"  # type: ignore[union-attr]
+        assert two.b.requests == []
 
 
 async def test_one_that_falls_silent_in_the_middle_ends_in_response_failed() -> None:

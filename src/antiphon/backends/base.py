@@ -1,7 +1,7 @@
 """What the engine asks of a backend: a Chat Completions server, real or scripted."""
 
 import math
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -20,15 +20,18 @@ class Reply:
 
     `headers` is asked by lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;
     it raises `BackendError` where the connection breaks. `close()` is idempotent and ends the exchange at once;
-    whoever got the reply calls it. The backend itself ends a body that falls silent; who reads tokens out of it has
-    the same limits for them, in seconds: a backend may send bytes without ever saying anything.
+    whoever got the reply calls it.
+
+    A body that falls silent is ended, with one limit until the answer begins and another from then on. It begins with
+    its first byte, unless who reads it knows better and sets `has_begun`: what comes first may say nothing yet.
+    `idle_timeout`, in seconds, is the second limit, for who can tell bytes from tokens.
     """
 
     status: int
     headers: Mapping[str, str]
     body: AsyncIterable[bytes]
-    first_token_timeout: float = math.inf
     idle_timeout: float = math.inf
+    has_begun: Callable[[], bool] = lambda: True
 
     @property
     def content_type(self) -> str:

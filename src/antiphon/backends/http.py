@@ -79,9 +79,7 @@ class HttpBackend:
                 response = await self._posted(path, body)
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
-        parts = _Body(response, self._parts(response, deadline))
-        limits = (self._first_byte_timeout, self._idle_timeout)
-        return Reply(response.status, response.headers, parts, *limits)
+        return self._reply(response, deadline)
 
     async def _posted(self, path: str, body: bytes) -> aiohttp.ClientResponse:
         """Send a request; once more where a connection that had served before was closed under it.
@@ -114,7 +112,7 @@ class HttpBackend:
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
         deadline = asyncio.get_running_loop().time() + LIST_TIMEOUT
-        return Reply(response.status, response.headers, _Body(response, self._parts(response, deadline)))
+        return self._reply(response, deadline)
 
     async def list_models(self) -> Listing:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
@@ -159,16 +157,28 @@ class HttpBackend:
             )
         return self._session
 
-    async def _parts(self, response: aiohttp.ClientResponse, deadline: float) -> AsyncGenerator[bytes, None]:
-        """Give the body as it comes, its first byte until `deadline`, in the loop's time."""
+    def _reply(self, response: aiohttp.ClientResponse, deadline: float) -> Reply:
+        """Return a reply whose answer must have begun at `deadline`, in the loop's time."""
+        body = _Body(response)
+        reply = Reply(response.status, response.headers, body, self._idle_timeout)
+        body.parts = self._parts(response, deadline, reply)
+        return reply
+
+    async def _parts(
+        self, response: aiohttp.ClientResponse, deadline: float, reply: Reply
+    ) -> AsyncGenerator[bytes, None]:
+        """Give the body as it comes."""
         silence = _Silence(response, deadline - asyncio.get_running_loop().time())
         mask = _Mask(self._key)
         part = b""
         try:
             while part := await response.content.readany():
-                silence.broken(self._idle_timeout)
+                if reply.has_begun():
+                    silence.broken(self._idle_timeout)
                 if part := mask.feed(part):
                     yield part
+                    if reply.has_begun():  # it may have with this part
+                        silence.broken(self._idle_timeout)
             if part := mask.rest():
                 yield part
         except (aiohttp.ClientError, OSError) as error:
@@ -208,18 +218,19 @@ def _reuse() -> aiohttp.TraceConfig:
 class _Body:
     """The bytes of an answer. Closing it ends the exchange, also where nobody began to read."""
 
-    def __init__(self, response: aiohttp.ClientResponse, parts: AsyncGenerator[bytes, None]) -> None:
+    parts: AsyncGenerator[bytes, None]
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
-        self._parts = parts
         self._is_begun = False
 
     def __aiter__(self) -> AsyncGenerator[bytes, None]:
         self._is_begun = True
-        return self._parts
+        return self.parts
 
     async def aclose(self) -> None:
         if self._is_begun:
-            await self._parts.aclose()
+            await self.parts.aclose()
         else:
             self._response.close()
 

@@ -12,6 +12,7 @@ from antiphon.backends.base import Reply
 from antiphon.chat.dialects import Api
 from antiphon.chat.request import output_cap
 from antiphon.engine.failures import read_failure
+from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
@@ -56,6 +57,7 @@ class Answer:
         self.is_broken = False
         """It did not come to its end."""
         self._said = writer.newest
+        reply.has_begun = lambda: not self.is_silent
 
     @property
     def is_silent(self) -> bool:
@@ -70,17 +72,22 @@ class Asking:
     """
 
     def __init__(
-        self, run: "Run", request: CreateResponse, turn: Turn, writer: ResponseWriter, route: Route, observers: Observer
+        self,
+        request: CreateResponse,
+        context: Context,
+        turn: Turn,
+        writer: ResponseWriter,
+        route: Route,
+        observers: Observer,
     ) -> None:
-        self._run = run
+        self._items = context.items
         self._turn = turn
         self._writer = writer
         self._route = route
         self._observers = observers
-        self._call_ids = call_ids(run.context.items)
+        self._call_ids = call_ids(context.items)
         self._request = request
-        tenant = run.context.tenant
-        self._chains = [*chains_of(request, tenant), f"{tenant}\0{writer.response.id}"]
+        self._chains = [*chains_of(request, context.tenant), f"{context.tenant}\0{writer.response.id}"]
         self._stream: AnswerStream | None = None
         """The newest answer that is the client's."""
         self._call: Call | None = None
@@ -105,10 +112,10 @@ class Asking:
         self._route.renew()
         self._follow()
 
-    async def open(self, step: CallModel | AskAside) -> Answer | None:
-        """Ask the backend; return its answer, to be read. Where there is none the turn knows what to do instead."""
+    async def open(self, run: "Run", step: CallModel | AskAside) -> Answer | None:
+        """Ask the backend for the run; return its answer, to be read. None: the turn knows what to do instead."""
         await self._route.enter()
-        call = self._call = Call(self._run, self.target, step.body)
+        call = self._call = Call(run, self.target, step.body)
         self._observers.asked(call)
         try:
             reply = self._reply = await call.target.backend.post(PATHS[step.api], _encode(step.body))
@@ -120,16 +127,15 @@ class Asking:
         if reply.status >= 400:
             await self._refused(reply, step.api, call)
             return None
-        self._tell_tools(step.api, reply)
+        self._tell_tools(run, step.api, reply)
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
         self._answer = Answer(call, writer, self._stream_of(writer, step), reply)
         return self._answer
 
-    def _tell_tools(self, api: Api, reply: Reply) -> None:
+    def _tell_tools(self, run: "Run", api: Api, reply: Reply) -> None:
         """Note which tools are left out: here, or by another Antiphon that is asked."""
         told = plain_types(reply.headers.get(IGNORED, ""))
-        items = self._run.context.items
-        self._run.ignored_tools = told or look_at_tools(self._request, items, api, refuses=False)
+        run.ignored_tools = told or look_at_tools(self._request, self._items, api, refuses=False)
 
     async def read(self, answer: Answer) -> Answer | None:
         """Take the answer's next part; return it if there may be more. In the end the turn is told."""
@@ -138,7 +144,8 @@ class Asking:
                 self._hear(answer, part)
                 if answer.reader.is_over:
                     break
-                answer.tokens.look()
+                if not answer.is_silent:
+                    answer.tokens.look()
                 return answer
         except BackendError as error:
             answer.is_broken = True
@@ -158,9 +165,9 @@ class Asking:
             if reply is not None:
                 await reply.close()
         finally:
+            self._route.leave()
             if call is not None:
                 self._observers.answered(call)
-            self._route.leave()
 
     def _stream_of(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
         stream = self._responses(writer) if step.api == "responses" else self._chat(writer, step)

@@ -96,12 +96,14 @@ class Run:
             response=open_response(request, response_id, created_at),
             new_id=engine.new_id,
             now=engine.now,
-            seal=lambda state: engine.keyring.seal({"family": self._target.dialect.name, **state}, context.tenant),
+            seal=lambda state: engine.keyring.seal({"family": route.target.dialect.name, **state}, context.tenant),
             view=view_of(request),
         )
+        # Nothing of these refers back to the run: all of a request is gone when it ends, without the collector.
+        writer = self._writer
         unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
-        self._turn = Turn(request, context, route.target, lambda: self._writer.made, unseal)
-        self._asking = Asking(self, request, self._turn, self._writer, route, engine.observers)
+        self._turn = Turn(request, context, route.target, lambda: writer.made, unseal)
+        self._asking = Asking(request, context, self._turn, writer, route, engine.observers)
         self._compaction: StreamingCompaction | None = None
         if taken_up is not None:
             self._is_started = True
@@ -256,9 +258,12 @@ class Run:
             self._engine.runs.discard(self)
             if self._lookup is not None:
                 self._lookup.leave()
-            if not self._is_over:
-                await self._give_up()
-            self._engine.observers.ended(self)
+            try:
+                if not self._is_over:
+                    await self._give_up()
+            finally:
+                self._turn.close()
+                self._engine.observers.ended(self)
 
     def _told(self) -> list[Event]:
         """Return the events that go out now."""
@@ -322,7 +327,7 @@ class Run:
     async def _ask(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         """Have the backend asked; give what there is to tell meanwhile."""
         try:
-            answer = await self._asking.open(step)
+            answer = await self._asking.open(self, step)
             if answer is not None:
                 self._answering(step)
             while answer is not None:

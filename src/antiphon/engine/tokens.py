@@ -8,18 +8,18 @@ from antiphon.stream.answer import AnswerReader
 
 
 class Tokens:
-    """When the last one came. Of complete silence the backend itself takes care."""
+    """When the last one came. Of complete silence, and of what comes before the first one, the backend takes care."""
 
     def __init__(self, reply: Reply, answer: AnswerReader) -> None:
         self._answer = answer
         self._loop = asyncio.get_running_loop()
-        self._timeout, self._idle_timeout = reply.first_token_timeout, reply.idle_timeout
+        self._timeout = reply.idle_timeout
         self._seen, self._last = 0, self._loop.time()
 
     def look(self) -> None:
-        """Bytes came. Raises `BackendError` where there has been no token among them for too long."""
+        """Bytes came of an answer that has begun. Raises `BackendError` where no token was among them for too long."""
         now = self._loop.time()
         if self._answer.chunks != self._seen:
-            self._seen, self._last, self._timeout = self._answer.chunks, now, self._idle_timeout
+            self._seen, self._last = self._answer.chunks, now
         elif now - self._last > self._timeout:
             raise BackendError("The backend keeps the connection and says nothing.")

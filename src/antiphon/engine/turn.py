@@ -169,6 +169,10 @@ class Turn:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
         return next(self._steps)
 
+    def close(self) -> None:
+        """Nothing more is decided."""
+        self._steps.close()
+
     def answered(self, ending: Ending, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
         """The backend's answer was read to its end; `items` is what it made, where it was asked aside.
 

@@ -80,7 +80,7 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     if kind is None:
         log.warning("An item of a backend's answer is of a type that could not go back, and is left out.")
         return None
-    fields = {field.encode_name for field in msgspec.structs.fields(kind)}
+    fields = kind.__struct_encode_fields__
     known = {key: given for key, given in value.items() if key in fields and (given is not None or key in _NULLABLE)}
     try:
         return msgspec.convert(dict(_MISSING.get(str(name), {})) | known, kind)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
-from msgspec.structs import fields
 
 from antiphon.chat.configuration import configured
 from antiphon.chat.dialects import Dialect
@@ -139,10 +138,12 @@ def countable(body: Body) -> Body:
 def plain(value: Any) -> Any:
     """Return a value of the protocol as JSON, without what is null in it."""
     if isinstance(value, Struct):
-        known = {field.encode_name: getattr(value, field.name) for field in fields(value)}
-        tag = value.__struct_config__.tag
-        said = {name: plain(each) for name, each in known.items() if each is not None and each is not UNSET}
-        return ({"type": tag} if tag else {}) | said
+        said: Body = {"type": value.__struct_config__.tag} if value.__struct_config__.tag else {}
+        for name, told_as in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+            each = getattr(value, name)
+            if each is not None and each is not UNSET:
+                said[told_as] = plain(each)
+        return said
     return [plain(each) for each in value] if isinstance(value, list) else value
 
 

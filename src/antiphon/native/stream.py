@@ -11,7 +11,8 @@ from collections.abc import Collection
 from typing import Any
 
 from antiphon.errors import BackendError
-from antiphon.native.items import PassedItem, pass_on
+from antiphon.native.item import PassedItem
+from antiphon.native.items import pass_on
 from antiphon.native.reading import decode_event, dicts, read_usage, text
 from antiphon.protocol.calls import CALLS
 from antiphon.protocol.chat_errors import read_error
@@ -109,7 +110,7 @@ class ResponsesStream:
         error = self.error or self._failure()
         outcome = self._outcome()
         is_cut = error is not None or outcome != "completed"
-        self._close_ended(is_last=is_cut and outcome != "completed")
+        self._close_ended(is_last=outcome != "completed")
         last = self._items[-1] if self._items else None
         for item in self._items:
             item.close("incomplete" if is_cut and (item is last or not item.is_ended) else None)
@@ -122,14 +123,20 @@ class ResponsesStream:
         value = event.get("item")
         if not isinstance(value, dict):
             return
-        if word == "added":
+        known = self._by_key.get(text(value.get("id")))
+        is_same = known is not None and known.kind == value.get("type")
+        is_ended = known is not None and known.is_ended
+        if word == "added" and (is_ended or not is_same):
             self._open(value, event.get("output_index"))
-        elif word == "done":
-            item = self._find(event | {"item_id": value.get("id")})
-            if item is None or item.kind != value.get("type") or item.is_ended:
-                item = self._open(value, event.get("output_index"))
-            if item is not None:
-                self._end(item, value)
+        elif word == "done" and not (is_ended and is_same):
+            self._done(value, event)
+
+    def _done(self, value: dict[str, Any], event: dict[str, Any]) -> None:
+        item = self._find(event | {"item_id": value.get("id")})
+        if item is None or item.kind != value.get("type") or item.is_ended:
+            item = self._open(value, event.get("output_index"))
+        if item is not None:
+            self._end(item, value)
 
     def _open(self, value: dict[str, Any], index: Any) -> PassedItem | None:
         self._close_ended()

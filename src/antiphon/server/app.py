@@ -39,7 +39,7 @@ from antiphon.webhooks.endpoints import Endpoints
 
 SOCKET_PATHS = ("/v1/responses",)
 
-PROBED = {"/healthz", "/readyz", "/metrics"}
+PROBED = {"/healthz", "/readyz", "/metrics", "/status"}
 """Asked for again and again by programs: worth no line."""
 
 access = logging.getLogger("antiphon.access")

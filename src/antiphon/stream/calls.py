@@ -152,6 +152,7 @@ class StreamingCalls:
         for call in tuple(self._live):
             is_safe = call.is_whole() and call.stream is not None and not call.stream.is_newest
             self._close(call, "completed" if is_safe else status)
+        self._make_room = _no_room
 
     # Whose delta it is.
 
@@ -240,3 +241,7 @@ def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _no_room() -> None:
+    """Nothing opens any more; what made room need not be kept for that."""

@@ -22,7 +22,8 @@ class ThinkSplitter:
 
     def __init__(self, preopened: bool = False) -> None:
         self.preopened = preopened
-        self._look = self._at_start
+        # Not bound: a splitter that refers to itself would wait for the collector.
+        self._look = ThinkSplitter._at_start
         self._is_assumed = preopened
         self._is_answer = False
         self._is_over = False
@@ -36,7 +37,7 @@ class ThinkSplitter:
     @property
     def is_astray(self) -> bool:
         """Whether all text was taken for reasoning on the strength of `preopened` alone: the block never closed."""
-        return self._is_assumed and self._look == self._in_reasoning
+        return self._is_assumed and self._look == ThinkSplitter._in_reasoning
 
     def is_plain(self, text: str) -> bool:
         """Whether this text is answer beyond doubt, and need not be fed."""
@@ -54,19 +55,19 @@ class ThinkSplitter:
                 text = text.lstrip()
                 self._strip = not text
             else:
-                text = self._look(text, pieces)
+                text = self._look(self, text, pieces)
         return pieces
 
     def flush(self) -> list[Piece]:
         """Return what was held back: something else follows, or nothing."""
         held, self._held = self._held, ""
-        return [(self._look == self._in_reasoning, held)] if held else []
+        return [(self._look == ThinkSplitter._in_reasoning, held)] if held else []
 
     def stop(self) -> None:
         """Look no further: the backend has a field of its own for reasoning. A block that is open must still close."""
-        if self._look == self._at_start:
+        if self._look == ThinkSplitter._at_start:
             self.preopened = False
-        if self._look != self._in_reasoning:
+        if self._look != ThinkSplitter._in_reasoning:
             self._enter_rest()
 
     # Where in the text we are. Each takes what is there, adds what is certain, and returns what is left to look at.
@@ -80,15 +81,15 @@ class ThinkSplitter:
         for tag, close in TAGS.items():
             if stripped.startswith(tag):
                 self.preopened = self._is_assumed = False
-                self._look, self._close, self._strip = self._in_reasoning, close, True
+                self._look, self._close, self._strip = ThinkSplitter._in_reasoning, close, True
                 return stripped[len(tag) :]
             if tag.startswith(stripped):
                 self._held = text
                 return ""
         if self._is_assumed:
-            self._look = self._in_reasoning
+            self._look = ThinkSplitter._in_reasoning
             return stripped
-        self._look, self._is_answer = self._in_answer, True
+        self._look, self._is_answer = ThinkSplitter._in_answer, True
         return text
 
     def _in_reasoning(self, text: str, pieces: list[Piece]) -> str:
@@ -131,7 +132,7 @@ class ThinkSplitter:
         return ""
 
     def _enter_rest(self) -> None:
-        self._look, self._is_answer, self._is_over = self._in_rest, True, True
+        self._look, self._is_answer, self._is_over = ThinkSplitter._in_rest, True, True
 
     def _is_line_start(self, before: str) -> bool:
         return (self._last + before).rstrip(" \t").endswith("\n")
