@@ -161,7 +161,7 @@ class Meter:
         if not counts_anything(limits):
             return Metered(self, key, 0, {})
         tokens = limits.fit(weigh()) if counts_tokens(limits) else 0
-        level: Level = await self.store.take(key.id, limits, tokens)
+        level = await self._reserve(key, tokens)
         now = self.now()
         headers = rate_headers(limits, level, now)
         if not level.is_granted:
@@ -169,6 +169,19 @@ class Meter:
             error.headers = {**headers, **error.headers}
             raise error
         return Metered(self, key, tokens, headers)
+
+    async def _reserve(self, key: ApiKey, tokens: int) -> Level:
+        """Take the tokens in the store; where the client leaves meanwhile, they are given back as soon as they came."""
+        taking = asyncio.ensure_future(self.store.take(key.id, key.limits, tokens))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(lambda done: self._give_back(key, tokens, done))
+            raise
+
+    def _give_back(self, key: ApiKey, tokens: int, taking: asyncio.Future[Level]) -> None:
+        if not taking.cancelled() and taking.exception() is None and taking.result().is_granted:
+            self.charge(key.tenant, Taken(key.id, tokens), self.now(), 0, (0, 0))
 
     async def _write(self) -> None:
         """Write all that has come; what comes meanwhile goes with the next."""

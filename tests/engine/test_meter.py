@@ -1,0 +1,41 @@
+"""What is reserved for a key, where the client does not wait for it."""
+
+import asyncio
+import time
+from typing import Any
+
+from antiphon.engine.meter import Meter
+from antiphon.store.base import Level
+from antiphon.store.sqlite import SqliteStore
+from tests.support.keys import issued
+
+
+class Slow(SqliteStore):
+    """A store in memory that says what it took only once it may."""
+
+    taken: asyncio.Event
+    go: asyncio.Event
+
+    async def take(self, *asked: Any) -> Level:
+        level = await super().take(*asked)
+        self.taken.set()
+        await self.go.wait()
+        return level
+
+
+async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back() -> None:
+    store = Slow.open("sqlite://")
+    store.taken, store.go = asyncio.Event(), asyncio.Event()
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, time.time)
+
+    leaving = asyncio.create_task(meter.admit(key, "m", lambda: 100))
+    await store.taken.wait()
+    leaving.cancel()
+    await asyncio.wait({leaving})
+    store.go.set()
+    while not (await store.take(key.id, key.limits, 100)).is_granted:
+        await meter.settle()
+
+    assert leaving.cancelled()
+    await store.close()
