@@ -2,17 +2,22 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
 import pytest
 from starlette.types import ASGIApp, Message
 
+from antiphon.backends.http import HttpBackend
 from antiphon.server.app import create_app
 from antiphon.testing import assert_event_stream
+from antiphon.wiring import open_store
 from tests.server.test_background import until
+from tests.support.keys import bearing, issued
 from tests.support.replay import Answer, ReplayBackend, echo, text
-from tests.support.server import Served
+from tests.support.server import Served, serve
 from tests.support.socket import talk
 
 ON = {"antiphon-cache": "on"}
@@ -21,7 +26,7 @@ BODY = {"model": "m", "input": "Hi"}
 
 async def post(
     served: Served,
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
     *,
     http: aiohttp.ClientSession | None = None,
     **body: Any,
@@ -197,6 +202,21 @@ async def within(app: ASGIApp, body: bytes, usual: bool) -> dict[bytes, bytes]:
     await app(scope, receive, send)
     assert sent[0]["status"] == 200, sent
     return dict(sent[0]["headers"])
+
+
+async def test_a_key_may_have_the_cache_on_and_no_tenant_gets_anothers_answers(backend: ReplayBackend) -> None:
+    store = await open_store("sqlite://")
+    heads = []
+    for tenant in ("acme", "other"):
+        key, kept = await issued(store, tenant)
+        await store.put_api_key(replace(kept, caches=True))
+        heads.append(bearing(key))
+    async with serve(HttpBackend("replay", backend.url, ""), store=store) as served:
+        said = [(await post(served, head))[0] for head in heads * 2]
+        unwanted = await post(served, {**heads[0], "antiphon-cache": "off"})
+    assert said == ["miss", "miss", "hit", "hit"]
+    assert unwanted[0] is None
+    assert len(backend.requests) == 3
 
 
 async def test_an_idempotency_key_and_the_cache_live_side_by_side(stateful: Served, backend: ReplayBackend) -> None:

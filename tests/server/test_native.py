@@ -51,6 +51,19 @@ def said(answer: dict[str, Any]) -> str:
     return "".join(part["text"] for item in answer["output"] if item["type"] == "message" for part in item["content"])
 
 
+async def test_its_answers_are_given_again_but_for_those_for_which_it_ran_a_tool() -> None:
+    searched = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search"}}
+    cached: dict[str, Any] = {"input": "Hi", "antiphon": {"cache": True}, "include": ["reasoning.encrypted_content"]}
+    for items, calls in (([thought("Hm."), message("Hello")], 1), ([searched, message("Hello")], 2)):
+        async with native(items) as (served, backend):
+            first, again = await ask(served, **cached), await stream(served, **cached)
+            assert len(backend.requests) == calls
+            assert again[-1]["response"]["id"] != first["id"]
+            assert said(again[-1]["response"]) == said(first)
+            kinds = [item["type"] for item in again[-1]["response"]["output"]]
+            assert kinds == [item["type"] for item in items]
+
+
 async def test_a_request_goes_as_responses_and_is_never_stored_there() -> None:
     async with native([message("Hello there")]) as (served, backend):
         answer = await ask(
