@@ -4,8 +4,8 @@ import asyncio
 import time
 from typing import Any
 
-from antiphon.engine.api_keys import Mint
-from antiphon.engine.known_keys import KnownKeys
+from antiphon.engine.keys.known import KnownKeys
+from antiphon.engine.keys.mint import Mint
 from antiphon.server.access import Door
 from antiphon.store.base import Limits
 from antiphon.store.sqlite import SqliteStore

@@ -52,7 +52,8 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 SANS_IO = (
     *("protocol", "stream", "chat", "native", "engine.turn", "translate", "store.acts", "webhooks.sign"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
-    *("server.limits", "server.visitors", "server.inflate", "engine.cache_key", "engine.kept_answer", "engine.vectors"),
+    *("server.limits", "server.visitors", "server.inflate"),
+    *("engine.caching.key", "engine.caching.kept", "engine.caching.vectors"),
 )
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),

@@ -16,14 +16,14 @@ from antiphon.backends.discover import discover, named_by_environment
 from antiphon.backends.http import HttpBackend
 from antiphon.chat.dialects import tell_dialect
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
-from antiphon.engine.cache import Room
+from antiphon.engine.caching.cache import Room
+from antiphon.engine.caching.similar import Similarity
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
 from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
-from antiphon.engine.similar import Similarity
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.engine.api_keys import Mint
+from antiphon.engine.keys.mint import Mint
 from antiphon.store.base import ApiKey, Limits
 from antiphon.wiring import open_store
 from tests.support.command import antiphon

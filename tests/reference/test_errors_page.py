@@ -10,7 +10,7 @@ from openai.types.responses.response_steer_error_code import ResponseSteerErrorC
 from tests.support.pages import table
 
 import antiphon
-from antiphon.engine.limits import refusal
+from antiphon.engine.keys.limits import refusal
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol import refusals
 from antiphon.protocol.chat_errors import KNOWN_CODES

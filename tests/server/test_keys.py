@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from antiphon.backends.http import HttpBackend
 from antiphon.engine import known_keys
-from antiphon.engine.api_keys import Mint
+from antiphon.engine.keys.mint import Mint
 from antiphon.server.app import create_app
 from antiphon.store.base import Store
 from antiphon.wiring import open_store

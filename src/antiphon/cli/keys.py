@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
-from antiphon.engine.api_keys import Mint
+from antiphon.engine.keys.mint import Mint
 from antiphon.errors import ConfigError
 from antiphon.ids import new_id
 from antiphon.store.base import ApiKey, Limits, Store

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 
-from antiphon.engine.cache import Cache, Room
+from antiphon.engine.caching.cache import Cache, Room
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Terms, Ticket
-from antiphon.engine.known_keys import KnownKeys
-from antiphon.engine.meter import Meter
+from antiphon.engine.keys.known import KnownKeys
+from antiphon.engine.keys.meter import Meter
 from antiphon.engine.models import Models
 from antiphon.engine.observers import Observers
 from antiphon.engine.routing.router import Router, chains_of

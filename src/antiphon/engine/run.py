@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from antiphon.chat.estimate import asked_tokens, tokens_of
 from antiphon.engine.asking import Asking
-from antiphon.engine.cache import Lookup, Outcome
+from antiphon.engine.caching.cache import Lookup, Outcome
+from antiphon.engine.caching.kept import retell
 from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import Keeper, stored_output
-from antiphon.engine.kept_answer import retell
 from antiphon.engine.models import Target
 from antiphon.engine.observers import ToolUse
 from antiphon.engine.opening import opener

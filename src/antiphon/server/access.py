@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from antiphon.engine.known_keys import KnownKeys
+from antiphon.engine.keys.known import KnownKeys
 from antiphon.errors import ClientError
 from antiphon.server.http import CACHE, TENANT
 from antiphon.store.base import ApiKey

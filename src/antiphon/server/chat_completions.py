@@ -10,7 +10,7 @@ from antiphon.backends.base import Reply
 from antiphon.engine.asking import read_error
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
-from antiphon.engine.limits import weight_of
+from antiphon.engine.keys.limits import weight_of
 from antiphon.engine.observers import Call, Observer, Operation
 from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure

@@ -7,9 +7,9 @@ from typing import Any
 from starlette.types import Message, Scope, Send
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.limits import Weigh
-from antiphon.engine.meter import FREE, Grant
-from antiphon.engine.tally import Tally
+from antiphon.engine.keys.limits import Weigh
+from antiphon.engine.keys.meter import FREE, Grant
+from antiphon.engine.keys.tally import Tally
 from antiphon.server.access import api_key_of
 from antiphon.server.http import HEADERS
 

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.limits import allows
+from antiphon.engine.keys.limits import allows
 from antiphon.errors import ClientError
 from antiphon.server.access import api_key_of
 from antiphon.server.http import Resources, reply_json

@@ -10,8 +10,8 @@ from antiphon.engine.compact import compact
 from antiphon.engine.counting import count_input_tokens
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.limits import check_model, weight_of, weight_of_response
-from antiphon.engine.meter import Grant
+from antiphon.engine.keys.limits import check_model, weight_of, weight_of_response
+from antiphon.engine.keys.meter import Grant
 from antiphon.engine.replay import begin_replay, replay
 from antiphon.engine.response import output_text
 from antiphon.engine.stored import delete, list_input_items, retrieve

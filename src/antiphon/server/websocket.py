@@ -15,8 +15,8 @@ from starlette.types import Message, Receive, Scope, Send
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.history import CHAINABLE
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.limits import weight_of_response
-from antiphon.engine.meter import Grant
+from antiphon.engine.keys.limits import weight_of_response
+from antiphon.engine.keys.meter import Grant
 from antiphon.engine.recall import Lane, Recall
 from antiphon.engine.run import Run
 from antiphon.errors import AntiphonError, ClientError, reportable

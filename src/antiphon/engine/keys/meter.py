@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from antiphon.engine.limits import (
+from antiphon.engine.keys.limits import (
     check_model,
     counts_anything,
     counts_tokens,

@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine import cache, flights
-from antiphon.engine.cache import Cache, Room
+from antiphon.engine.caching.cache import Cache, Room
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.measuring import Measuring, ModelNames

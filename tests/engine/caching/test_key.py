@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.chat.input import normalise_input
-from antiphon.engine.cache_key import MAY_DIFFER, SEEN_AS_ITEMS, cache_key
+from antiphon.engine.caching.key import MAY_DIFFER, SEEN_AS_ITEMS, cache_key
 from antiphon.ids import new_id
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validate import decode_request

@@ -4,7 +4,7 @@ import asyncio
 import time
 from typing import Any
 
-from antiphon.engine.meter import Meter
+from antiphon.engine.keys.meter import Meter
 from antiphon.store.base import Level
 from antiphon.store.sqlite import SqliteStore
 from tests.support.keys import issued

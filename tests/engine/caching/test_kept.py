@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine.kept_answer import KeptAnswer, Origin, from_bytes, noted, retell, to_bytes
+from antiphon.engine.caching.kept import KeptAnswer, Origin, from_bytes, noted, retell, to_bytes
 from antiphon.protocol.events import OutputItemAdded, OutputItemDone
 from antiphon.protocol.hosted_items import WebSearchCall
 from antiphon.protocol.response import Response, Usage

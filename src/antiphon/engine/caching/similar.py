@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from antiphon.engine.cache_key import cache_key, parted
+from antiphon.engine.caching.key import cache_key, parted
+from antiphon.engine.caching.vectors import Entry, from_bytes, nearest, to_bytes, unit, with_entry
 from antiphon.engine.models import Target
 from antiphon.engine.routing.router import Router
 from antiphon.engine.routing.verdict import Failure
-from antiphon.engine.vectors import Entry, from_bytes, nearest, to_bytes, unit, with_entry
 from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.ids import Clock
 from antiphon.protocol.content import Item

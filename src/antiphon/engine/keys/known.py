@@ -8,7 +8,7 @@ look one up tells nothing of the keys that there are.
 import asyncio
 import time
 
-from antiphon.engine.api_keys import Mint
+from antiphon.engine.keys.mint import Mint
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
 from antiphon.store.base import ApiKey, Store

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from antiphon.engine.cache_key import cache_key
-from antiphon.engine.flights import PATIENCE, Flight, Flights, Left
+from antiphon.engine.caching.flights import PATIENCE, Flight, Flights, Left
+from antiphon.engine.caching.kept import KeptAnswer, Origin, from_bytes, is_said_by_model, noted, to_bytes
+from antiphon.engine.caching.key import cache_key
+from antiphon.engine.caching.similar import Question, Similar, Similarity
 from antiphon.engine.history import Context
-from antiphon.engine.kept_answer import KeptAnswer, Origin, from_bytes, is_said_by_model, noted, to_bytes
 from antiphon.engine.models import Target
 from antiphon.engine.routing.router import Router
-from antiphon.engine.similar import Question, Similar, Similarity
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.keyring import new_key

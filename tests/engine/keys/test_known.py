@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon.engine import known_keys
-from antiphon.engine.known_keys import KnownKeys
+from antiphon.engine.keys.known import KnownKeys
 from antiphon.errors import StoreError
 from antiphon.store.base import ApiKey
 from antiphon.store.sqlite import SqliteStore
