@@ -12,7 +12,7 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from antiphon.backends.http import HttpBackend
-from antiphon.engine import known_keys
+from antiphon.engine.keys import known
 from antiphon.engine.keys.mint import Mint
 from antiphon.server.app import create_app
 from antiphon.store.base import Store
@@ -114,7 +114,7 @@ async def test_who_has_the_database_has_no_key(guarded: Served) -> None:
 
 
 async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_keys, "FRESH", 0.0)
+    monkeypatch.setattr(known, "FRESH", 0.0)
     store = guarded.engine.store
     for ended in ({"revoked_at": 1}, {"expires_at": int(time.time()) - 1}):
         key, kept = await issued(store)
@@ -174,7 +174,7 @@ async def test_a_websocket_needs_a_key_before_it_is_opened(guarded: Served) -> N
 async def test_an_ended_key_begins_nothing_on_its_open_websocket(
     guarded: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known_keys, "FRESH", 0.0)
+    monkeypatch.setattr(known, "FRESH", 0.0)
     key, kept = await issued(guarded.engine.store)
     async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
         await guarded.engine.store.put_api_key(replace(kept, revoked_at=1))

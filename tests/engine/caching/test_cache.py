@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from antiphon.backends.scripted import ScriptedBackend
-from antiphon.engine import cache, flights
+from antiphon.engine.caching import cache, flights
 from antiphon.engine.caching.cache import Cache, Room
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
