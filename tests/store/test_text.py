@@ -25,7 +25,7 @@ async def there_and_back(served: Served, backend: ReplayBackend, text: str) -> d
     backend.script = lambda request: Answer([completion(request["messages"][-1]["content"])], JSON)
     metadata = {text[:64] or "k": text[:512]}
     body = {"model": "m", "input": [{"role": "user", "content": text}], "metadata": metadata, "instructions": text}
-    status, made = await served.post("/responses", data=io.BytesIO(json.dumps(body).encode()))
+    status, made = await served.post("/responses", data=io.BytesIO(json.dumps(body, ensure_ascii=False).encode()))
     assert status == 200, made
     _, stored = await served.get(f"/responses/{made['id']}")
     _, items = await served.get(f"/responses/{made['id']}/input_items")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.keys import known
+from antiphon.engine.keys import known as module
 from antiphon.engine.keys.known import KnownKeys
 from antiphon.errors import StoreError
 from antiphon.store.base import ApiKey
@@ -160,7 +160,7 @@ async def test_who_needs_no_key_goes_on_while_the_store_is_away(store: Asked) ->
 
 
 async def test_what_is_remembered_is_bounded(store: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "MOST", 10)
+    monkeypatch.setattr(module, "MOST", 10)
     keys, _ = known(store)
     for number in range(100):
         await keys.find(b"%032d" % number)
