@@ -255,7 +255,9 @@ def strings(value: Any) -> Iterator[str]:
 
 def closes_unopened(answer: list[Any]) -> bool:
     """Whether a block of thoughts ends that none began: streamed, what came before it has gone out as text by then."""
-    said = "".join(strings(answer))
+    given = [chunk.get("choices") for chunk in answer if isinstance(chunk, dict)]
+    choices = [one for some in given if isinstance(some, list) for one in some if isinstance(one, dict)]
+    said = "".join(strings(choices))
     pairs = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
     return any(closing in said.partition(opening)[0] for opening, closing in pairs)
 
