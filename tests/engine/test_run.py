@@ -255,11 +255,19 @@ def strings(value: Any) -> Iterator[str]:
 
 def closes_unopened(answer: list[Any]) -> bool:
     """Whether a block of thoughts ends that none began: streamed, what came before it has gone out as text by then."""
-    given = [chunk.get("choices") for chunk in answer if isinstance(chunk, dict)]
-    choices = [one for some in given if isinstance(some, list) for one in some if isinstance(one, dict)]
-    said = "".join(strings(choices))
+    said = "".join(strings([delta.get("content") for delta in deltas(answer)]))
     pairs = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
-    return any(closing in said.partition(opening)[0] for opening, closing in pairs)
+    anywhere = "".join(strings(answer))
+    return any(closing in anywhere and opening not in said.partition(closing)[0] for opening, closing in pairs)
+
+
+def deltas(answer: list[Any]) -> Iterator[dict[str, Any]]:
+    """What is a delta, of chunks that may be anything."""
+    for chunk in answer:
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict) and isinstance(choice.get("delta"), dict):
+                yield choice["delta"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
