@@ -7,6 +7,7 @@ from tests.support.pages import table
 
 from antiphon.server import (
     chat_completions,
+    contexts,
     conversations,
     health,
     metrics,
@@ -22,7 +23,7 @@ LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it do
 
 
 def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
-    parts = (responses, conversations, chat_completions, models, health, metrics, status, usage, openapi)
+    parts = (contexts, responses, conversations, chat_completions, models, health, metrics, status, usage, openapi)
     resources = [part.resources(served.engine) for part in parts] + [webhooks.resources(served.endpoints)]
     routes = {
         f"{method} {re.sub(':path', '', path)}"

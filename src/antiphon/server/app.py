@@ -17,6 +17,7 @@ from antiphon.lines import fields
 from antiphon.measures import Counter
 from antiphon.server import (
     chat_completions,
+    contexts,
     conversations,
     health,
     metrics,
@@ -70,7 +71,7 @@ def create_app(
     `siblings` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
     them, also where an application around this one would let them in.
     """
-    parts = (responses, conversations, chat_completions, models, usage, health, openapi)
+    parts = (contexts, responses, conversations, chat_completions, models, usage, health, openapi)
     resources = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
     resources.append(status.resources(engine, siblings))
     if has_metrics:
