@@ -271,6 +271,24 @@ async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
         assert len(two.b.requests) == 11
 
 
+ABOUT_ONE_REQUEST = {
+    "402": error(402, "You requested up to 65535 tokens, but can only afford 53."),
+    "403": error(403, "Your input was flagged."),
+    "403 of a model": error(403, "No access.", "model_not_found"),
+}
+
+
+@pytest.mark.parametrize("refuses", ABOUT_ONE_REQUEST.values(), ids=ABOUT_ONE_REQUEST)
+@pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
+async def test_what_is_refused_of_one_request_takes_the_backend_from_nobody_else(refuses: Script, path: str) -> None:
+    async with pair(refuses, saying("b"), models=("m", "n")) as two:
+        status, _ = await two.served.post(path, json=BODY if path == "/responses" else CHAT)
+        assert status in {400, 502}
+        two.a.script = saying("a")
+
+        assert await two.ask() == ("a", "a")
+
+
 BEFORE_THE_FIRST_TOKEN = {
     "no byte": [],
     "a comment": [b": still here\n\n"],

@@ -54,13 +54,15 @@ def _wait(failure: Failure, default: float, most: float = LONGEST_REST) -> float
 
 
 ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...] = (
+    (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
     (
-        lambda failure: failure.code == "insufficient_quota" or failure.status == 402,
+        lambda failure: failure.code == "insufficient_quota",
         lambda failure: Verdict(moves=True, rest=max(_wait(failure, QUOTA_REST), QUOTA_REST)),
     ),
-    (lambda failure: failure.status in {401, 403}, lambda _: Verdict(moves=True, rest=KEY_REST)),
+    (lambda failure: failure.status == 401, lambda _: Verdict(moves=True, rest=KEY_REST)),
+    # What may be about this one request takes the backend from nobody else.
+    (lambda failure: failure.status in {402, 403}, lambda _: Verdict(moves=True)),
     (lambda failure: failure.status == 429, lambda failure: Verdict(moves=True, rest=_wait(failure, RATE_REST))),
-    (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
     (lambda failure: failure.status == 0, lambda _: Verdict(moves=True, counts=True, is_gone=True)),
     (
         lambda failure: failure.status >= 500,
