@@ -41,7 +41,9 @@ class Verdict:
     is_gone: bool = False
     """Nobody answered: being there again is enough to be healthy."""
     rest: float = 0.0
-    """Seconds for which the backend is not to be asked."""
+    """Seconds for which the backend is not to be asked for this model."""
+    rests_whole: bool = False
+    """Nor for any other: it is about the account."""
 
 
 def verdict(failure: Failure) -> Verdict:
@@ -57,9 +59,9 @@ ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...]
     (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
     (
         lambda failure: failure.code == "insufficient_quota",
-        lambda failure: Verdict(moves=True, rest=max(_wait(failure, QUOTA_REST), QUOTA_REST)),
+        lambda failure: Verdict(moves=True, rest=max(_wait(failure, QUOTA_REST), QUOTA_REST), rests_whole=True),
     ),
-    (lambda failure: failure.status == 401, lambda _: Verdict(moves=True, rest=KEY_REST)),
+    (lambda failure: failure.status == 401, lambda _: Verdict(moves=True, rest=KEY_REST, rests_whole=True)),
     # What may be about this one request takes the backend from nobody else.
     (lambda failure: failure.status in {402, 403}, lambda _: Verdict(moves=True)),
     (lambda failure: failure.status == 429, lambda failure: Verdict(moves=True, rest=_wait(failure, RATE_REST))),
