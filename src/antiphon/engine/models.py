@@ -11,7 +11,7 @@ from antiphon.backends.base import Backend, Listing
 from antiphon.chat.dialects import Api, Dialect, tell_dialect
 from antiphon.engine.probe import probe
 from antiphon.engine.routing.served import ANY, Served, Share
-from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.verdict import unanswered
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
 from antiphon.native.request import extras
@@ -173,7 +173,7 @@ class Models:
         except BackendError as error:
             served.error = error.message
             if error.status == UNREACHED:
-                served.health.failed(Failure(0), error, self.clock())
+                served.health.failed(unanswered(error), error, self.clock())
             return
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]

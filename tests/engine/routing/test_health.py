@@ -63,12 +63,11 @@ def test_a_probe_that_fails_or_is_given_up_is_followed_by_the_next_thirty_second
 
 
 def test_an_active_check_brings_back_who_was_gone_and_not_who_answers_with_errors() -> None:
-    gone, failing = ejected(GONE), ejected()
-    for health in (gone, failing):
+    gone, failing, breaking = ejected(GONE), ejected(), ejected(Failure(0, is_broken=True))
+    for health in (gone, failing, breaking):
         health.seen()
 
-    assert gone.is_up(0.0)
-    assert not failing.is_up(0.0)
+    assert [health.is_up(0.0) for health in (gone, failing, breaking)] == [True, False, False]
 
 
 def test_a_rest_says_how_long_and_why_and_the_longest_one_holds() -> None:

@@ -18,6 +18,7 @@ from antiphon.engine.routing.verdict import (
     ("failure", "expected"),
     [
         (Failure(0), Verdict(moves=True, counts=True, is_gone=True)),
+        (Failure(0, is_broken=True), Verdict(moves=True, counts=True)),
         (Failure(500), Verdict(moves=True, costs=True, counts=True)),
         (Failure(503, wait=7), Verdict(moves=True, costs=True, counts=True, rest=7)),
         (Failure(503, wait=86_400), Verdict(moves=True, costs=True, counts=True, rest=ERROR_REST)),

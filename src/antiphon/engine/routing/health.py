@@ -38,7 +38,7 @@ class Health:
     _rests: dict[str, _Rest] = field(default_factory=dict)
     """By model, or for `ALL`: limits of rate are each model's own."""
     _is_gone: bool = False
-    """The last failure was that nobody answered."""
+    """The last failure was that it could not be connected to."""
 
     @property
     def is_ejected(self) -> bool:
