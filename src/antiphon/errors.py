@@ -70,8 +70,10 @@ class BackendError(AntiphonError):
     status = 502
     type = "server_error"
 
-    def __init__(self, message: str, *, code: str = "server_error", **fields: Any) -> None:
+    def __init__(self, message: str, *, code: str = "server_error", is_broken: bool = False, **fields: Any) -> None:
         super().__init__(message, code=code, **fields)
+        self.is_broken = is_broken
+        """It was there, and its answer did not begin or did not end."""
 
 
 class StoreError(AntiphonError):

@@ -23,6 +23,16 @@ TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
     "its key is refused": (401, envelope(), (502, "server_error", "server_error", None)),
     "it is forbidden": (403, envelope(), (502, "server_error", "server_error", None)),
     "it wants to be paid": (402, envelope(), (429, "insufficient_quota", "insufficient_quota", None)),
+    "it cannot pay for so long an answer": (
+        402,
+        envelope("This request requires more credits, or fewer max_tokens. You can only afford 53.", code=402),
+        (400, "invalid_request_error", None, "max_output_tokens"),
+    ),
+    "the model is not for this key": (
+        403,
+        envelope("Project has no access to it.", code="model_not_found"),
+        (400, "invalid_request_error", "model_not_found", "model"),
+    ),
     "the quota is used up": (
         429,
         envelope(code="insufficient_quota"),
@@ -81,6 +91,14 @@ def test_whose_fault_it_is_decides_what_is_said(
 def test_the_backends_own_faults_and_the_operators_tell_nothing_of_it() -> None:
     for status in (401, 403, 500, 502, 503):
         assert "secret" not in failure(status, envelope("secret")).message
+
+
+def test_a_403_is_told_as_the_refusal_of_a_key_only_where_it_says_so() -> None:
+    assert "credentials" in failure(403, envelope("Incorrect API key provided: secret.")).message
+    assert "credentials" in failure(401, envelope("Your input was flagged.")).message
+    assert failure(403, envelope("Your input was flagged.")).message == (
+        "The model backend refused this request with status 403."
+    )
 
 
 def test_the_clients_fault_is_told_in_the_backends_words() -> None:

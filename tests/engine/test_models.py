@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from antiphon.backends.base import Listing
+from antiphon.backends.base import Backend, Listing
 from antiphon.engine.models import STALE_AFTER, Models
 from antiphon.engine.routing.served import Share
 from antiphon.errors import BackendError, ClientError
@@ -130,6 +130,78 @@ async def test_backends_are_asked_side_by_side_and_once_for_all_who_wait() -> No
         await asyncio.gather(*waiting)
 
     assert (first.asked, second.asked) == (1, 1)
+
+
+class Slow(Listed):
+    """A backend that lists its models when it is told to."""
+
+    def __init__(self, name: str, models: list[str] | None) -> None:
+        super().__init__(name, models)
+        self.is_asked, self.go = asyncio.Event(), asyncio.Event()
+
+    async def list_models(self) -> Listing:
+        self.is_asked.set()
+        await self.go.wait()
+        return await super().list_models()
+
+
+async def test_who_looks_after_the_backends_were_assigned_does_not_share_a_look_that_began_before() -> None:
+    old, new = Slow("a", ["x"]), Listed("b", ["y"])
+    known = models(old)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        group.create_task(known.refresh())
+        await old.is_asked.wait()
+        known.assign([new])
+        later = [group.create_task(known.refresh()) for _ in range(3)]
+        await asyncio.sleep(0)
+        old.go.set()
+        await asyncio.gather(*later)
+
+    assert (await known.find("y")).backend is new
+    assert new.asked == 1
+
+
+async def test_a_new_backends_models_are_looked_for_at_once_however_lately_the_old_ones_were() -> None:
+    known = models(Listed("a", ["x"]))
+    await known.refresh()
+    known.assign([Listed("b", ["y"]), Listed("c", ["z"])])
+
+    assert (await known.find("y")).backend.name == "b"
+
+
+@pytest.mark.parametrize("listing", [["old"], None], ids=["lists", "fails"])
+async def test_what_a_backend_says_that_another_has_replaced_is_not_taken_for_the_others(
+    listing: list[str] | None,
+) -> None:
+    old, new = Slow("a", listing), Listed("a", ["new"])
+    known = models(old)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        look = group.create_task(known.refresh())
+        await old.is_asked.wait()
+        known.assign([new])
+        old.go.set()
+        await look
+
+    (served,) = known.served
+    assert (served.backend, served.models, served.error, served.health.failures) == (new, [], "not asked yet", 0)
+
+
+async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_taken_for_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    share = {"a": Share(api="auto")}
+    old, new = Listed("a", ["x"]), Listed("a", ["x"])
+    known = Models([old], Clock(), shares=share)
+
+    async def replaced(_: Backend) -> str:
+        known.assign([new], shares=share)
+        return "responses"
+
+    monkeypatch.setattr("antiphon.engine.models.probe", replaced)
+    await known.refresh()
+
+    assert known.served[0].is_probed
+    assert known.served[0].probed is None
 
 
 async def test_what_is_no_model_in_a_list_is_passed_over() -> None:

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
+import aiohttp
 import openai
 import pytest
 
@@ -269,6 +270,57 @@ async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
             status, body = await two.served.post("/responses", json=BODY)
             assert (status, body["error"]["code"]) == (429, "insufficient_quota")  # type: ignore[index]
         assert len(two.b.requests) == 11
+
+
+ABOUT_ONE_REQUEST = {
+    "402": error(402, "You requested up to 65535 tokens, but can only afford 53."),
+    "403": error(403, "Your input was flagged."),
+    "403 of a model": error(403, "No access.", "model_not_found"),
+}
+
+
+@pytest.mark.parametrize("refuses", ABOUT_ONE_REQUEST.values(), ids=ABOUT_ONE_REQUEST)
+@pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
+async def test_what_is_refused_of_one_request_takes_the_backend_from_nobody_else(refuses: Script, path: str) -> None:
+    async with pair(refuses, saying("b"), models=("m", "n")) as two:
+        status, _ = await two.served.post(path, json=BODY if path == "/responses" else CHAT)
+        assert status in {400, 502}
+        two.a.script = saying("a")
+
+        assert await two.ask() == ("a", "a")
+
+
+BREAKS: dict[str, Script] = {
+    "silent before its status": lambda _: Answer([], wait=asyncio.Event()),
+    "closed before its status": lambda _: Answer([], cut=True),
+    "broken off": lambda _: Answer([text("Half ", "of it")[:200]], cut=True),
+}
+
+
+@pytest.mark.parametrize("breaks", BREAKS.values(), ids=BREAKS)
+@pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
+async def test_one_that_lists_its_models_and_answers_nothing_whole_stays_out(breaks: Script, path: str) -> None:
+    async with pair(breaks, saying("b"), models=("m", "n"), timeouts=QUICK) as two:
+        for _ in range(MOST_FAILURES):
+            with suppress(aiohttp.ClientError):
+                await two.served.post(path, json={**(BODY if path == "/responses" else CHAT), "stream": True})
+        await two.served.engine.models.refresh()
+
+        assert two.served.engine.models.served[0].health.is_ejected
+
+
+async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
+    async with pair(saying("a"), saying("b"), models=("m", "n")) as two:
+        a = two.served.engine.models.served[0]
+        there = a.backend.url
+        a.backend.url = "http://127.0.0.1:1/v1"  # type: ignore[misc]
+        for _ in range(MOST_FAILURES):
+            await two.served.post("/responses", json=BODY)
+        assert a.health.is_ejected
+
+        a.backend.url = there  # type: ignore[misc]
+        await two.served.engine.models.refresh()
+        assert not a.health.is_ejected
 
 
 BEFORE_THE_FIRST_TOKEN = {

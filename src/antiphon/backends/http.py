@@ -32,6 +32,8 @@ CONNECT_TIMEOUT = 2.0
 
 LIST_TIMEOUT = 5.0
 
+NEVER_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+
 
 class HttpBackend:
     """A backend at a base URL such as `http://127.0.0.1:11434/v1`.
@@ -55,7 +57,7 @@ class HttpBackend:
         self.url = url.rstrip("/")
         self._key = key.encode()
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout)
-        self._list_timeout = aiohttp.ClientTimeout(total=list_timeout)
+        self._list_timeout = aiohttp.ClientTimeout(total=list_timeout, connect=connect_timeout)
         self._first_byte_timeout = first_byte_timeout
         self._idle_timeout = idle_timeout
         self._session: aiohttp.ClientSession | None = None
@@ -183,8 +185,10 @@ class HttpBackend:
                 yield part
         except (aiohttp.ClientError, OSError) as error:
             if silence.is_over:
-                raise BackendError("The backend fell silent in the middle of its answer.") from error
-            raise BackendError("The connection to the backend broke in the middle of its answer.") from error
+                text = "The backend fell silent in the middle of its answer."
+                raise BackendError(text, is_broken=True) from error
+            text = "The connection to the backend broke in the middle of its answer."
+            raise BackendError(text, is_broken=True) from error
         finally:
             silence.end()
             self._let_go(response, is_done=part.rstrip().endswith(b"[DONE]"))
@@ -200,7 +204,9 @@ class HttpBackend:
 
     def _unreachable(self, error: Exception) -> BackendError:
         reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
-        return BackendError(f"The model backend {reason}.", status=503, headers={"retry-after": "1"})
+        is_broken = not isinstance(error, NEVER_CONNECTED)
+        text = f"The model backend {reason}."
+        return BackendError(text, status=503, headers={"retry-after": "1"}, is_broken=is_broken)
 
 
 def _reuse() -> aiohttp.TraceConfig:

@@ -16,7 +16,7 @@ from antiphon.engine.history import Context
 from antiphon.engine.models import Target
 from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
-from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.verdict import Failure, unanswered
 from antiphon.engine.routing.waits import wait_of
 from antiphon.engine.tokens import Tokens
 from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
@@ -121,7 +121,7 @@ class Asking:
             reply = self._reply = await call.target.backend.post(PATHS[step.api], _encode(step.body))
         except AntiphonError as error:
             call.error = error
-            if not self._moves_on(Failure(0), error):
+            if not self._moves_on(unanswered(error), error):
                 self._turn.failed(error)
             return None
         if reply.status >= 400:
@@ -229,7 +229,8 @@ class Asking:
             return True
         if answer.is_silent and self._turn.asks_plainly():
             return False
-        failure = Failure(0 if answer.is_broken else error.status, error.code, wait_of({}, error.message))
+        status = 0 if answer.is_broken else error.status
+        failure = Failure(status, error.code, wait_of({}, error.message), is_broken=answer.is_broken)
         if answer.is_silent:
             return not self._moves_on(failure, error)
         self._route.broke(failure, error)

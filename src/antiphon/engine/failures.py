@@ -5,6 +5,7 @@ The client's is 4xx with the name of its own parameter. The operator's, such as 
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,12 @@ from antiphon.stream.surrogates import repaired
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGNORECASE)
+"""How a 403 says that it is about who asks, whatever is asked."""
+
+ASKS_TOO_MUCH = re.compile(r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE)
+"""How a 402 says that there is money, though not for so long an answer (OpenRouter)."""
 
 
 def read_failure(
@@ -32,17 +39,22 @@ def read_failure(
     """
     value = _value(body)
     message, code = error_message(value), error_code(value)
-    if status in {401, 403}:
+    if status < 500 and _own(value, "code") == "model_not_found":
+        return _model_not_found(model)
+    if status == 401 or (status == 403 and OF_A_KEY.search(message)):
         return BackendError("The model backend refused this server's credentials. Its operator must correct them.")
+    if status == 402 and ASKS_TOO_MUCH.search(message):
+        return ClientError(message, param=rename("max_tokens"))
     if status == 402 or code == "insufficient_quota":
         return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
+    if status == 403:  # of this request perhaps: of a model that the key may not use, of what the input says
+        return BackendError("The model backend refused this request with status 403.")
     if status == 429:
         return _rate_limit(headers, message)
     if code == "context_length_exceeded":
         return too_long(rename("messages"))
     if status == 404 and model in message:
-        text = f"The requested model '{model}' does not exist."
-        return ClientError(text, code="model_not_found", param="model")
+        return _model_not_found(model)
     if status in {400, 404, 409, 413, 415, 422}:
         return _client_error(status, value, message, rename)
     if status in {503, 529}:
@@ -71,15 +83,24 @@ def _value(body: bytes) -> Any:
 
 
 def _client_error(status: int, value: Any, message: str, rename: Callable[[str], str | None]) -> ClientError:
-    inner = value.get("error") if isinstance(value, dict) else None
-    param = inner.get("param") if isinstance(inner, dict) else None
-    code = inner.get("code") if isinstance(inner, dict) else None
+    param = _own(value, "param")
     return ClientError(
         message or f"The model backend refused the request with status {status}.",
         status=413 if status == 413 else 400,
-        code=code if isinstance(code, str) else None,
-        param=rename(param) if isinstance(param, str) else None,
+        code=_own(value, "code"),
+        param=None if param is None else rename(param),
     )
+
+
+def _own(value: Any, name: str) -> str | None:
+    """Return what the error object itself says under this name."""
+    inner = value.get("error") if isinstance(value, dict) else None
+    told = inner.get(name) if isinstance(inner, dict) else None
+    return told if isinstance(told, str) else None
+
+
+def _model_not_found(model: str) -> ClientError:
+    return ClientError(f"The requested model '{model}' does not exist.", code="model_not_found", param="model")
 
 
 def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:

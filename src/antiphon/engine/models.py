@@ -11,7 +11,7 @@ from antiphon.backends.base import Backend, Listing
 from antiphon.chat.dialects import Api, Dialect, tell_dialect
 from antiphon.engine.probe import probe
 from antiphon.engine.routing.served import ANY, Served, Share
-from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.verdict import unanswered
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
 from antiphon.native.request import extras
@@ -83,9 +83,12 @@ class Models:
         self.served: list[Served] = []
         self._targets: dict[tuple[str, str], Target] = {}
         self._candidates: dict[str, Sequence[Target]] = {}
+        self._generation = 0
+        """How often the backends were assigned."""
         self.assign(backends, dialects, shares, fallback)
-        self._refreshed = float("-inf")
         self._refreshes = 0
+        self._seen = 0
+        """The generation that was looked at last."""
         self._refreshing = asyncio.Lock()
 
     def assign(
@@ -96,6 +99,8 @@ class Models:
         fallback: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Serve these backends from now on. What is known of one that stays, by its name, stays."""
+        self._generation += 1
+        self._refreshed = float("-inf")
         self._configured = dict(dialects or {})
         self._fallback = dict(fallback or {})
         known = {served.name: served for served in self.served}
@@ -115,14 +120,20 @@ class Models:
         return served
 
     async def refresh(self) -> None:
-        """Ask every backend for its models, side by side. Who comes while others are asking shares their answer."""
+        """Ask every backend for its models, side by side.
+
+        Who comes while others are asking shares their answer, unless they began before the backends were assigned.
+        """
         before = self._refreshes
         async with self._refreshing:
-            if self._refreshes != before:
+            if self._refreshes != before and self._seen == self._generation:
                 return
+            generation = self._generation
             await asyncio.gather(*map(self._look_at, self.served))
-            self._refreshed = self._now()
             self._refreshes += 1
+            self._seen = generation
+            if generation == self._generation:
+                self._refreshed = self._now()
 
     async def find(self, model: str) -> Target:
         """Return one place where a model is served. Raises what `candidates` raises."""
@@ -168,20 +179,31 @@ class Models:
                 served.slots.leave()
 
     async def _ask(self, served: Served) -> None:
+        """Learn what a backend tells of itself, unless another has its name by then."""
+        backend = served.backend
         try:
-            listing = await served.backend.list_models()
+            listing = await backend.list_models()
         except BackendError as error:
-            served.error = error.message
-            if error.status == UNREACHED:
-                served.health.failed(Failure(0), error, self.clock())
+            if served.backend is backend:
+                self._missed(served, error)
+            return
+        if served.backend is not backend:
             return
         served.health.seen()
         served.models = [model for model in listing.models if isinstance(model.get("id"), str)]
         served.error = ""
-        served.dialect = self._dialect(served.backend, listing)
-        if served.is_probed and served.probed is None:
-            served.probed = await probe(served.backend)
+        served.dialect = self._dialect(backend, listing)
         self._candidates.clear()
+        if served.is_probed and served.probed is None:
+            told = await probe(backend)
+            if served.backend is backend:
+                served.probed = told
+
+    def _missed(self, served: Served, error: BackendError) -> None:
+        """Note that a backend could not be asked for its models."""
+        served.error = error.message
+        if error.status == UNREACHED:
+            served.health.failed(unanswered(error), error, self.clock())
 
     def _found(self, model: str) -> Sequence[Target]:
         return [target for name in (model, *self._fallback.get(model, ())) for target in self._serving(name)]

@@ -13,7 +13,7 @@ from antiphon.engine.failures import read_failure
 from antiphon.engine.keys.limits import weight_of
 from antiphon.engine.observers import Call, Observer, Operation
 from antiphon.engine.routing.router import Route
-from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.verdict import Failure, unanswered
 from antiphon.engine.routing.waits import wait_of
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
@@ -91,7 +91,7 @@ class _Passing:
             try:
                 reply = await target.backend.post(self._path, body)
             except AntiphonError as error:
-                return self._give_up(Failure(0), error)
+                return self._give_up(unanswered(error), error)
             return await self._answer(reply)
         finally:
             self._observers.answered(call)
@@ -122,7 +122,7 @@ class _Passing:
         try:
             first = await anext(parts, b"")
         except BackendError as error:
-            return self._give_up(Failure(0), error)
+            return self._give_up(Failure(0, is_broken=True), error)
         self._observers.spoke(self._call)
         headers = [(BACKEND.encode(), plain_name(self._route.target.served.label).encode())]
         headers += [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
@@ -133,7 +133,7 @@ class _Passing:
                 await self._say(part)
         except BackendError as error:
             self._call.error = error
-            self._route.broke(Failure(0), error)
+            self._route.broke(Failure(0, is_broken=True), error)
             raise
         await self._say(b"", more_body=False)
         self._route.answered()

@@ -1,5 +1,5 @@
 from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER, Health
-from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.verdict import KEY_REST, QUOTA_REST, Failure
 from antiphon.errors import BackendError
 
 FAILED = Failure(500)
@@ -63,12 +63,11 @@ def test_a_probe_that_fails_or_is_given_up_is_followed_by_the_next_thirty_second
 
 
 def test_an_active_check_brings_back_who_was_gone_and_not_who_answers_with_errors() -> None:
-    gone, failing = ejected(GONE), ejected()
-    for health in (gone, failing):
+    gone, failing, breaking = ejected(GONE), ejected(), ejected(Failure(0, is_broken=True))
+    for health in (gone, failing, breaking):
         health.seen()
 
-    assert gone.is_up(0.0)
-    assert not failing.is_up(0.0)
+    assert [health.is_up(0.0) for health in (gone, failing, breaking)] == [True, False, False]
 
 
 def test_a_rest_says_how_long_and_why_and_the_longest_one_holds() -> None:
@@ -77,8 +76,26 @@ def test_a_rest_says_how_long_and_why_and_the_longest_one_holds() -> None:
     health.failed(Failure(429, wait=5), limit, 101.0)
 
     assert [health.rest(now) for now in (101.0, 119.0, 121.0)] == [19.0, 1.0, 0.0]
-    assert health.resting_for is limit
+    assert health.resting_for("m") is limit
     assert health.failures == 0
+
+
+def test_a_limit_of_rate_is_one_models_and_a_used_up_account_or_a_refused_key_everybodys() -> None:
+    limited, broke, locked = Health(), Health(), Health()
+    limited.failed(Failure(429, wait=20), ERROR, 0.0, "big")
+    broke.failed(Failure(429, "insufficient_quota"), ERROR, 0.0, "big")
+    locked.failed(Failure(401), ERROR, 0.0, "big")
+
+    assert [limited.rest(0.0, model) for model in ("big", "small", None)] == [20.0, 0.0, 20.0]
+    assert [health.rest(0.0, "small") for health in (broke, locked)] == [QUOTA_REST, KEY_REST]
+
+
+def test_rests_that_are_over_are_forgotten_however_many_models_there_were() -> None:
+    health = Health()
+    for number in range(1000):
+        health.failed(Failure(429, wait=1), ERROR, 2.0 * number, f"m{number}")
+
+    assert len(health._rests) == 1
 
 
 def test_what_went_wrong_is_kept_without_what_anybody_said() -> None:

@@ -229,6 +229,16 @@ async def test_who_limits_its_rate_rests_and_then_the_client_is_told_how_long() 
     assert await field.answer() == "a"
 
 
+async def test_who_limits_the_rate_of_one_model_is_asked_for_its_others() -> None:
+    field = Field("a")
+    field.models.served[0].share = Share(models=frozenset({"m", "small"}))
+    field.broke("a", Failure(429, "rate_limit_exceeded", 20), RATE)
+
+    assert who(await field.route(model="small")) == "a"
+    with pytest.raises(ClientError):
+        await field.route()
+
+
 async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
     quota = ClientError("No quota.", status=429, type="insufficient_quota", code="insufficient_quota")
     field = Field("a")

@@ -1,6 +1,7 @@
 """Whether a backend is worth asking, from what became of those who asked it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from antiphon.engine.routing.verdict import Failure, verdict
 from antiphon.errors import AntiphonError
@@ -10,6 +11,17 @@ MOST_FAILURES = 5
 
 PROBE_AFTER = 30.0
 """Seconds after which one request tries a backend that was left out."""
+
+ALL = ""
+"""In place of a model: whichever is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """Until when a backend is not to be asked, and why."""
+
+    until: float
+    error: AntiphonError
 
 
 @dataclass(slots=True)
@@ -22,12 +34,11 @@ class Health:
     last_error: str = ""
     """What went wrong last, in words of our own."""
     last_error_at: float = 0.0
-    resting_for: AntiphonError | None = None
-    """Why it rests."""
     _probe_at: float | None = None
-    _rests_until: float = float("-inf")
+    _rests: dict[str, _Rest] = field(default_factory=dict)
+    """By model, or for `ALL`: limits of rate are each model's own."""
     _is_gone: bool = False
-    """The last failure was that nobody answered."""
+    """The last failure was that it could not be connected to."""
 
     @property
     def is_ejected(self) -> bool:
@@ -38,9 +49,20 @@ class Health:
         """Whether it is healthy, or due to be tried."""
         return self._probe_at is None or now >= self._probe_at
 
-    def rest(self, now: float) -> float:
-        """Return the seconds for which it is not to be asked, 0 where it may be."""
-        return max(0.0, self._rests_until - now)
+    def rest(self, now: float, model: str | None = None) -> float:
+        """Return the seconds for which it is not to be asked for this model, 0 where it may be; None: for any."""
+        rest = self._rest(self._rests if model is None else (ALL, model))
+        return max(0.0, rest.until - now) if rest else 0.0
+
+    def resting_for(self, model: str) -> AntiphonError | None:
+        """Return why it rests, or rested last, for this model."""
+        rest = self._rest((ALL, model))
+        return rest.error if rest else None
+
+    def _rest(self, models: Iterable[str]) -> _Rest | None:
+        """Return the longest rest of these models."""
+        rests = (self._rests[model] for model in models if model in self._rests)
+        return max(rests, key=lambda rest: rest.until, default=None)
 
     def asked(self, now: float) -> None:
         """One more asks it; where that is the probe, it is the only one for a while."""
@@ -51,12 +73,12 @@ class Health:
         """It answered as it should."""
         self.failures, self._probe_at = 0, None
 
-    def failed(self, failure: Failure, error: AntiphonError, now: float) -> bool:
-        """It failed; return whether that is the failure for which it is left out."""
+    def failed(self, failure: Failure, error: AntiphonError, now: float, model: str = ALL) -> bool:
+        """It failed, asked for this model; return whether that is the failure for which it is left out."""
         found = verdict(failure)
         self.last_error, self.last_error_at = error.gist, now
         if found.rest:
-            self._rests_until, self.resting_for = max(self._rests_until, now + found.rest), error
+            self._lie_down(ALL if found.rests_whole else model, _Rest(now + found.rest, error), now)
         if not found.counts:
             return False
         self.failures += 1
@@ -67,6 +89,12 @@ class Health:
         self._probe_at = now + PROBE_AFTER
         self.ejections += was_in
         return was_in
+
+    def _lie_down(self, model: str, rest: _Rest, now: float) -> None:
+        """Rest, unless it does already for longer; forget the rests that are over."""
+        known = self._rests.get(model, rest)
+        self._rests = {name: one for name, one in self._rests.items() if one.until > now}
+        self._rests[model] = max(known, rest, key=lambda one: one.until)
 
     def seen(self) -> None:
         """It answered an active check: one that was only gone is back."""

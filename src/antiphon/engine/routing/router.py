@@ -137,7 +137,7 @@ class Route:
         if not found.moves:
             return found
         served.failed += 1
-        if served.health.failed(failure, error, self._router.models.clock()):
+        if served.health.failed(failure, error, self._router.models.clock(), self.target.model):
             log.warning("The backend '%s' failed too often and is left out for a while: %s", served.name, error.gist)
         elif found.rest:
             log.warning("The backend '%s' is left alone for %.0f s: %s", served.name, found.rest, error.gist)
@@ -168,7 +168,7 @@ class Route:
     def _is_able(self, target: "Target", now: float) -> bool:
         """Whether it may be asked at all: the only one may be whatever its health."""
         served = target.served
-        return not served.health.rest(now) and (self._is_patient or served.slots.takes(self._tenant))
+        return not served.health.rest(now, target.model) and (self._is_patient or served.slots.takes(self._tenant))
 
     def _candidate(self, target: "Target", now: float) -> Candidate:
         served = target.served
@@ -189,10 +189,11 @@ class Route:
     def _refusal(self) -> AntiphonError:
         """Return why nobody can be asked: of the model's own backends, the one that can be asked first says."""
         now = self._router.models.clock()
-        own = [target.served for target in self._targets if target.name == self._targets[0].name]
-        first = min(own, key=lambda served: served.health.rest(now))
-        rest, error = first.health.rest(now), first.health.resting_for
-        return resting(error, rest) if error is not None and rest else first.slots.overloaded()
+        own = [target for target in self._targets if target.name == self._targets[0].name]
+        first = min(own, key=lambda target: target.served.health.rest(now, target.model))
+        health = first.served.health
+        rest, error = health.rest(now, first.model), health.resting_for(first.model)
+        return resting(error, rest) if error is not None and rest else first.served.slots.overloaded()
 
 
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from antiphon.errors import AntiphonError, BackendError
+
 QUOTA_REST = 600.0
 """Seconds that a backend rests whose account is used up: money does not come back in a minute."""
 
@@ -26,6 +28,13 @@ class Failure:
     status: int
     code: str | None = None
     wait: float | None = None
+    is_broken: bool = False
+    """It was connected all the same: the answer did not come in time, or broke off."""
+
+
+def unanswered(error: AntiphonError) -> Failure:
+    """Return the failure of a question to which no answer began."""
+    return Failure(0, is_broken=isinstance(error, BackendError) and error.is_broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +48,11 @@ class Verdict:
     counts: bool = False
     """It counts against the backend's health."""
     is_gone: bool = False
-    """Nobody answered: being there again is enough to be healthy."""
+    """It could not be connected to: being there again is enough to be healthy."""
     rest: float = 0.0
-    """Seconds for which the backend is not to be asked."""
+    """Seconds for which the backend is not to be asked for this model."""
+    rests_whole: bool = False
+    """Nor for any other: it is about the account."""
 
 
 def verdict(failure: Failure) -> Verdict:
@@ -54,14 +65,19 @@ def _wait(failure: Failure, default: float, most: float = LONGEST_REST) -> float
 
 
 ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...] = (
-    (
-        lambda failure: failure.code == "insufficient_quota" or failure.status == 402,
-        lambda failure: Verdict(moves=True, rest=max(_wait(failure, QUOTA_REST), QUOTA_REST)),
-    ),
-    (lambda failure: failure.status in {401, 403}, lambda _: Verdict(moves=True, rest=KEY_REST)),
-    (lambda failure: failure.status == 429, lambda failure: Verdict(moves=True, rest=_wait(failure, RATE_REST))),
     (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
-    (lambda failure: failure.status == 0, lambda _: Verdict(moves=True, counts=True, is_gone=True)),
+    (
+        lambda failure: failure.code == "insufficient_quota",
+        lambda failure: Verdict(moves=True, rest=max(_wait(failure, QUOTA_REST), QUOTA_REST), rests_whole=True),
+    ),
+    (lambda failure: failure.status == 401, lambda _: Verdict(moves=True, rest=KEY_REST, rests_whole=True)),
+    # What may be about this one request takes the backend from nobody else.
+    (lambda failure: failure.status in {402, 403}, lambda _: Verdict(moves=True)),
+    (lambda failure: failure.status == 429, lambda failure: Verdict(moves=True, rest=_wait(failure, RATE_REST))),
+    (
+        lambda failure: failure.status == 0,
+        lambda failure: Verdict(moves=True, counts=True, is_gone=not failure.is_broken),
+    ),
     (
         lambda failure: failure.status >= 500,
         lambda failure: Verdict(moves=True, costs=True, counts=True, rest=_wait(failure, 0.0, ERROR_REST)),
