@@ -390,6 +390,15 @@ async def test_where_the_backend_counts_nothing_the_texts_are_measured(backend: 
     assert 1000 <= counts["output_tokens"] < 1100
 
 
+async def test_embeddings_that_the_backend_does_not_count_are_measured_too(backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([b'{"object":"list","data":[]}'], JSON)
+    async with holding(backend, "sqlite://") as (served, _):
+        for given in (LONG, [LONG[:20_000], LONG[20_000:]], list(range(10_000))):
+            before = (await used(served))["input_tokens"]
+            assert (await served.post("/embeddings", json={"model": "m", "input": given}))[0] == 200
+            assert 10_000 <= (await used(served))["input_tokens"] - before < 10_020
+
+
 async def test_a_tool_loop_is_counted_by_all_its_calls_and_a_failed_one_by_what_came(backend: ReplayBackend) -> None:
     failing = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
     chunks = sse({**delta(content="Hi"), "usage": failing}, done=False)
