@@ -112,6 +112,35 @@ async def test_a_chain_is_told_whole_and_reasoning_goes_back_with_the_backends_o
     assert [item["type"] for item in others.requests[0]["input"]] == ["message", "message", "message"]
 
 
+async def test_what_one_backend_sealed_goes_to_no_other_of_its_family() -> None:
+    said_there = [thought("blob"), message("Hello")]
+    one, other = (ReplayBackend(answering(said_there), speaks_responses=True) for _ in range(2))
+    other.models = [{"id": "x"}]
+    async with one.serve(), other.serve():
+        shares = {"o": NATIVE, "x": NATIVE}
+        async with serve(HttpBackend("o", one.url), HttpBackend("x", other.url), shares=shares) as served:
+            first = await ask(served, input="One")
+            for model in ("x", "m"):
+                await ask(served, input="Two", model=model, previous_response_id=first["id"])
+
+    assert [item["type"] for item in other.requests[0]["input"]] == ["message", "message", "message"]
+    assert [item["type"] for item in one.requests[1]["input"]] == ["message", "reasoning", "message", "message"]
+
+
+async def test_what_a_backend_no_longer_opens_is_left_out() -> None:
+    error = {"message": "The encrypted content b... could not be verified.", "code": "invalid_encrypted_content"}
+    refusal = Answer([json.dumps({"error": error}).encode()], JSON, 400)
+    script = answering([thought("blob"), message("Hello")], refusal, [message("Again")], refusal)
+    async with native(script) as (served, backend):
+        first = await ask(served, input="One")
+        second = await ask(served, input="Two", previous_response_id=first["id"])
+        status, failed = await served.post("/responses", json={"model": "m", "input": "Three"})
+
+    sealed = ["blob" in json.dumps(request) for request in backend.requests]
+    assert (said(second), sealed) == ("Again", [False, True, False, False])
+    assert (status, failed["error"]["code"]) == (400, "invalid_encrypted_content")  # type: ignore[index]
+
+
 async def test_calls_and_their_outputs_go_round() -> None:
     tool = {"type": "function", "name": "look", "parameters": {"type": "object"}}
     script = answering([thought("blob"), call(arguments='{"a":1}')], [message("Found")])
