@@ -498,6 +498,28 @@ async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_o
         assert by_apis == [False] * 4
 
 
+@pytest.mark.parametrize("chat_takes_it", [True, False])
+async def test_one_clients_odd_request_teaches_nothing_about_the_tools_of_others(chat_takes_it: bool) -> None:
+    def script(request: dict[str, Any]) -> Answer:
+        if not request or "odd" not in json.dumps(request):
+            return answering([message("Hello")])(request) if request else Answer([b'{"error": {}}'], JSON, 400)
+        if "messages" in request and chat_takes_it:
+            return by_chat(request)
+        said = "No." if chat_takes_it else "Unsupported tool type: 'web_search'."
+        return Answer([json.dumps({"error": {"message": said}, "input": request}).encode()], JSON, 400)
+
+    backend = ReplayBackend(script, speaks_responses=True)
+    tools = [{"type": "web_search"}]
+    async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": AUTO}) as served:
+        await served.engine.models.refresh()
+        backend.requests.clear()
+        status, _ = await served.post("/responses", json={"model": "m", "input": "odd", "tools": tools})
+        await ask(served, input="Hi", tools=tools)
+
+    assert status == (200 if chat_takes_it else 400)
+    assert ["messages" in request for request in backend.requests] == [False, True, False]
+
+
 async def test_an_answer_of_the_models_own_is_given_again_and_one_that_a_tool_of_the_backends_helped_with_is_not() -> (
     None
 ):
