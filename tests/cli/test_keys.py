@@ -1,5 +1,6 @@
 """Keys as an operator makes them, on both stores: shown once, listed without what they are, revoked and rotated."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,18 @@ async def test_a_revoked_key_is_gone_and_still_listed(tmp_path: Path, store_url:
     assert await found(store_url, key) is None
     assert "revoked" in (await antiphon(tmp_path, "keys", "list", "--store", store_url)).out
     done = await antiphon(tmp_path, "keys", "rotate", key_id, "--store", store_url)
-    assert (done.code, "is revoked" in done.err) == (2, True)
+    assert (done.code, "has ended" in done.err) == (2, True)
+
+
+async def test_a_key_that_has_expired_is_not_rotated_into_one_that_has_too(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    _, key_id = await made(tmp_path, url)
+    store = await open_store(url)
+    await store.put_api_key(replace((await store.api_keys())[0], expires_at=1_700_000_001))
+    await store.close()
+
+    done = await antiphon(tmp_path, "keys", "rotate", key_id, "--store", url)
+    assert (done.code, done.out, "has ended" in done.err) == (2, "", True)
 
 
 @pytest.mark.parametrize(("hours", "is_kept"), [("0", False), ("1", True)])

@@ -5,6 +5,8 @@ import json
 import shlex
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -246,3 +248,8 @@ async def test_it_takes_no_more_connections_than_it_may_open_files(monkeypatch: 
     monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 1024))
     assert limits_of(Settings()).connections == 448
     assert limits_of(Settings(max_connections=7)).connections == 7
+
+
+def test_a_server_loads_nothing_of_what_judges_servers() -> None:
+    code = "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon.verify' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

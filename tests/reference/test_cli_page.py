@@ -1,5 +1,7 @@
 """The page of commands lists every command and every flag."""
 
+from typing import Any
+
 import typer
 import typer.core
 import typer.main
@@ -10,9 +12,10 @@ from antiphon.cli.main import app
 
 def commands(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.core.TyperCommand]:
     """Every command by its words, those of a group after the group itself."""
-    found = {}
-    for name, command in group.commands.items():
-        found[f"{before}{name}"] = command
+    found: dict[str, Any] = {}
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = found[f"{before}{name}"] = group.get_command(context, name)
         if isinstance(command, typer.core.TyperGroup):
             found |= commands(command, f"{before}{name} ")
     return found

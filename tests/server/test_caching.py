@@ -16,7 +16,7 @@ from antiphon.testing import assert_event_stream
 from antiphon.wiring import open_store
 from tests.server.test_background import until
 from tests.support.keys import bearing, issued
-from tests.support.replay import Answer, ReplayBackend, echo, text
+from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, echo, text
 from tests.support.server import Served, serve
 from tests.support.socket import talk
 
@@ -46,6 +46,25 @@ async def test_nothing_is_said_where_nobody_asked_for_it(stateful: Served, backe
     assert (await post(stateful))[0] is None
     assert (await post(stateful))[0] is None
     assert len(backend.requests) == 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_hit_names_the_tools_that_were_left_out_when_it_was_made(
+    stateful: Served, backend: ReplayBackend, stream: bool
+) -> None:
+    body = {**BODY, "tools": [{"type": "web_search"}], "stream": stream}
+    backend.script = lambda request: Answer(
+        [text("Hi") if stream else completion("Hi")],
+        STREAM if stream else JSON,
+        headers={"antiphon-ignored-tools": "code_interpreter"},
+    )
+    told = []
+    for _ in range(2):
+        async with stateful.http.post(stateful.url + "/responses", json=body, headers=ON) as reply:
+            await reply.read()
+            told.append((reply.headers["antiphon-cache"], reply.headers["antiphon-ignored-tools"]))
+
+    assert told == [("miss", "code_interpreter"), ("hit", "code_interpreter")]
 
 
 @pytest.mark.parametrize("how", [{"headers": ON}, {"antiphon": {"cache": True}}, {"antiphon": {"cache": {"ttl": 600}}}])

@@ -184,11 +184,13 @@ async def test_who_asks_through_a_proxy_is_shown_nothing(measured: Served, heade
 
 
 @pytest.mark.parametrize(
-    ("client", "status"), [("127.0.0.9", 200), ("::1", 200), ("::ffff:127.0.0.1", 200), ("10.0.0.9", 403), ("x", 403)]
+    ("client", "status"),
+    [("127.0.0.9", 200), ("::1", 200), ("::ffff:127.0.0.1", 200), ("10.0.0.1", 200), ("10.0.0.9", 403), ("x", 403)],
 )
 async def test_only_a_program_of_this_machine_is_shown_anything(measured: Served, client: str, status: int) -> None:
     app = create_app(measured.engine, measured.endpoints)
     scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [], "client": (client, 1)}
+    scope["server"] = ("10.0.0.1", 8321)
     sent: list[Message] = []
 
     async def send(message: Message) -> None:

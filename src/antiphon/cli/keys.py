@@ -114,10 +114,10 @@ def rotate(
     """Put a new key in the place of an old one, with its id and limits, and show it: this once."""
 
     async def act(opened: Store) -> None:
-        old = await _find(opened, key_id)
-        if old.revoked_at is not None:
-            raise ConfigError(f"{key_id} is revoked. Make a new key with `antiphon keys create`.")
-        key, kept = (await Mint.of(opened)).rotate(old, int(time.time()) + keep_old * HOUR)
+        old, now = await _find(opened, key_id), int(time.time())
+        if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
+            raise ConfigError(f"{key_id} has ended. Make a new key with `antiphon keys create`.")
+        key, kept = (await Mint.of(opened)).rotate(old, now + keep_old * HOUR)
         await opened.put_api_key(kept)
         _show(key, kept)
 

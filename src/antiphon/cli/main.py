@@ -1,10 +1,12 @@
 """The command `antiphon`: errors on one line, exit code 2 for what the user can correct."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.main
 from rich.console import Console
+from typer.core import TyperGroup
 
 from antiphon.cli.ask import ask
 from antiphon.cli.keys import app as keys
@@ -12,13 +14,32 @@ from antiphon.cli.models import models
 from antiphon.cli.serve import serve
 from antiphon.cli.status import status
 from antiphon.cli.storage import db, migrate, purge
-from antiphon.cli.verify import app as verify
 from antiphon.cli.webhooks import app as webhooks
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.version import __version__
 
+
+class Commands(TyperGroup):
+    """All commands; the suite of `verify` is loaded for who asks for it, since a server needs none of it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the order of the help."""
+        return [*super().list_commands(ctx), "verify"]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command."""
+        if cmd_name != "verify":
+            return super().get_command(ctx, cmd_name)
+        from antiphon.cli.verify import app as verify  # noqa: PLC0415
+
+        command = typer.main.get_command(verify)
+        command.name = cmd_name
+        return command
+
+
 app = typer.Typer(
     name="antiphon",
+    cls=Commands,
     help="The Responses API over any Chat Completions backend.",
     add_completion=False,
     rich_markup_mode=None,
@@ -33,7 +54,6 @@ app.command()(purge)
 app.add_typer(db, name="db")
 app.add_typer(keys, name="keys")
 app.add_typer(webhooks, name="webhooks")
-app.add_typer(verify, name="verify")
 
 
 def _show_version(wanted: bool) -> None:

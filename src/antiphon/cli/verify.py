@@ -23,7 +23,9 @@ from antiphon.verify.showing import raw
 
 HERE = "http://127.0.0.1:8321/v1"
 
-app = typer.Typer(help="Judge a server by the two APIs.", invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Judge a server by the two APIs.", invoke_without_command=True, add_completion=False, rich_markup_mode=None
+)
 
 OnlyFlag = Annotated[
     list[str] | None, typer.Option(metavar="AREA", help="Area or requirement to judge. Repeatable, or with commas.")

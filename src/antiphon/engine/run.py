@@ -283,6 +283,7 @@ class Run:
         kept = await self._lookup.find() if self._lookup else None
         if kept is None:
             return None
+        self.ignored_tools = kept.ignored_tools
         if self.is_stream:
             self._start()
         retell(kept, self._writer)
@@ -376,7 +377,7 @@ class Run:
             self._writer.end()
             return before + self._writer.take()
         if self._lookup is not None:
-            await self._lookup.end(self._writer.response, self._writer.sealed, self._target)
+            await self._lookup.end(self._writer.response, self._writer.sealed, self._target, self.ignored_tools)
         return batch
 
     async def _give_up(self) -> None:

@@ -12,7 +12,9 @@ def is_local(scope: Scope) -> bool:
     """Whether a program of this machine asks, for itself. On a Unix socket there is no address: the file guards it."""
     if any(name in FORWARDED for name, _ in scope["headers"]):
         return False
-    client = scope.get("client")
+    client, server = scope.get("client"), scope.get("server")
+    if client and server and client[0] == server[0]:
+        return True  # an address of this machine's own, that others reach it by
     try:
         return not client or ip_address(client[0].removeprefix("::ffff:")).is_loopback
     except ValueError:

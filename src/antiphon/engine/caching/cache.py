@@ -162,11 +162,13 @@ class Lookup:
             self._told = None
             self._land(None)
 
-    async def end(self, response: Response, sealed: dict[str, str], target: Target) -> None:
+    async def end(
+        self, response: Response, sealed: dict[str, str], target: Target, ignored_tools: Sequence[str]
+    ) -> None:
         """The response has ended: its answer may be given again, at once to those who wait for it."""
         if response.status == "failed":
             return
-        answer = self._answer(response, sealed, target)
+        answer = self._answer(response, sealed, target, ignored_tools)
         try:
             if answer is not None and self._may_be_stored(target):
                 await self._keep(answer)
@@ -192,11 +194,15 @@ class Lookup:
         if flight is not None:
             self._cache.flights.land(self._key, flight, answer)
 
-    def _answer(self, response: Response, sealed: dict[str, str], target: Target) -> bytes | None:
+    def _answer(
+        self, response: Response, sealed: dict[str, str], target: Target, ignored_tools: Sequence[str]
+    ) -> bytes | None:
         """Return what may be given again: a whole answer, of the very model that was asked for."""
-        if self._told is None or response.status != "completed" or target not in self._targets.values():
+        # As it was when it was asked: by now the backend's name may be another's (SIGHUP).
+        origin = next((origin for origin, known in self._targets.items() if known is target), None)
+        if self._told is None or response.status != "completed" or origin is None:
             return None
-        answer = noted(self._told, origin_of(target), response.usage, sealed)
+        answer = noted(self._told, origin, response.usage, sealed, ignored_tools)
         return to_bytes(answer) if answer else None
 
     def _may_be_stored(self, target: Target) -> bool:

@@ -59,6 +59,8 @@ class KeptAnswer(Struct, kw_only=True, array_like=True):
     usage: Usage | None
     sealed: dict[str, str]
     events: list[AnyKind]
+    ignored_tools: list[str] = []
+    """Types of tools that whoever gave it left out."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -70,14 +72,20 @@ def is_said_by_model(event: Event) -> bool:
     return not isinstance(event, OutputItemAdded) or type(event.item) in SAID_BY_MODEL
 
 
-def noted(told: Iterable[Event], origin: Origin, usage: Usage | None, sealed: Mapping[str, str]) -> KeptAnswer | None:
+def noted(
+    told: Iterable[Event],
+    origin: Origin,
+    usage: Usage | None,
+    sealed: Mapping[str, str],
+    ignored_tools: Sequence[str] = (),
+) -> KeptAnswer | None:
     """Return the answer that these events told, None where it is not the model's alone."""
     found = [event for event in told if isinstance(event, ItemEvent)]
     if not found or not all(type(event) in KINDS and is_said_by_model(event) for event in found):
         return None
     items = [event.item for event in found if isinstance(event, OutputItemDone)]
     own = {item.id: sealed[item.id] for item in items if item.id in sealed}
-    return KeptAnswer(origin=origin, usage=usage, sealed=own, events=[*_in_few(found)])
+    return KeptAnswer(origin=origin, usage=usage, sealed=own, events=[*_in_few(found)], ignored_tools=[*ignored_tools])
 
 
 def to_bytes(answer: KeptAnswer) -> bytes:
