@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.chat.estimate import MEDIUM, by_size, is_plain, media_tokens, tokens_of
+from antiphon.chat.estimate import MEDIUM, asked_tokens, by_size, is_plain, media_tokens, tokens_of
 
 
 def user(text: Any = "Hi") -> dict[str, Any]:
@@ -77,6 +77,26 @@ def test_a_picture_is_a_constant_and_a_file_as_many_as_it_is_long() -> None:
     assert media_tokens({"messages": [user([short])]}) == MEDIUM
     assert media_tokens({"messages": [user([long])]}) == 2 * MEDIUM
     assert tokens_of({"messages": [user([picture])]}) == tokens_of({"messages": [user("")]}) + MEDIUM
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens"),
+    [
+        ({"input": "word" * 100}, 107),
+        ({"input": ["word" * 100, "word" * 50]}, 161),
+        ({"input": list(range(100))}, 103),
+        ({"input": [list(range(100)), [1]]}, 112),
+        ({"input": [{"role": "user", "content": "word" * 100}]}, 107),
+        ({"messages": [{"role": "user", "content": "word" * 100}]}, 107),
+    ],
+)
+def test_what_is_asked_is_counted_in_every_form(body: dict[str, Any], tokens: int) -> None:
+    assert asked_tokens(body) == tokens
+
+
+def test_what_stands_where_no_backend_looks_makes_nothing_cheaper() -> None:
+    asked = {"messages": [{"role": "user", "content": "word" * 100}]}
+    assert asked_tokens({**asked, "input": "Hi"}) > asked_tokens(asked)
 
 
 def test_plain_is_a_request_of_texts_alone() -> None:

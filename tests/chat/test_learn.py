@@ -1,9 +1,10 @@
 import json
 import time
+from typing import Any
 
 import pytest
 
-from antiphon.chat.learn import refused_parameter
+from antiphon.chat.learn import refused_parameter, refused_types
 
 SENT = {
     "model": "m",
@@ -147,10 +148,43 @@ def test_what_a_server_quotes_from_the_request_does_not_teach():
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"\xff\xfe", b"[" * 100_000, b'{"error":' * 5_000, b'"' + b"a=" * 500_000 + b'"']
+    "body", [b"", b"\xff\xfe", b"[" * 100_000, b'{"error":' * 5_000, b'"' + b"a=" * 500_000 + b'"', b"a " * 500_000]
 )
 def test_no_body_makes_it_raise_or_linger(body):
     began = time.process_time()
 
     assert refused_parameter(400, body, SENT) is None
+    assert not refused_types(body, {"web_search"})
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"message": "Unsupported tool type: 'web_search'.", "param": "tools[0].type"}},
+        {"error": {"message": "Input should be 'function'; 'web_search' is unknown."}},
+        {"error": {"message": "unknown variant `web_search`, expected `function` at line 1"}},
+        {"error": "web_search tools are not supported by this model."},
+        {"error": {"message": "This server does not support the tool web_search."}},
+        {"detail": [{"loc": ["body", "tools", 0, "type"], "msg": "Input should be 'function'", "input": "web_search"}]},
+        {"message": "[{'loc': ('type',), 'msg': \"Input should be 'function'\", 'input': 'web_search'}]"},
+        {"message": "Input tag 'web_search' found using 'type' does not match any of the expected tags: 'function'"},
+    ],
+)
+def test_a_type_that_the_server_refuses_in_its_own_words_is_heard(error: Any) -> None:
+    assert refused_types(json.dumps(error).encode(), {"web_search", "custom"}) == {"web_search"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"message": "Bad request."}, "input": {"tools": [{"type": "web_search"}]}},
+        {"error": {"message": "Bad request.", "request": "web_search is not supported"}},
+        {"error": {"message": "temperature must be at most 2. Tools given: web_search."}},
+        {"error": {"message": "Invalid value: 'high'. The request had tools: function, web_search."}},
+        {"detail": [{"loc": ["body", "top_p"], "msg": "Input should be at most 1", "input": "web_search"}]},
+        {"error": {"message": "Unsupported tool type: 'mcp'."}},
+    ],
+)
+def test_a_type_that_is_only_quoted_is_not(error: Any) -> None:
+    assert refused_types(json.dumps(error).encode(), {"web_search", "custom"}) == frozenset()

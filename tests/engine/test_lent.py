@@ -9,12 +9,15 @@ import pytest
 from antiphon.engine import conversations
 from antiphon.engine.background import enqueue
 from antiphon.engine.keeping import Ticket
+from antiphon.engine.routing.served import Share
+from antiphon.errors import ClientError
 from antiphon.protocol.conversations import CreateConversation
 from antiphon.protocol.validate import decode_request
 from tests.support.engine import ask, engine, said
 
 LENT: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
 MCP = {"type": "mcp", "server_label": "theirs", "server_url": "https://mcp.example/", **LENT}
+OPEN = {name: value for name, value in MCP.items() if name not in LENT}
 ITEMS: list[dict[str, Any]] = [
     {"type": "additional_tools", "role": "developer", "tools": [MCP]},
     {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {}},
@@ -42,6 +45,23 @@ async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_sam
     assert job is not None and b"-key" not in job.request
     assert job.request.count(b"theirs") == body.count(b'"theirs"')
     assert decode_request(job.request).top_p == 0.5
+
+
+@pytest.mark.parametrize("given", [{"tools": [MCP]}, {"input": ITEMS}], ids=["tools", "items"])
+async def test_what_the_backend_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
+    given: dict[str, Any],
+) -> None:
+    made, _ = engine()
+    made.models.served[0].reassign(Share(api="responses"))
+    body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
+    with pytest.raises(ClientError) as refused:
+        await enqueue(made, decode_request(body), body)
+    body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
+    queued = await enqueue(made, decode_request(body), body)
+
+    assert (refused.value.status, refused.value.code, refused.value.param) == (400, "unsupported_value", "tools")
+    assert "without 'background'" in refused.value.message
+    assert queued.response.status == "queued"
 
 
 async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:

@@ -19,7 +19,7 @@ def body(input: Any = "Hi", dialect: str = "openai", refused: frozenset[str] = f
     """The body for a request; an `encrypted_content` is opened as the JSON that it is."""
     request = decode_request(msgspec.json.encode({"model": "m", "input": input, **asked}))
     items = normalise_input(request.input, lambda prefix: f"{prefix}_1")
-    return to_responses(request, items, DIALECTS[dialect], refused, unseal=unseal)
+    return to_responses(request, items, DIALECTS[dialect], refused, unseal=unseal, origin="here")
 
 
 def unseal(blob: str) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def reasoning(state: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": json.dumps(state), **fields}
 
 
-NATIVE = {"family": "openai", "native": {"id": "rs_up", "encrypted_content": "blob"}}
+NATIVE = {"family": "openai", "origin": "here", "native": {"id": "rs_up", "encrypted_content": "blob"}}
 
 
 def test_reasoning_goes_back_to_its_family_as_it_came() -> None:
@@ -163,7 +163,9 @@ def test_reasoning_goes_back_to_its_family_as_it_came() -> None:
     ("state", "dialect"),
     [
         (NATIVE, "xai"),
-        ({"family": "openai", "native": "junk"}, "openai"),
+        (NATIVE | {"origin": "there"}, "openai"),
+        ({"family": "openai", "native": NATIVE["native"]}, "openai"),
+        ({"family": "openai", "origin": "here", "native": "junk"}, "openai"),
         ({"family": "deepseek", "reasoning": {"reasoning_content": "Hm."}}, "openai"),
         ({}, "vllm"),
     ],

@@ -19,6 +19,9 @@ from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta,
 from tests.support.server import Served, serve
 
 HI = {"model": "m", "input": "Hi"}
+LONG = "word" * 10_000
+"""10,000 tokens, by its size."""
+
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 
 
@@ -331,6 +334,49 @@ async def abort(served: Served, number: int) -> None:
         response.close()
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/responses", {"input": LONG}),
+        ("/responses", {"input": LONG, "stream": True}),
+        ("/chat/completions", {"messages": [{"role": "user", "content": LONG}]}),
+        ("/embeddings", {"input": LONG}),
+    ],
+    ids=["plain", "stream", "chat", "embeddings"],
+)
+async def test_who_leaves_before_the_answer_begins_has_asked_all_the_same(path: str, body: dict[str, Any]) -> None:
+    async with (
+        deaf() as (url, asked),
+        serve(HttpBackend("deaf", url), store=(store := await open_store("sqlite://"))) as served,
+    ):
+        key, _ = await issued(store)
+        served.http.headers.update(bearing(key))
+        asking = asyncio.create_task(served.post(path, json={"model": "m", **body}))
+        await asked.wait()
+        asking.cancel()
+        await gone(served)
+        counts = await used(served)
+
+    assert (counts["requests"], counts["output_tokens"]) == (1, 0)
+    assert 10_000 <= counts["input_tokens"] < 10_020
+
+
+@asynccontextmanager
+async def deaf() -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """A backend that takes what it is asked, says so here, and never answers."""
+    asked = asyncio.Event()
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if head.startswith(b"POST"):
+            asked.set()
+            await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(take, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", asked
+
+
 async def test_where_the_backend_counts_nothing_the_texts_are_measured(backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([sse(delta(content="word " * 400), delta("stop"))])
     async with holding(backend, "sqlite://") as (served, _):
@@ -342,6 +388,15 @@ async def test_where_the_backend_counts_nothing_the_texts_are_measured(backend: 
     assert counts["requests"] == 2
     assert 0 < counts["input_tokens"] < 50
     assert 1000 <= counts["output_tokens"] < 1100
+
+
+async def test_embeddings_that_the_backend_does_not_count_are_measured_too(backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([b'{"object":"list","data":[]}'], JSON)
+    async with holding(backend, "sqlite://") as (served, _):
+        for given in (LONG, [LONG[:20_000], LONG[20_000:]], list(range(10_000))):
+            before = (await used(served))["input_tokens"]
+            assert (await served.post("/embeddings", json={"model": "m", "input": given}))[0] == 200
+            assert 10_000 <= (await used(served))["input_tokens"] - before < 10_020
 
 
 async def test_a_tool_loop_is_counted_by_all_its_calls_and_a_failed_one_by_what_came(backend: ReplayBackend) -> None:

@@ -112,6 +112,35 @@ async def test_a_chain_is_told_whole_and_reasoning_goes_back_with_the_backends_o
     assert [item["type"] for item in others.requests[0]["input"]] == ["message", "message", "message"]
 
 
+async def test_what_one_backend_sealed_goes_to_no_other_of_its_family() -> None:
+    said_there = [thought("blob"), message("Hello")]
+    one, other = (ReplayBackend(answering(said_there), speaks_responses=True) for _ in range(2))
+    other.models = [{"id": "x"}]
+    async with one.serve(), other.serve():
+        shares = {"o": NATIVE, "x": NATIVE}
+        async with serve(HttpBackend("o", one.url), HttpBackend("x", other.url), shares=shares) as served:
+            first = await ask(served, input="One")
+            for model in ("x", "m"):
+                await ask(served, input="Two", model=model, previous_response_id=first["id"])
+
+    assert [item["type"] for item in other.requests[0]["input"]] == ["message", "message", "message"]
+    assert [item["type"] for item in one.requests[1]["input"]] == ["message", "reasoning", "message", "message"]
+
+
+async def test_what_a_backend_no_longer_opens_is_left_out() -> None:
+    error = {"message": "The encrypted content b... could not be verified.", "code": "invalid_encrypted_content"}
+    refusal = Answer([json.dumps({"error": error}).encode()], JSON, 400)
+    script = answering([thought("blob"), message("Hello")], refusal, [message("Again")], refusal)
+    async with native(script) as (served, backend):
+        first = await ask(served, input="One")
+        second = await ask(served, input="Two", previous_response_id=first["id"])
+        status, failed = await served.post("/responses", json={"model": "m", "input": "Three"})
+
+    sealed = ["blob" in json.dumps(request) for request in backend.requests]
+    assert (said(second), sealed) == ("Again", [False, True, False, False])
+    assert (status, failed["error"]["code"]) == (400, "invalid_encrypted_content")  # type: ignore[index]
+
+
 async def test_calls_and_their_outputs_go_round() -> None:
     tool = {"type": "function", "name": "look", "parameters": {"type": "object"}}
     script = answering([thought("blob"), call(arguments='{"a":1}')], [message("Found")])
@@ -467,6 +496,28 @@ async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_o
     else:
         assert [status for status, _ in answers] == [400, 400]
         assert by_apis == [False] * 4
+
+
+@pytest.mark.parametrize("chat_takes_it", [True, False])
+async def test_one_clients_odd_request_teaches_nothing_about_the_tools_of_others(chat_takes_it: bool) -> None:
+    def script(request: dict[str, Any]) -> Answer:
+        if not request or "odd" not in json.dumps(request):
+            return answering([message("Hello")])(request) if request else Answer([b'{"error": {}}'], JSON, 400)
+        if "messages" in request and chat_takes_it:
+            return by_chat(request)
+        said = "No." if chat_takes_it else "Unsupported tool type: 'web_search'."
+        return Answer([json.dumps({"error": {"message": said}, "input": request}).encode()], JSON, 400)
+
+    backend = ReplayBackend(script, speaks_responses=True)
+    tools = [{"type": "web_search"}]
+    async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": AUTO}) as served:
+        await served.engine.models.refresh()
+        backend.requests.clear()
+        status, _ = await served.post("/responses", json={"model": "m", "input": "odd", "tools": tools})
+        await ask(served, input="Hi", tools=tools)
+
+    assert status == (200 if chat_takes_it else 400)
+    assert ["messages" in request for request in backend.requests] == [False, True, False]
 
 
 async def test_an_answer_of_the_models_own_is_given_again_and_one_that_a_tool_of_the_backends_helped_with_is_not() -> (

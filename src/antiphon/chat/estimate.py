@@ -51,9 +51,10 @@ def tokens_of(body: Body, measure: Measure | None = None, priming: int = PRIMING
 
 
 def asked_tokens(body: Mapping[str, Any]) -> int:
-    """Return the tokens of a request as a backend was sent it, for chat completions or for a response."""
-    given = body.get("input", body.get("messages"))
-    return tokens_of({**body, "messages": [given] if isinstance(given, str) else given})
+    """Return the tokens of a request as a backend was sent it: for chat completions, a response or embeddings."""
+    given = [one for name in ("messages", "input") for one in _listed(body.get(name))]
+    texts = [one for one in given if not isinstance(one, int)]
+    return tokens_of({**body, "messages": texts}) + sum(map(_ids_in, given))
 
 
 def by_size(text: str) -> int:
@@ -74,6 +75,16 @@ def is_plain(body: Body) -> bool:
     """Whether the request is texts between roles and nothing else: then no template has anything to add."""
     plain = all(message.keys() == {"role", "content"} for message in body["messages"])
     return plain and not (body.get("tools") or body.get("response_format") or media_tokens(body))
+
+
+def _listed(given: Any) -> list[Any]:
+    """Return what may be one text or several as several."""
+    return given if isinstance(given, list) else [] if given is None else [given]
+
+
+def _ids_in(given: Any) -> int:
+    """Return how many tokens were given as such: an input of embeddings may be the tokenizer's numbers."""
+    return sum(isinstance(one, int) for one in _listed(given))
 
 
 def _of_message(message: Any, measure: Measure) -> int:

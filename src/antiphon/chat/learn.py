@@ -1,7 +1,7 @@
 """What a backend's 400 teaches: a parameter that it does not take, a field that it misses (lessons L33 and L55)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -46,6 +46,20 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _VALUE = re.compile(r"unsupported value|unsupported_value|invalid value", re.IGNORECASE)
+_TYPES = tuple(
+    re.compile(pattern.replace("NAME", _NAME), re.IGNORECASE)
+    for pattern in (
+        r"(?:unsupported|unknown|unrecognized|invalid|unexpected) (?:\w{1,20} ){0,2}"
+        r"(?:type|variant|value|tag|tool|item)s?(?: of)?:? NAME",  # OpenAI, serde
+        r"NAME['\"`]?(?: \w{1,20}){0,2} (?:is|are) (?:currently |yet )?"
+        r"(?:unknown|unsupported|unrecognized|invalid|not (?:supported|permitted|allowed|known|valid|available))",
+        r"(?:does not|doesn't|cannot) (?:support|take|run|use) (?:\w{1,20} ){0,3}NAME",
+        r"tag NAME['\"`]? found using",  # pydantic, of a union
+        r"(?:should|must) be [^.;]{1,80}?(?:got|found|received|['\"]input['\"]):? NAME",  # pydantic, as text
+    )
+)
+"""How servers refuse a type of tools or items. Near such words alone a name counts: a message may quote the request."""
+
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -62,6 +76,30 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
     return next((lesson for lesson in accused if lesson), None)
 
 
+def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:
+    """Return which of these types of tools and items the server itself says that it does not take.
+
+    `body` is the error as it came.
+    """
+    heard = (
+        name for one in _heard(_decoded(body)) for name in (_type_in(one) if isinstance(one, dict) else _types(one))
+    )
+    return frozenset(names) & frozenset(heard)
+
+
+def _types(text: str) -> Iterator[str]:
+    for wording in _TYPES:
+        for found in wording.finditer(text[:_LONGEST]):
+            yield found.group(1).rstrip(".")
+
+
+def _type_in(error: dict[str, Any]) -> Iterator[str]:
+    """Yield the type that stands where FastAPI says that another one should."""
+    where, given = error.get("loc"), error.get("input")
+    if isinstance(where, list) and where and where[-1] == "type" and isinstance(given, str):
+        yield given
+
+
 def _decoded(body: bytes | str) -> Any:
     try:
         return msgspec.json.decode(body)
@@ -69,18 +107,27 @@ def _decoded(body: bytes | str) -> Any:
         return body if isinstance(body, str) else body.decode("utf-8", "replace")
 
 
-def _names(error: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the names that an error accuses, the most explicit first. Servers nest envelopes, some as JSON in text."""
+def _names(error: Any) -> Iterator[str]:
+    """Yield the names that an error accuses, the most explicit first."""
+    for one in _heard(error):
+        yield from _in_table(one) if isinstance(one, dict) else _in_text(one)
+
+
+def _heard(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
+    """Yield the tables and texts in which a server speaks. Servers nest envelopes, some as JSON in text."""
     if isinstance(error, dict) and depth < 8:
-        yield from _in_table(error)
+        yield error
         for key in _SPEAKING_KEYS:
-            yield from _names(error.get(key), depth + 1)
+            yield from _heard(error.get(key), depth + 1)
     elif isinstance(error, list) and depth < 8:
         for value in error:
-            yield from _names(value, depth + 1)
+            yield from _heard(value, depth + 1)
     elif isinstance(error, str):
         inner = _decoded(error) if error.lstrip().startswith(("{", "[")) else error
-        yield from _in_text(error) if isinstance(inner, str) else _names(inner, depth + 1)
+        if isinstance(inner, str):
+            yield error
+        else:
+            yield from _heard(inner, depth + 1)
 
 
 def _in_table(error: dict[str, Any]) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Asking:
         self._reply: Reply | None = None
         self._answer: Answer | None = None
         self.uncounted: list[Mapping[str, Any]] = []
-        """The questions that were answered, and of whose tokens the backend said nothing."""
+        """The questions of whose tokens the backend said nothing: in its answer, or since nobody waited for one."""
 
     @property
     def target(self) -> Target:
@@ -164,6 +164,8 @@ class Asking:
                 self._turn.left(self._end(answer).usage)
             if reply is not None:
                 await reply.close()
+            elif call is not None and call.error is None:
+                self.uncounted.append(call.body)
         finally:
             self._route.leave()
             if call is not None:

@@ -11,7 +11,7 @@ from antiphon.engine.announcements import announcement
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
 from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
-from antiphon.engine.lent import kept_body
+from antiphon.engine.lent import kept_body, lends
 from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
 from antiphon.engine.response import open_response
 from antiphon.engine.routing.router import chains_of
@@ -46,6 +46,8 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
     candidates = await engine.models.candidates(request.model)
     api = candidates[0].api_for(request, context.items)
+    if lends(request) and any(each.api_for(request, context.items) == "responses" for each in candidates):
+        raise lost_meanwhile()
     ignored = look_at_tools(request, context.items, api, refuses=engine.strict_tools)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
@@ -144,6 +146,16 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
     asked = replace_struct(request, stream=True)
     recorder.run = Run(engine, asked, context, route, recorder, stored.id, taken_up, lookup=lookup)
     return recorder
+
+
+def lost_meanwhile() -> ClientError:
+    """Return the error for keys to other servers that a backend would use: no worker would have them to give."""
+    return ClientError(
+        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not kept, so a background response "
+        "would be made without them. Send the request without 'background'.",
+        code="unsupported_value",
+        param="tools",
+    )
 
 
 def _terms(engine: Engine, request: CreateResponse, tenant: str) -> Terms:

@@ -22,11 +22,19 @@ def kept_item(item: Item) -> Item:
 
 def kept_body(request: CreateResponse, body: bytes) -> bytes:
     """Return the body of a request as it is kept until a worker takes it up: as it came, unless it lends something."""
+    return msgspec.json.encode(_kept_request(request)) if lends(request) else body
+
+
+def lends(request: CreateResponse) -> bool:
+    """Whether the request lends something."""
+    return _kept_request(request) != request
+
+
+def _kept_request(request: CreateResponse) -> CreateResponse:
     changed: dict[str, Any] = {"tools": request.tools and _kept(request.tools)}
     if isinstance(request.input, list):
         changed["input"] = [kept_item(item) for item in request.input]
-    kept = replace(request, **changed)
-    return body if kept == request else msgspec.json.encode(kept)
+    return replace(request, **changed)
 
 
 def _kept(tools: Sequence[AnyTool]) -> list[AnyTool]:

@@ -22,6 +22,7 @@ from antiphon.engine.keeping import Keeper, stored_output
 from antiphon.engine.models import Target
 from antiphon.engine.observers import ToolUse
 from antiphon.engine.opening import opener
+from antiphon.engine.origin import mark_of
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.router import Route
 from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, Settle, Step, Tell, Turn
@@ -96,7 +97,7 @@ class Run:
             response=open_response(request, response_id, created_at),
             new_id=engine.new_id,
             now=engine.now,
-            seal=lambda state: engine.keyring.seal({"family": route.target.dialect.name, **state}, context.tenant),
+            seal=lambda state: engine.keyring.seal({**mark_of(route.target), **state}, context.tenant),
             view=view_of(request),
         )
         # Nothing of these refers back to the run: all of a request is gone when it ends, without the collector.

@@ -13,7 +13,7 @@ from typing import Any
 
 from antiphon.chat.dialects import Api
 from antiphon.chat.estimate import tokens_of
-from antiphon.chat.learn import refused_parameter
+from antiphon.chat.learn import refused_parameter, refused_types
 from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import responses_parameter, to_chat
 from antiphon.chat.sealed import Unseal, nothing
@@ -23,6 +23,7 @@ from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
+from antiphon.engine.origin import origin_of
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
@@ -44,6 +45,9 @@ MAX_SEARCHES = 8
 
 REFUSALS = {400, 422}
 """Statuses of a request that a backend does not understand."""
+
+UNOPENED = "invalid_encrypted_content"
+"""Code of the error for reasoning that a backend did not seal, or no longer opens (specification section 13)."""
 
 RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
 """What the client calls that which a backend complains of."""
@@ -148,6 +152,10 @@ class Turn:
         """The API of that body."""
         self._goes_by_chat = False
         """The backend's own Responses API does not take what this is about."""
+        self._is_without_blobs = False
+        """The backend did not open what it had sealed itself: its keys have changed since."""
+        self._suspects: tuple[Target, frozenset[str]] | None = None
+        """What that API said it does not take, and whose it is."""
         self._answer: Answer | None = None
         self._is_optional = False
         self._is_plain = False
@@ -179,6 +187,8 @@ class Turn:
         Some backends say only in their stream that the input is too long. As long as nothing was said (`is_silent`),
         that is like a refusal.
         """
+        if ending.error is None:
+            self._confirm()
         if not (is_silent and ending.error and is_overflow(ending.error)):
             self._answer = Answer(ending, items)
         elif not self._shorten():
@@ -305,7 +315,8 @@ class Turn:
         dialect = self.target.dialect
         self._api = "chat" if self._goes_by_chat else self.target.api_for(request, items)
         if self._api == "responses":
-            self._body = to_responses(request, items, dialect, refused, unseal=self._unseal)
+            origin = "" if self._is_without_blobs else origin_of(self.target)
+            self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
             self._body["model"] = self.target.model
             return self._body, Toolbox(), None, "responses"
         toolbox = toolbox_of(request, items, dialect.taught(refused))
@@ -328,6 +339,9 @@ class Turn:
             if not self._shorten():
                 raise error
             return
+        if error.code == UNOPENED and self._has_blobs and not self._is_without_blobs:
+            self._is_without_blobs = True
+            return
         name = self._refused_name(status, body)
         if name is None and self._falls_back(status, body):
             return
@@ -337,13 +351,27 @@ class Turn:
         self.target.refused.add(name)
 
     def _falls_back(self, status: int, body: bytes) -> bool:
-        """Whether a server that seemed to speak Responses refused what goes by Chat; what it named, it is spared."""
+        """Whether a server that seemed to speak Responses refused what goes by Chat.
+
+        What it named, it is spared from then on, if Chat proves to be the way.
+        """
         if status not in REFUSALS or self._api == "chat" or not self.target.served.is_probed:
             return False
         doubtful = extras(self._request, self._items)
-        self.target.refused |= {name for name in doubtful if name.encode() in body}
+        self._suspects = self.target, refused_types(body, doubtful)
         self._goes_by_chat = bool(doubtful)
         return self._goes_by_chat
+
+    @property
+    def _has_blobs(self) -> bool:
+        """Whether the backend was sent reasoning that it had sealed itself."""
+        return self._api == "responses" and any("encrypted_content" in item for item in self._body["input"])
+
+    def _confirm(self) -> None:
+        """Chat had an answer to what was refused: so it was not the request that was wrong."""
+        suspects, self._suspects = self._suspects, None
+        if suspects is not None and suspects[0] is self.target:
+            self.target.refused |= suspects[1]
 
     def _refused_name(self, status: int, body: bytes) -> str | None:
         if self._api == "responses":

@@ -78,14 +78,16 @@ def to_responses(
     refused: frozenset[str] = frozenset(),
     *,
     unseal: Unseal = nothing,
+    origin: str = "",
 ) -> Body:
     """Return the body of the Responses request that asks for what `request` asks, about the conversation `items`.
 
     `refused` holds what this backend's errors taught before (`refused_field`); `unseal` opens the state that a client
-    keeps for us. Raises `ClientError` for an `item_reference`, which the engine resolves before.
+    keeps for us, of which that is the backend's own which has this `origin` (nothing, where it is empty). Raises
+    `ClientError` for an `item_reference`, which the engine resolves before.
     """
     request = configured(request, items)
-    body: Body = {"model": request.model, "input": _input(items, dialect, unseal)}
+    body: Body = {"model": request.model, "input": _input(items, dialect, unseal, origin)}
     for name in sorted(HINTS | NEEDED):
         value = plain(getattr(request, name))
         if value is None or (name == "stream" and not value):
@@ -150,7 +152,7 @@ def plain(value: Any) -> Any:
 # The conversation.
 
 
-def _input(items: Sequence[InputItem], dialect: Dialect, unseal: Unseal) -> list[Body]:
+def _input(items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str) -> list[Body]:
     shown = [item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate)]
     said: list[Body] = []
     is_followed = False
@@ -158,7 +160,7 @@ def _input(items: Sequence[InputItem], dialect: Dialect, unseal: Unseal) -> list
         if not isinstance(item, Reasoning):
             is_followed = _is_made(item)
             said.append(_said(item, unseal))
-        elif is_followed and (thought := _reasoning(item, dialect, unseal)):
+        elif is_followed and (thought := _reasoning(item, dialect, unseal, origin)):
             said.append(thought)
     return said[::-1]
 
@@ -197,11 +199,12 @@ def _part(part: Body) -> Body:
     return {name: value for name, value in part.items() if name not in _UNKNOWN_THERE}
 
 
-def _reasoning(item: Reasoning, dialect: Dialect, unseal: Unseal) -> Body | None:
-    """Return the backend's own reasoning; another family's as text, where this one reads text; else nothing."""
+def _reasoning(item: Reasoning, dialect: Dialect, unseal: Unseal, origin: str) -> Body | None:
+    """Return the backend's own reasoning; another's as text, where this one reads text; else nothing."""
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     native = state.get("native")
-    if isinstance(native, dict) and state.get("family") == dialect.name:
+    is_its_own = origin != "" and (state.get("family"), state.get("origin")) == (dialect.name, origin)
+    if is_its_own and isinstance(native, dict):
         return {"type": "reasoning", "summary": plain(item.summary), **native}
     text = "\n\n".join(part.text for part in item.content or ()) or plain_text(state.get("reasoning"))
     if not text or dialect.replay == "never":

@@ -1,5 +1,6 @@
 """`/v1/chat/completions` and `/v1/embeddings`: validated like everything, then passed to the backend byte for byte."""
 
+import asyncio
 import json
 from functools import partial
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from antiphon.backends.base import Reply
+from antiphon.chat.estimate import asked_tokens
 from antiphon.engine.asking import read_error
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
 from antiphon.engine.keys.limits import weight_of
+from antiphon.engine.keys.meter import Grant
 from antiphon.engine.observers import Call, Observer, Operation
 from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure, unanswered
@@ -34,14 +37,14 @@ def resources(engine: Engine) -> Resources:
         request = decode_chat_request(body)
         weight = partial(weight_of, body, _bound(request))
         with await admit(engine, scope, request["model"], weight) as grant, counted(grant, request, send) as telling:
-            await _pass_on(engine, "/chat/completions", request, body, tenant_of(scope), receive, telling)
+            await _pass_on(engine, "/chat/completions", request, body, tenant_of(scope), receive, telling, grant)
 
     async def create_embeddings(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive)
         request = decode_embeddings_request(body)
         weight = partial(weight_of, body, 0)
         with await admit(engine, scope, request["model"], weight) as grant, counted(grant, request, send) as telling:
-            await _pass_on(engine, "/embeddings", request, body, tenant_of(scope), receive, telling)
+            await _pass_on(engine, "/embeddings", request, body, tenant_of(scope), receive, telling, grant)
 
     return {"/v1/chat/completions": {"POST": create_chat_completion}, "/v1/embeddings": {"POST": create_embeddings}}
 
@@ -60,11 +63,12 @@ async def _pass_on(
     tenant: str,
     receive: Receive,
     send: Send,
+    grant: Grant,
 ) -> None:
     if not engine.takes_work:
         raise going_away()
     route = await engine.router.route(request["model"], tenant=tenant)
-    passing = _Passing(engine.observers, route, path, request, body, send)
+    passing = _Passing(engine.observers, route, path, request, body, send, grant)
     async with Attendance(receive):
         while not await passing.ask():
             pass
@@ -74,9 +78,16 @@ class _Passing:
     """One request on its way through the backends."""
 
     def __init__(
-        self, observers: Observer, route: Route, path: str, request: dict[str, Any], body: bytes, send: Send
+        self,
+        observers: Observer,
+        route: Route,
+        path: str,
+        request: dict[str, Any],
+        body: bytes,
+        send: Send,
+        grant: Grant,
     ) -> None:
-        self._observers, self._route, self._send = observers, route, send
+        self._observers, self._route, self._send, self._grant = observers, route, send, grant
         self._path, self._request, self._body = path, request, body
 
     async def ask(self) -> bool:
@@ -93,6 +104,9 @@ class _Passing:
             except AntiphonError as error:
                 return self._give_up(unanswered(error), error)
             return await self._answer(reply)
+        except asyncio.CancelledError:
+            self._grant.tell(asked_tokens(self._request), 0)  # unless an answer began, of which more is known
+            raise
         finally:
             self._observers.answered(call)
             self._route.leave()

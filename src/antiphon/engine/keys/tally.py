@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.chat.estimate import by_size, tokens_of
+from antiphon.chat.estimate import asked_tokens, by_size
 from antiphon.errors import BackendError
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
@@ -43,7 +43,7 @@ class Tally:
         self._finish()
         if self._usage is not None:
             return self._usage.input_tokens, self._usage.output_tokens
-        return tokens_of(request), self._said
+        return asked_tokens(request), self._said
 
     def _finish(self) -> None:
         if self._plain and self._size <= MAX_PLAIN:
