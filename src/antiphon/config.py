@@ -141,7 +141,8 @@ def load_settings(
     `flags` holds what the command line gave, `backends` as base URLs; None stands for a flag that was not given.
     """
     environment = os.environ if environment is None else environment
-    values = _from_file(file, environment) | _from_environment(environment)
+    path = settings_file(file, environment)
+    values = (_from_file(path) if path else {}) | _from_environment(environment)
     values |= {name: value for name, value in flags.items() if value is not None}
     if isinstance(values.get("backends"), list):
         values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]
@@ -201,11 +202,16 @@ def _check_names(settings: Settings) -> None:
             raise ConfigError(f"allowed_origins has '{origin}', which is none. Write it as https://app.example.com.")
 
 
-def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
-    named = file or (Path(environment[PREFIX + "CONFIG"]) if environment.get(PREFIX + "CONFIG") else None)
-    path = named or Path(DEFAULT_FILE)
-    if named is None and not path.exists():
-        return {}
+def settings_file(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Path | None:
+    """Return the file of settings: `file`, else what the variable names, else the usual one where there is one."""
+    environment = os.environ if environment is None else environment
+    if file or environment.get(PREFIX + "CONFIG"):
+        return file or Path(environment[PREFIX + "CONFIG"])
+    usual = Path(DEFAULT_FILE)
+    return usual if usual.exists() else None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
