@@ -138,6 +138,13 @@ def test_the_file_describes_backends() -> None:
     assert (second.name, second.key_env, second.dialect) == ("x", "X_KEY", "")
 
 
+def test_two_backends_of_one_name_are_refused() -> None:
+    table = f"[[backends]]\nurl = '{OLLAMA}'\n"
+
+    assert "2 backends have the name 'big'" in refusal(file=write(2 * (table + "name = 'big'\n")))
+    assert len(load(file=write(2 * table)).backends) == 2
+
+
 def test_backends_on_the_command_line_replace_those_of_the_file() -> None:
     write(f'backends = ["{OLLAMA}"]')
 

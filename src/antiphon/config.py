@@ -6,6 +6,7 @@ The file is `antiphon.toml` in the working folder, or the one that `--config` or
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -152,6 +153,7 @@ def load_settings(
         raise ConfigError(f"A setting is wrong: {_where(error)}") from error
     for backend in settings.backends:
         check_url(backend.url)
+    _check_backend_names(settings.backends)
     _check_names(settings)
     return settings
 
@@ -191,6 +193,13 @@ def check_url(url: str, whose: str = "backend") -> None:
             f"A {whose}'s URL must not hold a key, a password or a query. Name the variable that holds the key with "
             + ("`key_env` in antiphon.toml." if whose == "backend" else "--key-env.")
         )
+
+
+def _check_backend_names(backends: list[BackendConfig]) -> None:
+    names = Counter(backend.name for backend in backends if backend.name)
+    for name, times in names.items():
+        if times > 1:
+            raise ConfigError(f"{times} backends have the name '{name}'. Give each a name of its own, or none.")
 
 
 def _check_names(settings: Settings) -> None:
