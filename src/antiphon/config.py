@@ -8,8 +8,9 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +21,8 @@ from antiphon.errors import ConfigError, log
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
 _HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
+_IN_BACKEND = re.compile(r"backends\[(\d+)\]\.?(.*)")
+_UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
 
 OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
@@ -143,14 +146,17 @@ def load_settings(
     """
     environment = os.environ if environment is None else environment
     path = settings_file(file, environment)
-    values = (_from_file(path) if path else {}) | _from_environment(environment)
-    values |= {name: value for name, value in flags.items() if value is not None}
+    told = _from_environment(environment)
+    given = {name: value for name, value in flags.items() if value is not None}
+    values = (_from_file(path) if path else {}) | told | given
     if isinstance(values.get("backends"), list):
         values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"A setting is wrong: {_where(error)}") from error
+        mistake = _mistake(str(error), values)
+        source = _source(mistake.setting, path, told, given)
+        raise ConfigError(f"{source}: {mistake.text}") from error
     for backend in settings.backends:
         check_url(backend.url)
     _check_backend_names(settings.backends)
@@ -249,5 +255,41 @@ def _chains(text: str) -> dict[str, list[str]]:
     return {name: [other for other in others.split(",") if other] for name, _, others in pairs}
 
 
-def _where(error: msgspec.ValidationError) -> str:
-    return str(error).replace(" - at `$.", " at `")
+class _Mistake(NamedTuple):
+    setting: str
+    """Name of the setting, empty where there is no such setting."""
+    text: str
+
+
+def _mistake(said: str, values: dict[str, Any]) -> _Mistake:
+    """Return what msgspec says of these values, with what would be right where that is known."""
+    what, _, place = said.partition(" - at `$.")
+    place = place.removesuffix("`")
+    setting = re.split(r"[.\[]", place)[0]
+    kind: type[Struct] = Settings
+    whose = ""
+    if in_backend := _IN_BACKEND.fullmatch(place):
+        kind = BackendConfig
+        number, place = int(in_backend[1]), in_backend[2]
+        whose = _backend_named(number, values["backends"][number])
+    at = f" at `{place}`" if place else ""
+    return _Mistake(setting, f"{whose}{what}{at}.{_advice(what, place, kind)}")
+
+
+def _backend_named(number: int, backend: object) -> str:
+    name = backend.get("name") if isinstance(backend, dict) else None
+    return f"backend {number + 1} ('{name}'): " if name else f"backend {number + 1}: "
+
+
+def _advice(what: str, place: str, kind: type[Struct]) -> str:
+    if unknown := _UNKNOWN.fullmatch(what):
+        near = get_close_matches(unknown[1], kind.__struct_fields__, 1)
+        return f" Did you mean `{near[0]}`?" if near else ""
+    wanted = get_type_hints(kind).get(place)
+    return f" Allowed: {', '.join(get_args(wanted))}." if get_origin(wanted) is Literal else ""
+
+
+def _source(setting: str, file: Path | None, told: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    if setting in given:
+        return "A flag is wrong"
+    return f"The variable {PREFIX}{setting.upper()} is wrong" if setting in told else f"The file {file} is wrong"
