@@ -138,6 +138,13 @@ def test_the_file_describes_backends() -> None:
     assert (second.name, second.key_env, second.dialect) == ("x", "X_KEY", "")
 
 
+def test_two_backends_of_one_name_are_refused() -> None:
+    table = f"[[backends]]\nurl = '{OLLAMA}'\n"
+
+    assert "2 backends have the name 'big'" in refusal(file=write(2 * (table + "name = 'big'\n")))
+    assert len(load(file=write(2 * table)).backends) == 2
+
+
 def test_backends_on_the_command_line_replace_those_of_the_file() -> None:
     write(f'backends = ["{OLLAMA}"]')
 
@@ -178,6 +185,39 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
 
     assert words in message
     assert "sk-secret" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("log_levle = 'info'", "unknown field `log_levle`. Did you mean `log_level`?"),
+        ("xyz = 1", "unknown field `xyz`."),
+        ("log_level = 'loud'", "'loud' at `log_level`. Allowed: debug, info, warning, error."),
+        ("[fallback]\nm = 3", "at `fallback[...]`."),
+        ("backends = [3]", ": backend 1: Expected `object`, got `int`."),
+        ("[[backends]]\nurl = 'http://b/v1'\n[[backends]]\nname = 'x'", ": backend 2 ('x'): "),
+        (
+            "[[backends]]\nurl = 'http://b/v1'\nwieght = 2",
+            "backend 1: Object contains unknown field `wieght`. Did you mean `weight`?",
+        ),
+        (
+            "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",
+            "backend 1 ('x'): Invalid enum value 'c' at `api`. Allowed: auto, chat, responses.",
+        ),
+    ],
+)
+def test_a_refusal_names_the_file_the_backend_and_what_would_be_right(text: str, words: str) -> None:
+    message = refusal({"ANTIPHON_PORT": "1"}, file=write(text, "own.toml"))
+
+    assert message.startswith("The file own.toml is wrong: ")
+    assert words in message
+
+
+def test_a_refusal_names_the_variable_where_that_outdoes_the_file() -> None:
+    write("port = 1")
+
+    assert refusal({"ANTIPHON_PORT": "x"}).startswith("The variable ANTIPHON_PORT is wrong: ")
+    assert refusal({"ANTIPHON_PORT": "x"}, port="y").startswith("A flag is wrong: ")
 
 
 def test_a_file_that_is_not_there_or_none_is_refused() -> None:

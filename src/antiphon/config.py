@@ -6,9 +6,11 @@ The file is `antiphon.toml` in the working folder, or the one that `--config` or
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,6 +21,8 @@ from antiphon.errors import ConfigError, log
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
 _HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
+_IN_BACKEND = re.compile(r"backends\[(\d+)\]\.?(.*)")
+_UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
 
 OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
@@ -141,16 +145,21 @@ def load_settings(
     `flags` holds what the command line gave, `backends` as base URLs; None stands for a flag that was not given.
     """
     environment = os.environ if environment is None else environment
-    values = _from_file(file, environment) | _from_environment(environment)
-    values |= {name: value for name, value in flags.items() if value is not None}
+    path = settings_file(file, environment)
+    told = _from_environment(environment)
+    given = {name: value for name, value in flags.items() if value is not None}
+    values = (_from_file(path) if path else {}) | told | given
     if isinstance(values.get("backends"), list):
         values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"A setting is wrong: {_where(error)}") from error
+        mistake = _mistake(str(error), values)
+        source = _source(mistake.setting, path, told, given)
+        raise ConfigError(f"{source}: {mistake.text}") from error
     for backend in settings.backends:
         check_url(backend.url)
+    _check_backend_names(settings.backends)
     _check_names(settings)
     return settings
 
@@ -192,6 +201,13 @@ def check_url(url: str, whose: str = "backend") -> None:
         )
 
 
+def _check_backend_names(backends: list[BackendConfig]) -> None:
+    names = Counter(backend.name for backend in backends if backend.name)
+    for name, times in names.items():
+        if times > 1:
+            raise ConfigError(f"{times} backends have the name '{name}'. Give each a name of its own, or none.")
+
+
 def _check_names(settings: Settings) -> None:
     for host in settings.allowed_hosts:
         if not _HOST.fullmatch(host):
@@ -201,11 +217,16 @@ def _check_names(settings: Settings) -> None:
             raise ConfigError(f"allowed_origins has '{origin}', which is none. Write it as https://app.example.com.")
 
 
-def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
-    named = file or (Path(environment[PREFIX + "CONFIG"]) if environment.get(PREFIX + "CONFIG") else None)
-    path = named or Path(DEFAULT_FILE)
-    if named is None and not path.exists():
-        return {}
+def settings_file(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Path | None:
+    """Return the file of settings: `file`, else what the variable names, else the usual one where there is one."""
+    environment = os.environ if environment is None else environment
+    if file or environment.get(PREFIX + "CONFIG"):
+        return file or Path(environment[PREFIX + "CONFIG"])
+    usual = Path(DEFAULT_FILE)
+    return usual if usual.exists() else None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -234,5 +255,41 @@ def _chains(text: str) -> dict[str, list[str]]:
     return {name: [other for other in others.split(",") if other] for name, _, others in pairs}
 
 
-def _where(error: msgspec.ValidationError) -> str:
-    return str(error).replace(" - at `$.", " at `")
+class _Mistake(NamedTuple):
+    setting: str
+    """Name of the setting, empty where there is no such setting."""
+    text: str
+
+
+def _mistake(said: str, values: dict[str, Any]) -> _Mistake:
+    """Return what msgspec says of these values, with what would be right where that is known."""
+    what, _, place = said.partition(" - at `$.")
+    place = place.removesuffix("`")
+    setting = re.split(r"[.\[]", place)[0]
+    kind: type[Struct] = Settings
+    whose = ""
+    if in_backend := _IN_BACKEND.fullmatch(place):
+        kind = BackendConfig
+        number, place = int(in_backend[1]), in_backend[2]
+        whose = _backend_named(number, values["backends"][number])
+    at = f" at `{place}`" if place else ""
+    return _Mistake(setting, f"{whose}{what}{at}.{_advice(what, place, kind)}")
+
+
+def _backend_named(number: int, backend: object) -> str:
+    name = backend.get("name") if isinstance(backend, dict) else None
+    return f"backend {number + 1} ('{name}'): " if name else f"backend {number + 1}: "
+
+
+def _advice(what: str, place: str, kind: type[Struct]) -> str:
+    if unknown := _UNKNOWN.fullmatch(what):
+        near = get_close_matches(unknown[1], kind.__struct_fields__, 1)
+        return f" Did you mean `{near[0]}`?" if near else ""
+    wanted = get_type_hints(kind).get(place)
+    return f" Allowed: {', '.join(get_args(wanted))}." if get_origin(wanted) is Literal else ""
+
+
+def _source(setting: str, file: Path | None, told: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    if setting in given:
+        return "A flag is wrong"
+    return f"The variable {PREFIX}{setting.upper()} is wrong" if setting in told else f"The file {file} is wrong"

@@ -202,9 +202,18 @@ class _Line:
 
 async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
     """Return the backends that are wanted, among them those of `before` that are the same."""
-    if not settings.backends:
-        found = await _found(settings, environment)
-        return _Line(found, shares={backend.name: Share(api="auto") for backend in found})
+    if settings.backends:
+        return _configured(settings, environment, before)
+    found = await _found(settings, environment)
+    return _Line(found, shares={backend.name: Share(api="auto") for backend in found})
+
+
+def check_backends(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+    """Raise `ConfigError` where the backends that are named cannot be asked as they are."""
+    _configured(settings, os.environ if environment is None else environment)
+
+
+def _configured(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
     line = _Line()
     for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)

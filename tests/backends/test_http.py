@@ -320,15 +320,15 @@ async def test_an_answer_larger_than_allowed_is_refused(backend: ReplayBackend) 
         await reply.close()
 
 
-async def listing(body: bytes, status: int = 200, **headers: str) -> Any:
+async def listing(body: bytes, status: int = 200, base: str = "/v1", **headers: str) -> Any:
     lines = [f"HTTP/1.1 {status} X", f"content-length: {len(body)}", *(f"{n}: {v}" for n, v in headers.items())]
 
     async def lists(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"GET /v1/models ")
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(f"GET {base}/models ".encode())
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
         await reader.read()
 
-    async with speaking(lists) as url, at(url) as one:
+    async with speaking(lists) as url, at(url.removesuffix("/v1") + base) as one:
         return await one.list_models()
 
 
@@ -365,6 +365,16 @@ async def test_models_are_listed_in_whatever_shape(value: Any) -> None:
 async def test_what_is_no_list_of_models_is_the_backends_failure(body: bytes, status: int) -> None:
     with pytest.raises(BackendError):
         await listing(body, status)
+
+
+@pytest.mark.parametrize("body", [b"404 page not found", b'{"detail": "Not Found"}'])
+async def test_who_is_asked_at_a_url_without_v1_is_asked_about_that(body: bytes) -> None:
+    with pytest.raises(BackendError, match=r"status 404\. Does its URL end in /v1\?$"):
+        await listing(body, 404, base="")
+    with pytest.raises(BackendError, match=r"status 404\.$"):
+        await listing(body, 404)
+    with pytest.raises(BackendError, match=r"status 500\.$"):
+        await listing(body, 500, base="")
 
 
 async def test_what_is_listed_can_be_sent_on() -> None:

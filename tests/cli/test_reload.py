@@ -21,6 +21,18 @@ def write(folder: Path, *backends: tuple[str, str], more: str = "") -> None:
     (folder / "antiphon.toml").write_text(more + "".join(tables))
 
 
+def spoil(folder: Path, mistake: str | None) -> None:
+    """Write a file with a mistake, or take the file away."""
+    file = folder / "antiphon.toml"
+    file.unlink() if mistake is None else file.write_text(mistake)
+
+
+async def line_of_log(server: Serving) -> str:
+    assert server.process.stderr is not None
+    async with asyncio.timeout(20):
+        return (await server.process.stderr.readline()).decode()
+
+
 @asynccontextmanager
 async def ready(folder: Path, *flags: str) -> AsyncIterator[tuple[Serving, aiohttp.ClientSession]]:
     # A connection each, so that all workers are asked.
@@ -59,7 +71,7 @@ async def test_new_backends_are_asked_after_a_hangup_and_no_request_fails(
             done = await server.stop(signal.SIGTERM)
 
     assert done.code == 0
-    assert done.err.count("The settings were read again: 1 backends.") == int(workers)
+    assert done.err.count("The settings were read again: 1 backends; added: new; removed: old.") == int(workers)
 
 
 async def test_what_was_begun_ends_where_it_began(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -88,40 +100,59 @@ async def test_what_was_begun_ends_where_it_began(tmp_path: Path, backend: Repla
 @pytest.mark.parametrize(
     "mistake",
     [
+        "",
+        None,
         "backends = 7",
         "[[backends",
         '[[backends]]\nurl = "ftp://x"\n',
         '[[backends]]\nurl = "http://x"\ndialect = "no"\n',
     ],
-    ids=["type", "syntax", "url", "dialect"],
+    ids=["empty", "gone", "type", "syntax", "url", "dialect"],
 )
+@pytest.mark.parametrize("workers", ["1", "2"])
 async def test_a_file_with_a_mistake_is_refused_and_the_old_settings_stay(
-    tmp_path: Path, backend: ReplayBackend, mistake: str
+    tmp_path: Path, backend: ReplayBackend, mistake: str | None, workers: str
 ) -> None:
     write(tmp_path, ("old", backend.url))
-    async with ready(tmp_path) as (server, http):
-        (tmp_path / "antiphon.toml").write_text(mistake)
+    async with ready(tmp_path, "--workers", workers) as (server, http):
+        spoil(tmp_path, mistake)
         server.process.send_signal(signal.SIGHUP)
-        async with asyncio.timeout(20):
-            assert server.process.stderr is not None
-            line = await server.process.stderr.readline()
-        assert await who_answers(server, http) == "old"
+        line = await line_of_log(server)
+        assert {await who_answers(server, http) for _ in range(6)} == {"old"}
         write(tmp_path, ("mended", backend.url))
         server.process.send_signal(signal.SIGHUP)
         await until_all_answer("mended", server, http)
-
-    assert b"The settings stay as they were." in line
-
-
-async def test_a_setting_that_needs_a_new_start_is_named(tmp_path: Path, backend: ReplayBackend) -> None:
-    write(tmp_path, ("old", backend.url))
-    async with ready(tmp_path) as (server, http):
-        write(tmp_path, ("new", backend.url), more="retention_days = 3\n")
-        server.process.send_signal(signal.SIGHUP)
-        await until_all_answer("new", server, http)
         done = await server.stop(signal.SIGTERM)
 
-    assert "taken over by the next start: retention_days." in done.err
+    assert "ERROR" in line
+    assert "The settings stay as they were." in line
+    assert "The settings stay" not in done.err
+
+
+async def test_a_setting_that_needs_a_new_start_is_named_until_it_is_as_it_was(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
+    write(tmp_path, ("old", backend.url))
+    async with ready(tmp_path) as (server, http):
+        for name, more in (("b", "retention_days = 3\n"), ("c", "retention_days = 3\n"), ("d", "")):
+            write(tmp_path, (name, backend.url), more=more)
+            server.process.send_signal(signal.SIGHUP)
+            await until_all_answer(name, server, http)
+        done = await server.stop(signal.SIGTERM)
+
+    assert done.err.count("taken over by the next start: retention_days.") == done.err.count("next start") == 2
+
+
+async def answers_of_new_workers(server: Serving, http: aiohttp.ClientSession) -> list[str]:
+    """End all workers, and ask those that take their place."""
+    for worker in pids_below(server.process.pid):
+        os.kill(worker, signal.SIGKILL)
+    answered: list[str] = []
+    async with asyncio.timeout(30):
+        while len(answered) < 6:
+            with suppress(aiohttp.ClientError):  # until somebody serves again
+                answered.append(await who_answers(server, http))
+    return answered
 
 
 async def test_a_worker_that_takes_a_dead_ones_place_begins_with_the_new_settings(
@@ -134,13 +165,16 @@ async def test_a_worker_that_takes_a_dead_ones_place_begins_with_the_new_setting
             server.process.send_signal(signal.SIGHUP)
             await until_all_answer("new", server, http)
             backend.requests.clear()
-            for worker in pids_below(server.process.pid):
-                os.kill(worker, signal.SIGKILL)
-            answered: list[str] = []
-            async with asyncio.timeout(30):
-                while len(answered) < 6:
-                    with suppress(aiohttp.ClientError):  # until somebody serves again
-                        answered.append(await who_answers(server, http))
+            assert set(await answers_of_new_workers(server, http)) == {"new"}
 
-    assert set(answered) == {"new"}
     assert backend.requests == []
+
+
+@pytest.mark.parametrize("mistake", ["", None, "backends = 7", "[[backends]]\nurl = 'http://127.0.0.1:9/v1'"])
+async def test_a_worker_that_takes_a_dead_ones_place_reads_no_file_that_was_not_taken_over(
+    tmp_path: Path, backend: ReplayBackend, mistake: str | None
+) -> None:
+    write(tmp_path, ("old", backend.url))
+    async with ready(tmp_path, "--workers", "2") as (server, http):
+        spoil(tmp_path, mistake)
+        assert set(await answers_of_new_workers(server, http)) == {"old"}

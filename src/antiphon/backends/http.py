@@ -122,9 +122,10 @@ class HttpBackend:
             async with self._client().get(
                 self.url + "/models", timeout=self._list_timeout, allow_redirects=False
             ) as response:
-                value = msgspec.json.decode(await response.read())
                 if response.status != 200:
-                    raise BackendError(f"Listing models failed with status {response.status}.")
+                    hint = "" if response.status != 404 or self.url.endswith("/v1") else " Does its URL end in /v1?"
+                    raise BackendError(f"Listing models failed with status {response.status}.{hint}")
+                value = msgspec.json.decode(await response.read())
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
         except (ValueError, RecursionError) as error:

@@ -2,13 +2,13 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
 from antiphon.config import Settings
 from antiphon.errors import ConfigError, log
-from antiphon.wiring import House
+from antiphon.wiring import House, check_backends
 
 Read = Callable[[], Settings]
 """Reads the settings from where they were read first."""
@@ -17,47 +17,67 @@ TAKEN_OVER = {"backends", "fallback"}
 """Settings that need no new start."""
 
 
-class Reread:
-    """Takes over what has changed; a file with a mistake is refused, with the old settings kept.
+class Current:
+    """The settings that the server runs by: those of its start, with what was taken over since.
 
-    Made before anything else that a process does: no signal is lost from then on. `settings` are those to begin with.
+    The process that watches the workers has them too, and one that takes a dead worker's place begins with them.
     """
 
     def __init__(self, settings: Settings, read: Read) -> None:
+        self.settings = settings
         self._read = read
+        self.waiting: list[str] = []
+        """Settings that were changed since the start, and need a new one."""
+
+    def renew(self) -> bool:
+        """Take over what is said now. Where that has a mistake all stays as it was, and a line in the log says why."""
+        try:
+            settings = self._read()
+            self._check(settings)
+        except ConfigError as error:
+            log.error("The settings stay as they were. %s", error)
+            return False
+        fields = (name for name in Settings.__struct_fields__ if name not in TAKEN_OVER)
+        self.waiting = [name for name in fields if getattr(settings, name) != getattr(self.settings, name)]
+        self.settings = replace(self.settings, **{name: getattr(settings, name) for name in TAKEN_OVER})
+        return True
+
+    def _check(self, settings: Settings) -> None:
+        if self.settings.backends and not settings.backends:
+            # Whoever is found near, or the demo, must not answer in their place: a file is empty while it is written.
+            raise ConfigError("No backend is named any more. Name one, or start anew to have the server look around.")
+        check_backends(settings)
+
+
+class Reread:
+    """Has the house take over what has changed.
+
+    Made before anything else that a worker does: no signal is lost from then on, nor any that waited for it.
+    """
+
+    def __init__(self, current: Current) -> None:
+        self._current = current
         self._wanted = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._wanted.set)
-        self.settings = _newest(settings, read)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     async def run(self, house: House) -> None:
         """Take over at every signal, until cancelled."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            await self._take_over(house)
+            if self._current.renew():
+                await self._take_over(house)
 
     async def _take_over(self, house: House) -> None:
-        try:
-            settings = self._read()
-            await house.reassign(settings)
-        except ConfigError as error:
-            log.error("The settings stay as they were. %s", error)
-            return
-        later = [name for name in self._changed(settings) if name not in TAKEN_OVER]
-        self.settings = settings
-        log.warning("The settings were read again: %d backends.", len(house.backends))
-        if later:
-            log.warning("These settings are taken over by the next start: %s.", ", ".join(later))
-
-    def _changed(self, settings: Settings) -> list[str]:
-        fields = Settings.__struct_fields__
-        return [name for name in fields if getattr(settings, name) != getattr(self.settings, name)]
+        before = {backend.name for backend in house.backends}
+        await house.reassign(self._current.settings)
+        now = {backend.name for backend in house.backends}
+        changes = f"{_listed('; added: ', now - before)}{_listed('; removed: ', before - now)}"
+        log.info("The settings were read again: %d backends%s.", len(now), changes)
+        if self._current.waiting:
+            log.warning("These settings are taken over by the next start: %s.", ", ".join(self._current.waiting))
 
 
-def _newest(settings: Settings, read: Read) -> Settings:
-    """Return the settings with what the others took over since: one that takes a dead worker's place was told none."""
-    try:
-        newest = read()
-    except ConfigError:
-        return settings
-    return replace(settings, **{name: getattr(newest, name) for name in TAKEN_OVER})
+def _listed(title: str, names: Iterable[str]) -> str:
+    return title + ", ".join(sorted(names)) if names else ""

@@ -17,10 +17,10 @@ import uvloop
 from rich.console import Console
 
 from antiphon.cli.logs import begin_log, hear_faults
-from antiphon.cli.reread import Read, Reread
+from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
-from antiphon.config import Settings
+from antiphon.config import Settings, settings_file
 from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError
@@ -59,22 +59,29 @@ def serve(
 ) -> None:
     """Serve the Responses API."""
 
+    file: Path | None = None
+
     def read() -> Settings:
-        return read_settings(config, backend, host=host, port=port, store=store, workers=workers)
+        nonlocal file
+        file = file or settings_file(config)  # one that was there and is gone is a mistake
+        return read_settings(file, backend, host=host, port=port, store=store, workers=workers)
 
     settings = read()
+    current = Current(settings, read)
     begin_log(settings)
     _allow_connections()
     if not _is_loopback(settings.host):
         asyncio.run(_check_keys(settings))
     with _listen(settings) as listener:
         if settings.workers == 1:
-            _run(settings, listener, read)
+            _run(current, listener)
             return
         _check_shared(settings)
         # Its own user alone may enter; each process has a socket there for the others.
         with TemporaryDirectory(prefix="antiphon-") as folder:
-            code = supervise(settings.workers, lambda number: _run(settings, listener, read, number, Path(folder)))
+            code = supervise(
+                settings.workers, lambda number: _run(current, listener, number, Path(folder)), current.renew
+            )
     raise typer.Exit(code)
 
 
@@ -104,15 +111,15 @@ def _check_shared(settings: Settings) -> None:
         raise ConfigError("Several workers need a store that they share: name a file or a PostgreSQL database.")
 
 
-def _run(settings: Settings, listener: socket.socket, read: Read, number: int = 0, folder: Path | None = None) -> None:
+def _run(current: Current, listener: socket.socket, number: int = 0, folder: Path | None = None) -> None:
     """Be one of the processes that serve the port."""
-    uvloop.run(_serve(settings, listener, read, number, folder))
+    uvloop.run(_serve(current, listener, number, folder))
 
 
-async def _serve(settings: Settings, listener: socket.socket, read: Read, number: int, folder: Path | None) -> None:
+async def _serve(current: Current, listener: socket.socket, number: int, folder: Path | None) -> None:
     hear_faults()
-    reread = Reread(settings, read)
-    settings = reread.settings
+    settings = current.settings
+    reread = Reread(current)
     house = await build(settings)
     siblings = _siblings(house.engine, number, folder) if folder else None
     try:

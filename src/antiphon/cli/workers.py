@@ -14,18 +14,20 @@ PAUSE = 1.0
 """Seconds before a process that died is replaced: one that cannot live is not to be tried a thousand times a second."""
 
 
-def supervise(count: int, serve: Callable[[int], None]) -> int:
+def supervise(count: int, serve: Callable[[int], None], renew: Callable[[], bool]) -> int:
     """Run `serve(number)` in `count` processes until a signal ends them; return the exit code.
 
     The processes end by SIGTERM, one that died is replaced, and one that says that a setting is wrong ends them all.
-    They end too when this process is gone.
+    They end too when this process is gone. SIGHUP is passed on where `renew()` finds nothing wrong; it waits until
+    `serve` unblocks it.
     """
-    return _Supervisor(serve).run(count)
+    return _Supervisor(serve, renew).run(count)
 
 
 class _Supervisor:
-    def __init__(self, serve: Callable[[int], None]) -> None:
+    def __init__(self, serve: Callable[[int], None], renew: Callable[[], bool]) -> None:
         self._serve = serve
+        self._renew = renew
         self._numbers: dict[int, int] = {}
         self._is_ending = False
         self._alive, self._lifeline = os.pipe()
@@ -55,18 +57,19 @@ class _Supervisor:
         return worst
 
     def _start(self, number: int) -> None:
+        # What comes from here on waits, in the new process until it can read its settings again.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
         pid = os.fork()
-        if pid:
-            self._numbers[pid] = number
-        else:
+        if not pid:
             os._exit(self._be_worker(number))
+        self._numbers[pid] = number
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     def _be_worker(self, number: int) -> int:
         os.setpgid(0, 0)  # Ctrl-C reaches the first process alone, which passes it on
         os.close(self._lifeline)
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, signal.SIG_DFL)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it can read its settings again
         threading.Thread(target=self._end_with_supervisor, daemon=True).start()
         try:
             self._serve(number)
@@ -84,6 +87,8 @@ class _Supervisor:
             os.kill(pid, number)
 
     def _tell(self, number: int, frame: FrameType | None) -> None:
+        if not self._renew():
+            return
         for pid in self._numbers:
             os.kill(pid, number)
 
