@@ -5,6 +5,7 @@ import re
 import shlex
 import tomllib
 from pathlib import Path
+from signal import SIGHUP
 
 import typer.main
 
@@ -13,6 +14,7 @@ from antiphon.config import PREFIX, Settings
 
 ROOT = Path(__file__).parents[1]
 UNIT = (ROOT / "deploy/antiphon.service").read_text()
+PAGE = (ROOT / "docs/how-to/run-in-production.md").read_text()
 CONTAINER = (ROOT / "deploy/Containerfile").read_text()
 SERVE = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
 
@@ -34,6 +36,15 @@ def test_the_unit_starts_a_command_that_there_is() -> None:
 def test_the_unit_gives_replies_their_time() -> None:
     assert value_of("KillSignal") == "SIGTERM"
     assert int(value_of("TimeoutStopSec")) > Settings().grace + 5
+
+
+def test_the_store_is_named_where_every_command_finds_it() -> None:
+    assert "--store" not in UNIT
+    assert "store" in PAGE[: PAGE.index("deploy/antiphon.service")].rpartition("With systemd")[2]
+
+
+def test_a_reload_is_the_signal_on_which_settings_are_read_again() -> None:
+    assert shlex.split(value_of("ExecReload")) == ["/bin/kill", f"-{SIGHUP.name.removeprefix('SIG')}", "$MAINPID"]
 
 
 def test_the_container_runs_a_command_that_there_is_with_settings_that_there_are() -> None:

@@ -40,6 +40,22 @@ async def test_models_are_a_table_with_where_each_is(tmp_path: Path, backend: Re
     assert not (tmp_path / ".local").exists()
 
 
+async def test_models_are_called_as_clients_call_them(tmp_path: Path, backend: ReplayBackend) -> None:
+    backend.models = [{"id": "qwen:latest"}, {"id": "gone"}, {"id": "hidden"}]
+    (tmp_path / "antiphon.toml").write_text(
+        f'[[backends]]\nurl = "{backend.url}"\nmodels = ["gone", "new"]\n'
+        f'aliases = {{ fast = "qwen", slow = "nomodel" }}\n'
+        f'[[backends]]\nurl = "{GONE}"\naliases = {{ far = "away" }}\n'
+    )
+    done = await antiphon(tmp_path, "models")
+
+    rows = [line.split("│")[1].strip() for line in done.out.splitlines() if "127.0.0.1" in line]
+    assert rows == [
+        *("gone", "fast → qwen", "slow → nomodel (not listed)", "new (not listed)"),
+        *("far → away", "The model backend cannot be reached."),
+    ]
+
+
 async def test_an_answer_is_told_with_its_reasoning_and_its_id(tmp_path: Path, backend: ReplayBackend) -> None:
     chunks = sse(delta(reasoning_content="Hm."), delta(content="Once [bold] "), delta(content="upon"), delta("stop"))
     backend.script = lambda request: Answer([chunks])

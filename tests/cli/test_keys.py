@@ -1,5 +1,6 @@
 """Keys as an operator makes them, on both stores: shown once, listed without what they are, revoked and rotated."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from antiphon.engine.keys.mint import Mint
 from antiphon.store.base import ApiKey, Limits
 from antiphon.wiring import open_store
-from tests.support.command import antiphon
+from tests.support.command import antiphon, on_a_terminal
 
 
 async def made(home: Path, store_url: str, *flags: str) -> tuple[str, str]:
@@ -49,6 +50,38 @@ async def test_a_key_is_made_with_its_limits_and_listed_without_itself(tmp_path:
     assert key not in listed.out
     for words in (key_id, f"…{key[-4:]}", "acme", "build", "until", "60 requests/min"):
         assert words in listed.out
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120"])
+async def test_nothing_of_a_list_is_cut_in_a_pipe(tmp_path: Path, columns: str) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    key, key_id = await made(tmp_path, url, "--tenant", "a" * 150, "--name", "[bold]", "--tokens-per-day", "7")
+    _, row = (await antiphon(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)).out.splitlines()
+
+    for words in (key_id, f"…{key[-4:]} ", "a" * 150, "[bold]", "7 tokens/day"):
+        assert words in row
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120"])
+async def test_an_id_and_its_key_are_whole_on_any_terminal(tmp_path: Path, columns: str) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    key, key_id = await made(tmp_path, url, "--tenant", "a" * 90, "--name", "build", "--tokens-per-day", "7")
+    shown = await on_a_terminal(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)
+
+    assert any(key_id in line and f"…{key[-4:]} " in line for line in shown.splitlines())
+    assert shown.count("a" * 3) > 1
+    assert sum(map(len, re.findall("a{2,}", shown))) >= 88
+
+
+async def test_the_store_is_named_where_a_key_is_made_or_listed(tmp_path: Path, store_url: str) -> None:
+    for command in ("list", "create", "list"):
+        done = await antiphon(
+            tmp_path, "keys", command, "--store", store_url.replace("postgres@", "postgres:sk-secret@")
+        )
+        assert done.code == 0
+        assert store_url.rpartition("/")[2] in done.out + done.err
+        assert "sk-secret" not in done.out + done.err
+        assert command == "list" or done.out.split() == [done.out.strip()]
 
 
 async def test_nothing_in_the_store_is_the_key(tmp_path: Path) -> None:
@@ -97,4 +130,4 @@ async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path) -> None:
     for command in (["revoke", "key_none"], ["rotate", "key_none"], ["create", "--tenant", "\x1b"]):
         done = await antiphon(tmp_path, "keys", *command, "--store", url)
         assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "There is no key." in (await antiphon(tmp_path, "keys", "list", "--store", url)).out
+    assert "There is no key in sqlite://" in (await antiphon(tmp_path, "keys", "list", "--store", url)).out

@@ -44,6 +44,16 @@ async def test_it_says_where_it_is_what_it_keeps_and_what_it_serves(tmp_path: Pa
     assert (tmp_path / ".local/share/antiphon/antiphon.db").exists()
 
 
+async def test_it_calls_models_as_clients_call_them(tmp_path: Path, backend: ReplayBackend) -> None:
+    (tmp_path / "antiphon.toml").write_text(
+        f'[[backends]]\nurl = "{backend.url}"\nmodels = ["n"]\naliases = {{ fast = "m" }}\n'
+    )
+    async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server:
+        ready, _ = server.lines
+
+    assert f"at {backend.url} with fast → m, n (not listed);" in ready
+
+
 async def test_the_curl_line_works_as_it_stands(tmp_path: Path, backend: ReplayBackend) -> None:
     backend.models = [{"id": "it's m"}]
     async with serving(tmp_path, "--port", "0", "--backend", backend.url, "--store", "sqlite://") as server:

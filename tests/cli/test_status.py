@@ -23,6 +23,16 @@ def write(folder: Path, url: str) -> None:
     )
 
 
+async def test_names_health_and_errors_are_whole_on_a_narrow_screen(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url)
+    async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server:
+        shown = await antiphon(tmp_path, "status", "--url", server.url, COLUMNS="80")
+
+    rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in shown.out.splitlines() if "│" in line]
+    assert rows == [["near", "up"], ["gone", "unreached"]]
+    assert "\ngone: The model backend cannot be reached. (" in shown.out
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 async def test_the_table_and_the_json_show_what_all_workers_know(
     tmp_path: Path, backend: ReplayBackend, workers: str

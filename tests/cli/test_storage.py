@@ -29,6 +29,18 @@ async def test_a_store_is_migrated_checked_and_purged(tmp_path: Path, store_url:
     assert "is in order: 1 responses" in done.out
 
 
+async def test_keys_of_both_kinds_are_told_apart(tmp_path: Path, store_url: str) -> None:
+    await antiphon(tmp_path, "keys", "create", "--store", store_url)
+    checked = await antiphon(tmp_path, "db", "check", "--store", store_url)
+    purged = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
+
+    assert (checked.code, purged.code) == (0, 0)
+    assert ", 0 idempotency keys," in checked.out
+    assert ", 1 API keys." in checked.out
+    assert ", 0 idempotency keys," in purged.out
+    assert "API" not in purged.out
+
+
 async def test_a_damaged_store_is_said_to_be(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     store = await open_store(url)

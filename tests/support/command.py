@@ -2,10 +2,11 @@
 
 import asyncio
 import os
+import pty
 import re
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +57,28 @@ async def antiphon(home: Path, *arguments: str, patience: float = PATIENCE, **va
     process = await start(home, *arguments, **variables)
     out, err = await asyncio.wait_for(process.communicate(), patience)
     return Done(process.returncode or 0, out.decode(), err.decode())
+
+
+async def on_a_terminal(home: Path, *arguments: str, **variables: str) -> str:
+    """Run the command to its end on a terminal without colours; return what that showed."""
+    screen, terminal = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "antiphon", *arguments),
+        cwd=home,
+        env=environment(home, TERM="xterm", NO_COLOR="1", **variables),
+        stdin=-3,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):  # as Linux says that nobody writes any more
+        async with asyncio.timeout(PATIENCE):
+            while more := await asyncio.to_thread(os.read, screen, 65_536):
+                shown += more
+    os.close(screen)
+    await process.wait()
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
 
 
 @asynccontextmanager

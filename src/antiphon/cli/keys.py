@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
 from antiphon.engine.keys.mint import Mint
@@ -25,6 +26,12 @@ HOUR = 3_600
 
 MOST = 1_000_000_000
 """The largest limit."""
+
+WIDEST = 10_000
+"""Characters of a line that is for no screen."""
+
+NARROWEST = 10
+"""Characters of a line that each column may have, beside what is never folded."""
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id, as `antiphon keys list` shows it.")]
 
@@ -67,7 +74,7 @@ def create(
         key, kept = (await Mint.of(opened)).issue(new_id("key"), _checked(tenant), name, limits, now, ends)
         kept = replace(kept, caches=cache)
         await opened.put_api_key(kept)
-        _show(key, kept)
+        _show(key, kept, opened)
 
     _with_store(store, config, act)
 
@@ -79,12 +86,10 @@ def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     async def act(opened: Store) -> None:
         keys = await opened.api_keys()
         if not keys:
-            _say("There is no key. Make one with `antiphon keys create`.")
+            _say(f"There is no key in {opened.url}. Make one with `antiphon keys create`.")
             return
-        table = Table("id", "key", "tenant", "name", "created", "state", "limits", box=None)
-        for key in keys:
-            table.add_row(*_row(key, time.time()))
-        Console().print(table, markup=False)
+        _print_whole(_table(keys))
+        _tell(f"These are the keys of {opened.url}.")
 
     _with_store(store, config, act)
 
@@ -119,7 +124,7 @@ def rotate(
             raise ConfigError(f"{key_id} has ended. Make a new key with `antiphon keys create`.")
         key, kept = (await Mint.of(opened)).rotate(old, now + keep_old * HOUR)
         await opened.put_api_key(kept)
-        _show(key, kept)
+        _show(key, kept, opened)
 
     _with_store(store, config, act)
 
@@ -148,14 +153,27 @@ def _checked(tenant: str) -> str:
     return tenant
 
 
-def _show(key: str, kept: ApiKey) -> None:
+def _show(key: str, kept: ApiKey, store: Store) -> None:
     _say(key)
-    Console(stderr=True).print(
-        f"{kept.id} of the tenant {kept.tenant}. The key is not shown again.",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    _tell(f"{kept.id} of the tenant {kept.tenant}, in {store.url}. The key is not shown again.")
+
+
+def _table(keys: Sequence[ApiKey]) -> Table:
+    copied = (Column(name, no_wrap=True) for name in ("id", "key"))
+    others = (Column(name, overflow="fold") for name in ("tenant", "name", "created", "state", "limits"))
+    table = Table(*copied, *others, box=None)
+    for key in keys:
+        table.add_row(*map(Text, _row(key, time.time())))
+    return table
+
+
+def _print_whole(table: Table) -> None:
+    """Print a table with nothing cut off: on a terminal too narrow for it, its lines are longer than the screen."""
+    console = Console()
+    whole = sum(max(map(len, map(str, column.cells))) for column in table.columns if column.no_wrap)
+    narrowest = whole + NARROWEST * len(table.columns)
+    console.width = max(console.width, narrowest) if console.is_terminal else WIDEST
+    console.print(table, crop=False)
 
 
 def _row(key: ApiKey, now: float) -> tuple[str, ...]:
@@ -188,3 +206,8 @@ def _time(seconds: int) -> str:
 
 def _say(words: str) -> None:
     Console().print(words, highlight=False, markup=False, soft_wrap=True)
+
+
+def _tell(words: str) -> None:
+    """Say on standard error what is for the eyes of who asks, and not for the program behind a pipe."""
+    Console(stderr=True).print(words, highlight=False, markup=False, soft_wrap=True)

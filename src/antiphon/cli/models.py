@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from antiphon.cli.offered import offered
 from antiphon.cli.settings import BackendFlag, ConfigFlag, read_settings
 from antiphon.config import Settings
 from antiphon.engine.routing.served import Served
@@ -31,8 +32,9 @@ def _table(served: list[Served]) -> Table:
     table = Table(*(Column(name, overflow="fold") for name in ("model", "backend", "dialect", "API", "URL")))
     for one in served:
         place = (one.backend.name, one.dialect.name, one.api, one.backend.url or "in this process")
-        for model in one.models:
-            table.add_row(*map(Text, (model["id"], *place)))
-        if not one.models:
+        names = offered(one)
+        for name in names:
+            table.add_row(*map(Text, (name, *place)))
+        if one.error or not names:
             table.add_row(Text(one.error or "no models", style="red"), *map(Text, place))
     return table

@@ -17,6 +17,7 @@ import uvloop
 from rich.console import Console
 
 from antiphon.cli.logs import begin_log, hear_faults
+from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise
@@ -225,7 +226,7 @@ def _describe(served: Served) -> str:
     name = f"backend {served.backend.name}" + (f" at {served.backend.url}" if served.backend.url else " (scripted)")
     if served.error:
         return f"{name}: {served.error}"
-    names = [model["id"] for model in served.models]
+    names = offered(served)
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{name} with {', '.join(names[:SHOWN]) + more or 'no models'}"
 

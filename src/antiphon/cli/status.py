@@ -27,7 +27,10 @@ PATIENCE = 5.0
 SHOWN = 4
 """Models of a backend that have room in the table."""
 
-COLUMNS = ("backend", "health", "models", "in flight", "waiting", "asked", "failed", "last error")
+WHOLE = ("backend", "health")
+FOLDED = ("models", "in flight", "waiting", "asked", "failed")
+"""Columns that are kept on one line, and those that are not where the screen is narrow."""
+
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -91,11 +94,13 @@ def _read(address: str) -> Status:
 
 
 def _shown(address: str, status: Status) -> Group:
-    table = Table(*(Column(name, overflow="fold") for name in COLUMNS))
+    whole = (Column(name, no_wrap=True) for name in WHOLE)
+    table = Table(*whole, *(Column(name, overflow="fold") for name in FOLDED))
     for backend in status.backends:
         table.add_row(*_row(backend))
+    troubles = [_trouble(backend) for backend in status.backends if backend.error or backend.last_error]
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
-    return Group(Text(f"{address}: {workers}, {status.responses_in_flight} responses being made"), table)
+    return Group(Text(f"{address}: {workers}, {status.responses_in_flight} responses being made"), table, *troubles)
 
 
 def _row(one: BackendStatus) -> tuple[Text, ...]:
@@ -107,7 +112,6 @@ def _row(one: BackendStatus) -> tuple[Text, ...]:
         Text(f"{one.waiting} of {one.queue}" if one.concurrency else str(one.waiting)),
         Text(str(one.asked)),
         Text(str(one.failed)),
-        Text(_trouble(one), style="red" if one.error else ""),
     )
 
 
@@ -127,7 +131,6 @@ def _is_loaded(one: BackendStatus, name: str) -> bool:
     return one.loaded is not None and not {name, f"{name}:latest"}.isdisjoint(one.loaded)
 
 
-def _trouble(one: BackendStatus) -> str:
-    if one.last_error_ago is None:
-        return one.error
-    return f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
+def _trouble(one: BackendStatus) -> Text:
+    told = one.error if one.last_error_ago is None else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
+    return Text(f"{one.name}: {told}", style="red" if one.error else "")

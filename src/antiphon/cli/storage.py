@@ -11,6 +11,9 @@ from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
 from antiphon.store.base import Store
 from antiphon.wiring import open_store
 
+CALLED = {"keys": "idempotency keys", "api_keys": "API keys", "conversation_items": "conversation items"}
+"""What people call the rows of a table, where its own name would not tell."""
+
 db = typer.Typer(help="Look after the store.", rich_markup_mode=None)
 
 
@@ -66,7 +69,7 @@ def _with_store(store: str | None, config: Any, act: Callable[[Store], Awaitable
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {table}" for table, count in counts.items())
+    return ", ".join(f"{count} {CALLED.get(table, table)}" for table, count in counts.items())
 
 
 def _say(words: str) -> None:

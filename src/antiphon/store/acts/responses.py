@@ -103,7 +103,7 @@ def count_old(query: str, before: int) -> Act[int]:
 
 TABLES = (
     *("responses", "items", "events", "jobs", "conversations", "conversation_items", "keys", "deliveries"),
-    "answers",
+    *("answers", "api_keys"),
 )
 
 

@@ -107,4 +107,4 @@ SELECT
     (SELECT count(*) FROM responses), (SELECT count(*) FROM items), (SELECT count(*) FROM events),
     (SELECT count(*) FROM jobs), (SELECT count(*) FROM conversations), (SELECT count(*) FROM conversation_items),
     (SELECT count(*) FROM idempotency_keys), (SELECT count(*) FROM webhook_deliveries),
-    (SELECT count(*) FROM answers)
+    (SELECT count(*) FROM answers), (SELECT count(*) FROM api_keys)
