@@ -68,6 +68,30 @@ async def test_background_responses_fail_over_too() -> None:
         assert response.output_text == "Hello"
 
 
+async def test_background_responses_wait_until_a_backend_that_limits_its_rate_rests_no_longer() -> None:
+    async with pair(error(429, retry_after_ms="300"), saying("b"), models=("m", "n")) as two:
+        await two.served.post("/responses", json=BODY)
+        two.a.script = saying("a")
+        queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True)
+        async with asyncio.timeout(20):
+            while (response := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
+                await asyncio.sleep(0.02)
+
+        assert response.output_text == "a"
+
+
+async def test_background_responses_fail_without_asking_a_backend_that_rests_for_long() -> None:
+    async with pair(error(402), saying("b"), models=("m", "n")) as two:
+        await two.served.post("/responses", json=BODY)
+        queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True)
+        async with asyncio.timeout(20):
+            while (response := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
+                await asyncio.sleep(0.02)
+
+        assert (response.status, response.error and response.error.code) == ("failed", "insufficient_quota")
+        assert len(two.a.requests) == 1
+
+
 async def test_responses_over_a_websocket_fail_over_too() -> None:
     async with pair(error(500), saying("Hello")) as two, talk(two.served) as one:
         assert text_of(await one.made()) == "Hello"

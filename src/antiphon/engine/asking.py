@@ -114,7 +114,14 @@ class Asking:
 
     async def open(self, run: "Run", step: CallModel | AskAside) -> Answer | None:
         """Ask the backend for the run; return its answer, to be read. None: the turn knows what to do instead."""
-        await self._route.enter()
+        if self._route.turns_aside():
+            self._follow()
+            return None
+        try:
+            await self._route.enter()
+        except AntiphonError as error:
+            self._turn.failed(error)
+            return None
         call = self._call = Call(run, self.target, step.body)
         self._observers.asked(call)
         try:

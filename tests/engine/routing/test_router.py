@@ -8,6 +8,7 @@ from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER
 from antiphon.engine.routing.router import Route, Router, chains_of
 from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.sightings import Sighting
+from antiphon.engine.routing.slots import LONGEST_WAIT
 from antiphon.engine.routing.verdict import Failure
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.requests import CreateResponse
@@ -258,6 +259,69 @@ async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> 
         assert (caught.value.status, caught.value.code) == (503, "server_is_overloaded")
         assert "retry-after" in caught.value.headers
         assert who(await field.route(is_patient=True)) == "a"
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were slept, on the clock of `Field` alone."""
+    naps: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        monkeypatch.setattr(Clock, "now", Clock.now + seconds)
+
+    monkeypatch.setattr("antiphon.engine.routing.router.asyncio.sleep", sleep)
+    return naps
+
+
+def limited(field: Field, **waits: float) -> None:
+    for name, wait in waits.items():
+        field.broke(name, Failure(429, "rate_limit_exceeded", wait), RATE)
+
+
+async def test_background_work_waits_until_the_backend_that_can_be_asked_first_rests_no_longer(
+    slept: list[float],
+) -> None:
+    field = Field("a", "b")
+    limited(field, a=100, b=20)
+    route = await field.route(is_patient=True)
+    async with slot(route):
+        assert who(route) == "b"
+
+    assert slept == [20.0]
+
+
+async def test_what_was_begun_waits_likewise(slept: list[float]) -> None:
+    field = Field("a")
+    route = await field.route()
+    route.answered()
+    limited(field, a=7)
+    async with slot(route):
+        assert slept == [7.0]
+
+
+async def test_background_work_does_not_wait_for_a_long_rest_nor_ask_who_rests(slept: list[float]) -> None:
+    field = Field("a")
+    limited(field, a=LONGEST_WAIT + 1)
+    route = await field.route(is_patient=True)
+    with pytest.raises(ClientError) as caught:
+        await route.enter()
+
+    assert (caught.value.code, caught.value.headers) == ("rate_limit_exceeded", {"x-should-retry": "false"})
+    assert (slept, field.served["a"].asked, field.served["a"].slots.in_flight) == ([], 0, 0)
+
+
+async def test_who_came_to_rest_since_it_was_chosen_is_left_for_another_that_does_not() -> None:
+    field = Field("a", "b")
+    route = await field.route()
+    first = who(route)
+    assert not route.turns_aside()
+    limited(field, **{first: 20})
+
+    assert route.turns_aside()
+    assert who(route) != first
+    limited(field, **{who(route): 20})
+    assert not route.turns_aside()
 
 
 async def test_one_that_takes_no_more_is_passed_over_for_one_that_does() -> None:

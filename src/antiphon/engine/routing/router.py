@@ -15,6 +15,7 @@ from antiphon.engine.routing.budget import Budget
 from antiphon.engine.routing.choice import Candidate, next_turn, order
 from antiphon.engine.routing.refusal import resting
 from antiphon.engine.routing.served import Served
+from antiphon.engine.routing.slots import LONGEST_WAIT
 from antiphon.engine.routing.verdict import Failure, Verdict, verdict
 from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse
@@ -89,7 +90,7 @@ class Route:
         target = self._choose()
         if target is None and not (is_patient or is_late):
             raise self._refusal()
-        self.target: Target = target or targets[0]
+        self.target: Target = target or self._soonest()
 
     def renew(self) -> None:
         """Choose again, at the moment of asking: others may have come meanwhile.
@@ -101,14 +102,28 @@ class Route:
         target = self._choose()
         if target is None and self._is_late and not self._is_patient:
             raise self._refusal()
-        self.target = target or self.target
+        self.target = target or self._soonest()
+
+    def turns_aside(self) -> bool:
+        """Return whether `target`, which came to rest since it was chosen, is now another that may be asked at once."""
+        target = self._choose() if self._rest(self.target) else None
+        if target is None:
+            return False
+        self.target = target
+        return True
 
     async def enter(self) -> None:
-        """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full."""
+        """Take a slot of the target; `leave` gives it back. Raises `BackendError` (503) where its queue is full.
+
+        Who is patient waits in the queue in any case, and before that until the target rests no longer; where that
+        takes longer than clients wait, raises the error for which it rests.
+        """
         served = self.target.served
         if self._pauses:
             self._pauses = False
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
+        if self._is_patient:
+            await self._wait_out()
         await served.slots.enter(self._tenant, is_patient=self._is_patient)
         self._held, self._since = served, self._router.models.clock()
         if not self._tried:
@@ -186,14 +201,26 @@ class Route:
             turn=served.turn,
         )
 
-    def _refusal(self) -> AntiphonError:
-        """Return why nobody can be asked: of the model's own backends, the one that can be asked first says."""
-        now = self._router.models.clock()
-        own = [target for target in self._targets if target.name == self._targets[0].name]
-        first = min(own, key=lambda target: target.served.health.rest(now, target.model))
-        health = first.served.health
-        rest, error = health.rest(now, first.model), health.resting_for(first.model)
-        return resting(error, rest) if error is not None and rest else first.served.slots.overloaded()
+    async def _wait_out(self) -> None:
+        clock = self._router.models.clock
+        latest = clock() + LONGEST_WAIT
+        while rest := self._rest(self.target):
+            if clock() + rest > latest:
+                raise self._refusal(self.target)
+            await asyncio.sleep(rest)
+
+    def _rest(self, target: "Target") -> float:
+        return target.served.health.rest(self._router.models.clock(), target.model)
+
+    def _soonest(self) -> "Target":
+        """Return of the model's own backends the one that can be asked first."""
+        return min((target for target in self._targets if target.name == self._targets[0].name), key=self._rest)
+
+    def _refusal(self, target: "Target | None" = None) -> AntiphonError:
+        """Return why this one cannot be asked; by default the one that can be first, where nobody can."""
+        target = target or self._soonest()
+        rest, error = self._rest(target), target.served.health.resting_for(target.model)
+        return resting(error, rest) if error is not None and rest else target.served.slots.overloaded()
 
 
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:
