@@ -178,3 +178,21 @@ async def test_a_worker_that_takes_a_dead_ones_place_reads_no_file_that_was_not_
     async with ready(tmp_path, "--workers", "2") as (server, http):
         spoil(tmp_path, mistake)
         assert set(await answers_of_new_workers(server, http)) == {"old"}
+
+
+async def test_a_hangup_reaches_a_worker_that_has_only_begun(tmp_path: Path, backend: ReplayBackend) -> None:
+    async with ReplayBackend(echo).serve() as other:
+        write(tmp_path, ("old", backend.url))
+        async with ready(tmp_path, "--workers", "2") as (server, http):
+            before = pids_below(server.process.pid)
+            write(tmp_path, ("new", other.url))
+            os.kill(before[0], signal.SIGKILL)
+            async with asyncio.timeout(20):
+                while not set(pids_below(server.process.pid)) - set(before):
+                    await asyncio.to_thread(os.sched_yield)
+            server.process.send_signal(signal.SIGHUP)
+            await until_all_answer("new", server, http)
+            done = await server.stop(signal.SIGTERM)
+
+    assert done.code == 0
+    assert done.err.count("added: new; removed: old.") == 2
