@@ -1,6 +1,7 @@
 """A process's background work: how much at once, for whom first, and who is dead."""
 
 import asyncio
+import json
 from typing import Any
 
 import msgspec
@@ -10,8 +11,12 @@ from antiphon.engine import worker as workers
 from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
+from antiphon.engine.measuring import Measuring, ModelNames
+from antiphon.engine.noting import Noting
 from antiphon.engine.worker import Worker
 from antiphon.errors import StoreError
+from antiphon.lines import JsonLines
+from antiphon.measures import Measures
 from antiphon.protocol.validate import decode_request
 from antiphon.store.base import StoredConversation
 from antiphon.store.sqlite import SqliteStore
@@ -120,6 +125,31 @@ async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
     await worker.close()
 
     assert await status(made, response_id) == "cancelled"
+
+
+@pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, "queued"), (True, "cancelled")])
+async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
+    is_cancelled: bool, outcome: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", "antiphon.access")
+    monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
+    made, backend = engine(said("Hi"))
+    measures = Measures()
+    made.observers.add(Noting())
+    made.observers.add(Measuring(measures, ModelNames(made.models)))
+    gate = Gate(backend)
+    worker = Worker(made)
+    worker.start()
+    response_id = await queue(made)
+    await gate.until(1)
+    if is_cancelled:
+        await cancel(made, "", response_id)
+    await worker.close()
+    (line,) = caplog.text.splitlines()
+
+    assert json.loads(line)["outcome"] == outcome
+    assert measures.responses.value("m", "cancelled") == is_cancelled
+    assert len(list(measures.responses.samples())) == is_cancelled
 
 
 async def test_a_job_that_its_worker_does_not_know_of_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

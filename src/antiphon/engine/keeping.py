@@ -46,8 +46,8 @@ class Keeper(Protocol):
         """Make a response that has ended durable, together with the events of its end."""
         ...
 
-    async def leave(self, response: Response, sealed: Mapping[str, str]) -> None:
-        """Nobody waits for it any more: it was cancelled with what there is."""
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
+        """Nobody waits for it any more: it was cancelled with what there is. Return whether that is its end."""
         ...
 
     async def drop(self) -> None:
@@ -125,12 +125,13 @@ class Foreground:
         if self.ticket.key and not is_good:
             await self._free_key()
 
-    async def leave(self, response: Response, sealed: Mapping[str, str]) -> None:
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """See `Keeper.leave`."""
         try:
             await self.keep(response, sealed, ())
         except StoreError as error:
             log.warning("A response that its client left was not stored: %s", error)
+        return True
 
     async def drop(self) -> None:
         """See `Keeper.drop`."""

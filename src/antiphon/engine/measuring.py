@@ -101,8 +101,10 @@ class Measuring(Observer):
         """See `Observer.ended`."""
         measures, model, response = self.measures, self.names.of(run.model), run.response
         self._silent.pop(run, None)
-        measures.duration.observe(time.monotonic() - self._began.pop(run), model)
-        measures.responses.add(model, "refused" if response.status == "in_progress" else response.status)
+        took = time.monotonic() - self._began.pop(run)
+        if run.outcome != "queued":
+            measures.duration.observe(took, model)
+            measures.responses.add(model, run.outcome)
         if run.cache is not None:
             measures.cache.add(run.cache)
         if run.cache != "hit" and (usage := response.usage) is not None:

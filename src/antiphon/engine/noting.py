@@ -41,8 +41,7 @@ class Noting(Observer):
     def ended(self, run: "Run") -> None:
         """See `Observer.ended`."""
         took = (time.monotonic() - self._began.pop(run)) * 1000
-        status = run.response.status
-        note(outcome="refused" if status == "in_progress" else status)
+        note(outcome=run.outcome)
         if not about().is_exchange:
             kind = "background" if run.is_background else "message"
             log.info("%s %.0f ms", kind, took, extra=fields(kind=kind, ms=round(took, 1)))

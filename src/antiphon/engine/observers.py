@@ -56,7 +56,7 @@ class Observer:
 
     The order of one response: `queued` where it is made in the background; `began`; for each call of the model `asked`,
     `spoke` once its first byte is there, and `answered`; for each use of a tool of this server `used` and `returned`;
-    then `ended`, when `run.response` is final and durable, or was given up.
+    then `ended`, when `run.response` is final and durable, or was given up; `run.outcome` tells.
     """
 
     def queued(self, response_id: str) -> None:

@@ -43,7 +43,7 @@ def frame(events: Sequence[Event]) -> Frames:
 class Recorder:
     """Records one job, made by `run`, which is to be set before `record` is called.
 
-    Its task is cancelled when the job turns out to belong to somebody else. `leave` and `drop` do nothing: a job
+    Its task is cancelled when the job turns out to belong to somebody else. `leave` and `drop` write nothing: a job
     that is left is put back into the queue by its worker.
     """
 
@@ -109,8 +109,11 @@ class Recorder:
                 raise Lost
             self._is_kept = True
 
-    async def leave(self, response: Response, sealed: Mapping[str, str]) -> None:
-        """See `Keeper.leave`."""
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
+        """See `Keeper.leave`: it goes on, here or elsewhere, unless somebody has ended it."""
+        with suppress(StoreError):
+            return await self._engine.store.find_job(self._job.response.tenant, self._job.response.id) is None
+        return False
 
     async def drop(self) -> None:
         """See `Keeper.drop`."""

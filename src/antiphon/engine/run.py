@@ -85,6 +85,8 @@ class Run:
         """Types of tools that the model is not offered, since only a server can run them."""
         self._is_started = False
         self._is_over = False
+        self._is_handed_on = False
+        """It was left before its end, and is to be made by another."""
         self._task: asyncio.Task[Any] | None = None
         self._is_stopped = False
         """The task that iterates was cancelled from here."""
@@ -181,6 +183,17 @@ class Run:
     def is_over(self) -> bool:
         """Whether it is decided how the response ends."""
         return self._is_over
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, once that is over: its status, `queued` where it is to be made by another.
+
+        `refused` where the client got an error in its place.
+        """
+        if self._is_handed_on:
+            return "queued"
+        status = self._writer.response.status
+        return "refused" if status == "in_progress" else status
 
     @property
     def legacy(self) -> list[StoredItem]:
@@ -387,4 +400,4 @@ class Run:
             await self._keeper.drop()
             return
         self._writer.cancel(self._turn.usage)
-        await self._keeper.leave(self._writer.response, self._writer.sealed)
+        self._is_handed_on = not await self._keeper.leave(self._writer.response, self._writer.sealed)

@@ -178,7 +178,7 @@ class Tracing(Observer):
         span, response = self._responses.pop(run), run.response
         span.set_attribute("gen_ai.response.id", response.id)
         span.set_attribute("gen_ai.response.model", self._names.of(response.model))
-        span.set_attribute("antiphon.response.status", response.status)
+        span.set_attribute("antiphon.response.status", response.status if run.outcome == "refused" else run.outcome)
         if run.cache is not None:
             span.set_attribute("antiphon.cache", run.cache)
         if response.conversation is not None:
