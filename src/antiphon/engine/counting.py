@@ -13,7 +13,7 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.history import gather
 from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
-from antiphon.engine.origin import origin_of
+from antiphon.engine.sealer import sealer_of
 from antiphon.engine.vocabulary import NEWEST, tokens_by, vocabulary_of
 from antiphon.errors import BackendError
 from antiphon.native.request import countable, to_responses
@@ -51,7 +51,7 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
     refused = frozenset(target.refused)
     unseal = opener(engine.keyring, tenant, refuses=False)
     if target.api_for(request, context.items) == "responses":
-        asked = to_responses(request, context.items, target.dialect, refused, unseal=unseal, origin=origin_of(target))
+        asked = to_responses(request, context.items, target.dialect, refused, unseal=unseal, origin=sealer_of(target))
         count = await _asked(target.backend, by_responses, asked | {"model": target.model})
         if count is not None:
             return Count(count, is_exact=True)

@@ -22,9 +22,9 @@ from antiphon.engine.keeping import Keeper, stored_output
 from antiphon.engine.models import Target
 from antiphon.engine.observers import ToolUse
 from antiphon.engine.opening import opener
-from antiphon.engine.origin import mark_of
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.router import Route
+from antiphon.engine.sealer import mark_of
 from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, Settle, Step, Tell, Turn
 from antiphon.errors import AntiphonError, reportable
 from antiphon.protocol.calls import open_calls

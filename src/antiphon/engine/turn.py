@@ -23,7 +23,7 @@ from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
-from antiphon.engine.origin import origin_of
+from antiphon.engine.sealer import sealer_of
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
@@ -315,7 +315,7 @@ class Turn:
         dialect = self.target.dialect
         self._api = "chat" if self._goes_by_chat else self.target.api_for(request, items)
         if self._api == "responses":
-            origin = "" if self._is_without_blobs else origin_of(self.target)
+            origin = "" if self._is_without_blobs else sealer_of(self.target)
             self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
             self._body["model"] = self.target.model
             return self._body, Toolbox(), None, "responses"
