@@ -11,3 +11,4 @@ with client.responses.stream(model="demo", input="What is my name?", previous_re
     for event in stream:
         if event.type == "response.output_text.delta":
             print(event.delta, end="", flush=True)
+print()

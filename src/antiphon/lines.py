@@ -23,7 +23,7 @@ OWN = "antiphon"
 FIELDS = "fields"
 """The attribute of a record that holds more of what a line says, by name."""
 
-SHOWN = ("request_id", "response_id", "backend", "outcome", "trace_id")
+SHOWN = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "trace_id")
 
 _encode = msgspec.json.Encoder().encode
 

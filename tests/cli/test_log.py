@@ -14,7 +14,7 @@ import pytest
 
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.config import Settings
-from tests.support.command import serving
+from tests.support.command import antiphon, serving
 from tests.support.replay import Answer, ReplayBackend
 
 CANARY = "ca7ary"
@@ -54,6 +54,25 @@ async def test_a_line_for_every_request_where_that_is_wanted(tmp_path: Path, bac
 
     assert told == [("200", "/v1/responses", "completed"), ("429", "/v1/responses", "refused")]
     assert all(line["request_id"].startswith("req_") and line["time"].endswith("Z") for line in lines)
+    assert CANARY not in written
+
+
+async def test_a_line_names_the_model_the_cache_and_the_key(tmp_path: Path, backend: ReplayBackend) -> None:
+    store = ("--store", f"sqlite://{tmp_path}/a.db")
+    (tmp_path / "antiphon.toml").write_text(f'[[backends]]\nurl = "{backend.url}"\nmodels = "*"\n')
+    made = await antiphon(tmp_path, "keys", "create", *store)
+    head = {"authorization": f"Bearer {made.out.strip()}", "antiphon-cache": "on"}
+    variables = {"ANTIPHON_LOG_FORMAT": "json", "ANTIPHON_ACCESS_LOG": "true"}
+    async with serving(tmp_path, "--port", "0", *store, **variables) as server, aiohttp.ClientSession() as http:
+        for model in ("m", "m", CANARY):
+            body = {"model": model, "input": "Hi"}
+            async with http.post(f"{server.url}/responses", json=body, headers=head) as response:
+                assert response.status == 200
+        written = (await server.stop(signal.SIGTERM)).err
+    lines = [json.loads(line) for line in written.splitlines()]
+
+    assert [(line["model"], line["cache"]) for line in lines] == [("m", "miss"), ("m", "hit"), ("other", "miss")]
+    assert {line["api_key_id"] for line in lines} == {made.err.split()[0]}
     assert CANARY not in written
 
 

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from antiphon.engine.measuring import OTHER
 from antiphon.engine.observers import Call, Observer
 from antiphon.journal import about, note
 from antiphon.lines import fields
@@ -31,7 +32,7 @@ class Noting(Observer):
 
     def began(self, run: "Run") -> None:
         """See `Observer.began`."""
-        note(response_id=run.response.id, backend="", outcome="")
+        note(response_id=run.response.id, backend="", model="", cache="", outcome="")
         self._began[run] = time.monotonic()
 
     def asked(self, call: Call) -> None:
@@ -41,7 +42,14 @@ class Noting(Observer):
     def ended(self, run: "Run") -> None:
         """See `Observer.ended`."""
         took = (time.monotonic() - self._began.pop(run)) * 1000
-        note(outcome=run.outcome)
+        note(outcome=run.outcome, cache=run.cache or "")
+        if log.isEnabledFor(logging.INFO):
+            note(model=_model(run))
         if not about().is_exchange:
             kind = "background" if run.is_background else "message"
             log.info("%s %.0f ms", kind, took, extra=fields(kind=kind, ms=round(took, 1)))
+
+
+def _model(run: "Run") -> str:
+    name, offers = run.target.name, run.target.served.offers()
+    return next((one["id"] for one in offers if one["id"] in {name, f"{name}:latest"}), OTHER)

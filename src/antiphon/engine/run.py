@@ -153,8 +153,7 @@ class Run:
     @property
     def backend(self) -> str:
         """What clients are told of the backend that is asked, or that answered."""
-        kept = self._lookup.target if self._lookup else None
-        return (kept or self._target).served.label
+        return self.target.served.label
 
     @property
     def cache(self) -> Outcome | None:
@@ -165,6 +164,11 @@ class Run:
     def similarity(self) -> float | None:
         """How much the question that was answered is like this one (cosine), where it is not the same."""
         return self._lookup.similarity if self._lookup else None
+
+    @property
+    def target(self) -> Target:
+        """Where the model is that is asked, or that answered."""
+        return (self._lookup.target if self._lookup else None) or self._target
 
     @property
     def _target(self) -> Target:

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from antiphon.engine.keys.known import KnownKeys
 from antiphon.errors import ClientError
+from antiphon.journal import note
 from antiphon.server.http import CACHE, TENANT
 from antiphon.store.base import ApiKey
 
@@ -50,6 +51,7 @@ class Door:
             presented = Pass(self._keys, await self._keys.digest(bearer(scope["headers"])))
             key = await presented.key()
             scope[TENANT], scope[PASS] = key.tenant, presented
+            note(api_key_id=key.id)
             if key.caches:
                 scope[CACHE] = True
         await self._app(scope, receive, send)

@@ -173,7 +173,8 @@ class Connection:
 
     async def _answer(self, asked: Asked) -> None:
         known = about()
-        begin(About(known.request_id, trace_id=known.trace_id))  # the socket's; the response's comes with it
+        # The socket's; the response's comes with it.
+        begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id))
         try:
             await self._create(asked)
         except ClientGone:
