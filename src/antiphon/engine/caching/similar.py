@@ -14,7 +14,7 @@ from antiphon.engine.caching.key import cache_key, parted
 from antiphon.engine.caching.vectors import Entry, from_bytes, nearest, to_bytes, unit, with_entry
 from antiphon.engine.models import Target
 from antiphon.engine.routing.router import Router
-from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.verdict import unanswered
 from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.ids import Clock
 from antiphon.protocol.content import Item
@@ -110,7 +110,7 @@ class Similar:
         try:
             status, answer = await _post(route.target, body)
         except BackendError as error:
-            route.broke(Failure(0), error)
+            route.broke(unanswered(error), error)
             raise
         finally:
             route.leave()
