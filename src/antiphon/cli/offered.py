@@ -1,5 +1,6 @@
 """What a backend's models are called where an operator looks: by the names that clients use."""
 
+from antiphon.engine.routing.names import is_listed
 from antiphon.engine.routing.served import Served
 
 
@@ -14,6 +15,5 @@ def offered(served: Served) -> list[str]:
 def _line(served: Served, name: str) -> str:
     called = served.share.aliases.get(name, name)
     line = name if called == name else f"{name} → {called}"
-    # Ollama lists `llama3:latest` and answers to `llama3`.
-    is_listed = any(model["id"] in {called, f"{called}:latest"} for model in served.models)
-    return line if is_listed or served.error else f"{line} (not listed)"
+    is_known = is_listed(called, (model["id"] for model in served.models))
+    return line if is_known or served.error else f"{line} (not listed)"

@@ -15,6 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from antiphon.cli.settings import ConfigFlag, read_settings
+from antiphon.engine.routing.names import is_listed
 from antiphon.engine.status import BackendStatus, Status
 from antiphon.errors import AntiphonError
 
@@ -128,7 +129,7 @@ def _models(one: BackendStatus) -> str:
 
 
 def _is_loaded(one: BackendStatus, name: str) -> bool:
-    return one.loaded is not None and not {name, f"{name}:latest"}.isdisjoint(one.loaded)
+    return one.loaded is not None and is_listed(name, one.loaded)
 
 
 def _trouble(one: BackendStatus) -> Text:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.engine.models import Models
 from antiphon.engine.observers import Call, Observer
+from antiphon.engine.routing.names import is_listed
 from antiphon.engine.routing.served import Served
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.measures import Known, Labels, Measures
@@ -63,9 +64,8 @@ class ModelNames:
         known = self._known.get(model)
         if known is not None:
             return known
-        names = {model, f"{model}:latest"}
         listed = (one["id"] for served in self._models.served for one in served.offers())
-        found: str | None = next((name for name in listed if name in names), None)
+        found: str | None = next((name for name in listed if is_listed(model, [name])), None)
         if found is None or len(self._known) >= MOST_MODELS:
             return OTHER
         self._known[model] = found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.engine.measuring import OTHER
 from antiphon.engine.observers import Call, Observer
+from antiphon.engine.routing.names import is_listed
 from antiphon.journal import about, note
 from antiphon.lines import fields
 
@@ -52,4 +53,4 @@ class Noting(Observer):
 
 def _model(run: "Run") -> str:
     name, offers = run.target.name, run.target.served.offers()
-    return next((one["id"] for one in offers if one["id"] in {name, f"{name}:latest"}), OTHER)
+    return next((one["id"] for one in offers if is_listed(name, [one["id"]])), OTHER)

@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 
 from antiphon.chat.estimate import MEDIUM, by_size
 from antiphon.engine.models import model_not_found
+from antiphon.engine.routing.names import LATEST
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.store.base import ApiKey, Level, Limits
 
 MINUTE = 60.0
 DAY = 86_400
-
-LATEST = ":latest"
 
 OUTPUT = 1_000
 """Tokens that are reserved for an answer whose length the request does not bound."""

@@ -1,4 +1,4 @@
-"""The way of one response through the backends: whom it asks, and whom then (issue: fail-over before the first byte).
+"""The way of one response through the backends: whom it asks, and whom then.
 
 Router.route(model) ──> Route.target, asked between enter() and leave()
                             └─ answered() ──> the next question of the response goes to the same

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from antiphon.backends.base import Backend
 from antiphon.chat.dialects import Api, Dialect
 from antiphon.engine.routing.health import Health
+from antiphon.engine.routing.names import is_listed
 from antiphon.engine.routing.sightings import NOTHING, Sighting
 from antiphon.engine.routing.slots import Slots
 
@@ -111,9 +112,7 @@ class Served:
             return self.share.aliases[name]
         if named := self.share.models - {ANY}:
             return name if name in named else None
-        # Ollama lists `llama3:latest` and answers to `llama3`.
-        names = {name, f"{name}:latest"}
-        return name if any(model["id"] in names for model in self.models) else None
+        return name if is_listed(name, (model["id"] for model in self.models)) else None
 
     def offers(self) -> list[dict[str, Any]]:
         """Return the models that clients are told of."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from antiphon.engine.routing.names import is_listed
+
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
@@ -17,8 +19,8 @@ class Sighting:
     """Slots that are free, by its own count."""
 
     def has_loaded(self, model: str) -> bool:
-        """Whether this model is in its memory, as of those that do not tell; Ollama calls `llama3` `llama3:latest`."""
-        return self.loaded is None or not self.loaded.isdisjoint((model, f"{model}:latest"))
+        """Whether this model is in its memory, as of those that do not tell."""
+        return self.loaded is None or is_listed(model, self.loaded)
 
 
 NOTHING = Sighting()
