@@ -29,6 +29,8 @@ class _Run:
     is_stream = True
     is_background = False
     cache = None
+    outcome = "completed"
+    target = _TARGET
     response = Response(id="resp", created_at=1, model=model, status="completed", usage=Usage(input_tokens=9))
 
 
