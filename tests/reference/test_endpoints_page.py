@@ -5,29 +5,16 @@ import re
 
 from tests.support.pages import table
 
-from antiphon.server import (
-    chat_completions,
-    contexts,
-    conversations,
-    health,
-    metrics,
-    models,
-    openapi,
-    responses,
-    status,
-    usage,
-    webhooks,
-)
+from antiphon.server import openapi
+from antiphon.server.app import resources
 
 LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it does")}
 
 
 def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
-    parts = (contexts, responses, conversations, chat_completions, models, health, metrics, status, usage, openapi)
-    resources = [part.resources(served.engine) for part in parts] + [webhooks.resources(served.endpoints)]
     routes = {
         f"{method} {re.sub(':path', '', path)}"
-        for one in resources
+        for one in resources(served.engine, served.endpoints)
         for path, methods in one.items()
         for method in methods
     }

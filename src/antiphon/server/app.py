@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
@@ -71,14 +71,22 @@ def create_app(
     `siblings` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
     them, also where an application around this one would let them in.
     """
-    parts = (contexts, responses, conversations, chat_completions, models, usage, health, openapi)
-    resources = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
-    resources.append(status.resources(engine, siblings))
-    if has_metrics:
-        resources.append(metrics.resources(engine, siblings))
+    served = resources(engine, endpoints, has_metrics=has_metrics, siblings=siblings)
     sockets = websocket.resources(engine) if has_websocket else dict.fromkeys(SOCKET_PATHS, responses.refuse_websocket)
-    app = Door(_router(resources, sockets), engine.api_keys)
+    app = Door(_router(served, sockets), engine.api_keys)
     return _Gate(app, engine.measures.requests, limits or Limits())
+
+
+def resources(
+    engine: Engine, endpoints: Endpoints, *, has_metrics: bool = True, siblings: Siblings | None = None
+) -> Sequence[Resources]:
+    """Return all that is served over HTTP, the first that fits a path in front."""
+    parts = (contexts, responses, conversations, chat_completions, models, usage, health, openapi)
+    found = [*(part.resources(engine) for part in parts), webhooks.resources(endpoints)]
+    found.append(status.resources(engine, siblings))
+    if has_metrics:
+        found.append(metrics.resources(engine, siblings))
+    return found
 
 
 def _router(parts: Iterable[Resources], sockets: Mapping[str, Endpoint]) -> Router:
