@@ -31,7 +31,7 @@ ARROWS: dict[str, set[str]] = {
     "tracing": {"engine"},
     "backends": {"backends.base"},
     "backends.discover": {"backends"},
-    "tools": {"tools.base"},
+    "tools": {"tools.base", "outgoing"},
     "testing": {"protocol", "store.base"},
     "verify": {"testing"},
     "server": {"engine", "webhooks"},

@@ -1,0 +1,71 @@
+"""What the engine asks of the tools that this server runs itself, whatever is behind them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from antiphon.protocol.content import InputImage, InputText
+from antiphon.protocol.tools import McpTool, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One call that the model made, to be carried out."""
+
+    tool: Tool
+    """As the request gives it, with what it lends: an `authorization` goes to the tool's own origin and nowhere else."""
+    name: str
+    """Which function: an MCP server's tool, or `web_search`, `open_page` and `find_in_page`."""
+    arguments: Mapping[str, Any]
+    tenant: str = ""
+    was_given: Callable[[str], bool] = lambda text: False
+    """Whether a text stands word for word in what the model was given, by its user or by tools; what it made up itself
+    may carry off what it knows (threat 22)."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """What the model was given to cite until now, in its order: the title by the URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a use."""
+
+    said: str | Sequence[InputText | InputImage]
+    """What the model is told, also of a failure."""
+    fields: Mapping[str, Any]
+    """What the call's item shows in the end: `output` and `error` of an `mcp_call`, `action` (with all its `sources`)
+    and `results` of a `web_search_call`. The engine leaves out what the client did not ask for by `include`."""
+    is_failed: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """What the model may cite from now on, beside what it could before: the title by the URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The tools of a server, each `{name, description, input_schema, annotations}`; or why there are none."""
+
+    tools: Sequence[Mapping[str, Any]] = ()
+    error: str = ""
+
+
+class HostedTool(Protocol):
+    """One kind of tool, for all requests of this process."""
+
+    def check(self, tool: Tool) -> None:
+        """Raise `ClientError` (400) where this tool cannot be used as it is given; nothing is asked for that."""
+        ...
+
+    async def run(self, use: Use) -> Outcome:
+        """Carry out one call. Every failure is an outcome, in bounded time; only a cancellation is raised."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class ToolServers(HostedTool, Protocol):
+    """Servers that say themselves which tools they have (specification section 6, `mcp`)."""
+
+    async def list(self, tool: McpTool, tenant: str = "") -> Listing:
+        """Return the tools of a server, all of them; asked anew only once what is known is old. Raises nothing."""
+        ...
