@@ -19,8 +19,10 @@ class Use:
     arguments: Mapping[str, Any]
     tenant: str = ""
     was_given: Callable[[str], bool] = lambda text: False
-    """Whether a text stands word for word in what the model was given, by its user or by tools; what it made up itself
-    may carry off what it knows (threat 22)."""
+    """Whether a text stands word for word in what the model was given, by its user or by tools.
+
+    What it made up itself may carry off what it knows (threat 22).
+    """
     sources: Mapping[str, str] = field(default_factory=dict)
     """What the model was given to cite until now, in its order: the title by the URL."""
 
@@ -32,8 +34,11 @@ class Outcome:
     said: str | Sequence[InputText | InputImage]
     """What the model is told, also of a failure."""
     fields: Mapping[str, Any]
-    """What the call's item shows in the end: `output` and `error` of an `mcp_call`, `action` (with all its `sources`)
-    and `results` of a `web_search_call`. The engine leaves out what the client did not ask for by `include`."""
+    """What the call's item shows in the end.
+
+    `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`; the
+    engine leaves out what the client did not ask for by `include`.
+    """
     is_failed: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
     """What the model may cite from now on, beside what it could before: the title by the URL."""
