@@ -10,10 +10,10 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
 from antiphon.testing import assert_event_stream, fold
-from antiphon.tools.base import Listing
+from antiphon.tools.base import Listing, Outcome, Use
 from tests.support.engine import ask, called, engine, plain, said, stream
 from tests.support.replay import delta
-from tests.support.tools import MCP, ROLL, Servers, Web, boom
+from tests.support.tools import MCP, ROLL, Servers, Web, boom, output
 
 Calls = list[tuple[str, str]]
 
@@ -97,25 +97,32 @@ async def test_plain_and_streamed_are_the_same_response() -> None:
 
 async def test_calls_of_one_answer_run_side_by_side_and_are_told_one_after_the_other() -> None:
     made, backend = engine(calls(("dice__slow", "{}"), ("dice__quick", '{"a": 1}')), said("Done."))
-    order: list[str] = []
-    servers = with_tools(made, Servers(slow=lambda use: _note(order, "slow"), quick=lambda use: _note(order, "quick")))
+    has_run = asyncio.Event()
+
+    async def slow(use: Use) -> Outcome:
+        await has_run.wait()
+        return output("slow")
+
+    def quick(use: Use) -> Outcome:
+        has_run.set()
+        return output("quick")
+
+    with_tools(made, Servers(slow=slow, quick=quick))
 
     events = await stream(made, tools=[MCP])
 
     assert_event_stream(events)
-    opened = [event["item"]["name"] for event in events if event["type"] == "response.output_item.added"][1:3]
-    assert opened == ["slow", "quick"]
-    assert len(servers.used) == 2
+    life = [event for event in events if event["type"].startswith("response.output_item")]
+    assert [(event["type"], event["output_index"]) for event in life[2:6]] == [
+        ("response.output_item.added", 1),
+        ("response.output_item.done", 1),
+        ("response.output_item.added", 2),
+        ("response.output_item.done", 2),
+    ]
+    assert [item["output"] for item in events[-1]["response"]["output"][1:3]] == ["slow", "quick"]
     *_, assistant, first, second = backend.requests[1]["messages"]
     assert [call["id"] for call in assistant["tool_calls"]] == ["call_0", "call_1"]
     assert (first["tool_call_id"], second["tool_call_id"]) == ("call_0", "call_1")
-
-
-def _note(order: list[str], name: str) -> Any:
-    from tests.support.tools import output
-
-    order.append(name)
-    return output(name)
 
 
 async def test_a_tool_that_fails_is_told_to_the_client_and_to_the_model() -> None:
@@ -399,7 +406,7 @@ async def test_ten_thousand_tools_are_found_by_searching() -> None:
     assert items(response) == ["mcp_list_tools", "tool_search_call", "tool_search_output", "mcp_call", "message"]
     found = response["output"][2]["tools"]
     assert (found[0]["type"], found[0]["server_label"], found[0]["allowed_tools"][0]) == ("mcp", "dice", "tool_9876")
-    assert [len(request["tools"]) for request in backend.requests][0] == 1
+    assert len(backend.requests[0]["tools"]) == 1
     assert len(json.dumps(backend.requests[1])) < 20_000
 
 
