@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
-from antiphon.outgoing.fetch import MAX_REDIRECTS, Fetched, Fetcher, FetchError
+from antiphon.outgoing.fetch import MAX_BYTES, MAX_REDIRECTS, Fetched, Fetcher, FetchError
 from antiphon.outgoing.reach import Reach, read_networks
 from tests.support.tripwire import tripwire
 
@@ -88,7 +89,7 @@ async def test_a_page_comes_with_its_type_its_charset_and_where_it_was_found() -
     async with small_web(a=page(b"<p>\xe4", "Text/HTML; charset=ISO-8859-1")) as (site, fetcher):
         found = await fetcher.fetch(site.url("/a#part"), HTML)
 
-    assert found == Fetched(site.url("/a"), 200, "text/html", "ISO-8859-1", b"<p>\xe4")
+    assert found == Fetched(site.url("/a"), 200, "text/html", "iso-8859-1", b"<p>\xe4")
 
 
 async def test_a_page_is_asked_for_with_nothing_about_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,13 +100,8 @@ async def test_a_page_is_asked_for_with_nothing_about_anybody(monkeypatch: pytes
 
     assert [request.method for request in site.seen] == ["GET", "GET"]
     for request in site.seen:
-        assert {name.lower() for name in request.headers} == {
-            "host",
-            "accept",
-            "accept-encoding",
-            "user-agent",
-            "connection",
-        }
+        told = {"host", "accept", "accept-encoding", "user-agent", "connection"}
+        assert {name.lower() for name in request.headers} == told
         assert request.headers["host"] == f"site.example:{site.port}"
 
 
@@ -259,7 +255,12 @@ async def test_a_page_that_says_that_it_is_big_is_not_begun() -> None:
 async def test_a_small_body_that_is_huge_inside_is_cut_off() -> None:
     bomb = gzip.compress(200_000_000 * b"x", 9)
     async with small_web(a=page(bomb, content_encoding="gzip")) as (site, fetcher):
+        tracemalloc.start()
         assert (await trouble(fetcher.fetch(site.url("/a"), HTML)))[0] == "too_big"
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+    assert most < 5 * MAX_BYTES
 
 
 @pytest.mark.parametrize("begins", [False, True])

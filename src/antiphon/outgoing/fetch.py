@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import urljoin
@@ -48,7 +48,7 @@ class Fetched:
     content_type: str
     """In lower case, without parameters; `application/octet-stream` where none is told."""
     charset: str
-    """As it was told; empty where none was."""
+    """As it was told, in lower case; empty where none was."""
     body: bytes
     """Inflated. Empty where the status is no success."""
 
@@ -124,18 +124,23 @@ def _headers(types: Sequence[str]) -> dict[str, str]:
 
 
 async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str], max_bytes: int) -> Fetched:
-    """Read what is answered in the end. Raises `FetchError` before the body where its head says enough."""
-    kind = answer.content_type.lower()
-    if not 200 <= answer.status < 300:
-        return Fetched(str(place), answer.status, kind, answer.charset or "", b"")
-    if not any(fnmatchcase(kind, one) for one in types):
-        raise FetchError("wrong_type", f"it is of the type {kind[:100]}, which is not read")
-    body = bytearray()
-    if (answer.content_length or 0) <= max_bytes:
+    """Return what is answered in the end. Raises `FetchError`, before the body where the head says enough."""
+    found = Fetched(str(place), answer.status, answer.content_type.lower(), (answer.charset or "").lower(), body=b"")
+    if not 200 <= found.status < 300:
+        return found
+    if not any(fnmatchcase(found.content_type, one) for one in types):
+        raise FetchError("wrong_type", f"it is of the type {found.content_type[:100]}, which is not read")
+    return replace(found, body=await _read(answer, max_bytes))
+
+
+async def _read(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    """Return the body, inflated a step at a time. Raises `FetchError` as soon as it is too big."""
+    body, told = bytearray(), answer.content_length or 0
+    if told <= max_bytes:
         async for part in answer.content.iter_any():
             body += part
             if len(body) > max_bytes:
                 break
-        else:
-            return Fetched(str(place), answer.status, kind, answer.charset or "", bytes(body))
-    raise FetchError("too_big", f"it has more than {max_bytes} bytes")
+    if max(told, len(body)) > max_bytes:
+        raise FetchError("too_big", f"it has more than {max_bytes} bytes")
+    return bytes(body)
