@@ -1,7 +1,9 @@
 """What the tests of MCP servers share."""
 
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from antiphon.config import McpServerConfig
@@ -9,6 +11,12 @@ from antiphon.outgoing.reach import Reach, read_networks
 from antiphon.protocol.tools import McpTool
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.mcp.servers import McpServers
+
+ROOT = Path(__file__).parents[3]
+STDIO = """
+import sys; sys.path[:0] = ["{root}", "{root}/src"]
+import asyncio; from tests.support.mcp_server import McpServer; asyncio.run(McpServer().serve_stdio())
+"""
 
 HERE = Reach(read_networks(["127.0.0.0/8", "::1"]))
 """A reach to servers on this machine."""
@@ -37,3 +45,8 @@ async def call(servers: McpServers, tool: McpTool, name: str, tenant: str = "", 
 def names(tools: Sequence[Any]) -> list[str]:
     """The names of listed tools."""
     return [tool["name"] for tool in tools]
+
+
+def program(label: str = "program") -> McpServerConfig:
+    """The tests' server as a program of the settings."""
+    return McpServerConfig(label=label, command=sys.executable, args=["-c", STDIO.format(root=str(ROOT))])

@@ -43,10 +43,12 @@ class McpServers:
         environment: Mapping[str, str] | None = None,
         idle: float = IDLE,
     ) -> None:
-        self._targets = Targets(list(configured), reach or Reach(), environ if environment is None else environment)
+        configured = list(configured)
+        self._targets = Targets(configured, reach or Reach(), environ if environment is None else environment)
         self._timeout = timeout
         self._lists = Lists(list_ttl)
-        self._sessions = Sessions(self._lists.forget, idle)
+        longest = max(timeout, LIST_TIMEOUT, *(one.timeout or 0 for one in configured))
+        self._sessions = Sessions(self._lists.forget, longest + 1, idle)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def check(self, tool: Tool) -> None:

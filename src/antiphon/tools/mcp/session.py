@@ -8,7 +8,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from functools import cache
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from mcp.client.session import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.client.subscriptions import listen
 from mcp.shared._httpx_utils import McpHttpClientFactory
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
@@ -34,11 +34,14 @@ from antiphon.version import __version__
 
 MAX_PAGES = 1_000
 MAX_TOOLS = 20_000
-SILENCE = 90.0
-"""Seconds without a byte after which an answer is given up; a tool's own limit may be longer than any silence."""
+CLOSING = 3.0
+"""Seconds that a session has to end before it is broken off."""
 
-CLOSING = 8.0
-"""Seconds that a session has to end; the SDK gives a program two to leave and two after SIGTERM."""
+STOPPING = 8.0
+"""Seconds more that a program has; the SDK gives it two to leave, and two after SIGTERM."""
+
+UNDERSTANDING = 5.0
+"""Seconds for the first question, which programs of before 2026 may never answer."""
 
 _SOUND: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "tools/list": sound_page,
@@ -71,10 +74,14 @@ class _Dispatcher(JSONRPCDispatcher):
 
 
 class Session:
-    """A session that is opened once, used by many, and closed once. `on_change` is told that the tools changed."""
+    """A session that is opened once, used by many, and closed once.
 
-    def __init__(self, target: Target, way: Way, on_change: Callable[[], None]) -> None:
+    An answer over HTTP may be silent for `silence` seconds. `on_change` is told that the tools have changed.
+    """
+
+    def __init__(self, target: Target, way: Way, silence: float, on_change: Callable[[], None]) -> None:
         self._target = target
+        self._silence = silence
         self._whose = f"The MCP server '{target.label}'"
         self._way = way
         self._on_change = on_change
@@ -126,9 +133,10 @@ class Session:
         self._ended.set()
         if self._task is None:
             return
-        await asyncio.wait({self._task}, timeout=CLOSING)
+        if self._session is not None:
+            await asyncio.wait({self._task}, timeout=STOPPING if self._way == "stdio" else CLOSING)
         self._task.cancel()
-        await asyncio.wait({self._task}, timeout=CLOSING)
+        await asyncio.wait({self._task}, timeout=STOPPING)
 
     def _exchange(self) -> Exchange:
         """Begin to take down what becomes of requests; what a program gets by its input counts as sent."""
@@ -144,11 +152,10 @@ class Session:
                 self._session = session
                 if self._wire is not None:
                     self._wire.is_open = True
-                ready.set_result(None)
-                hearing = asyncio.create_task(self._hear(session))
+                if not ready.done():
+                    ready.set_result(None)
+                stack.callback(asyncio.create_task(self._hear(session)).cancel)
                 await self._ended.wait()
-                hearing.cancel()
-                await asyncio.wait({hearing})
         except Exception as error:
             if not ready.done():
                 ready.set_exception(_first(error))
@@ -180,7 +187,7 @@ class Session:
         url, has_events = self._target.url, self._way == "sse"
         self._wire = Wire(url, self._target.reach, await asyncio.to_thread(_tls), has_events=has_events)
         self._wire.on_break = self._ended.set
-        asking = client(self._wire, dict(self._target.headers), SILENCE)
+        asking = client(self._wire, dict(self._target.headers), self._silence)
         if has_events:
             return await stack.enter_async_context(sse_client(url, httpx_client_factory=_given(asking)))
         await stack.enter_async_context(asking)
@@ -231,10 +238,13 @@ class Session:
         tools = session.server_capabilities.tools if session.server_capabilities else None
         if session.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
             return
-        with suppress(MCPError, SubscriptionLost, TimeoutError):
+        try:
             async with listen(session, tools_list_changed=True) as changes:
                 async for _ in changes:
                     self._on_change()
+        except Exception as error:
+            log.debug("The MCP server '%s' tells of no changes: %s", self._target.label, type(error).__name__)
+        # Nobody tells of the next one.
         self._on_change()
 
     def _failure(self, error: Exception, exchange: Exchange) -> ServerError:
@@ -272,8 +282,7 @@ class Session:
 async def _agree(session: ClientSession) -> None:
     """Agree on a version: without a handshake where the server can (2026), else with one."""
     try:
-        # A program of before may never answer what it does not know.
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(UNDERSTANDING):
             await session.discover()
     except (MCPError, ValueError, RuntimeError, TimeoutError):
         await session.initialize()

@@ -45,10 +45,14 @@ class _Held:
 
 
 class Sessions:
-    """Opens sessions, lends them, and closes those that are idle. `on_change` is told whose tools changed."""
+    """Opens sessions, lends them, and closes those that nobody used for `idle` seconds.
 
-    def __init__(self, on_change: Callable[[Key], None], idle: float = IDLE) -> None:
+    `on_change` is told whose tools have changed. `silence`: see `Session`.
+    """
+
+    def __init__(self, on_change: Callable[[Key], None], silence: float, idle: float = IDLE) -> None:
         self._on_change = on_change
+        self._silence = silence
         self._idle = idle
         self._held: dict[Key, _Held] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -109,7 +113,7 @@ class Sessions:
         module = await _loaded()
 
         async def opened(way: "Way") -> "Session":
-            session: Session = module.Session(target, way, lambda: self._on_change(key))
+            session: Session = module.Session(target, way, self._silence, lambda: self._on_change(key))
             await session.open(STARTING if way == "stdio" else OPENING)
             return session
 

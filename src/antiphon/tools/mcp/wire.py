@@ -61,6 +61,10 @@ exchanging: ContextVar[Exchange | None] = ContextVar("exchanging", default=None)
 """Whose requests these are. The SDK sends a message in the context of who wrote it."""
 
 
+class _UnfitError(Exception):
+    """What a server asks for or gives is not taken; the message says why."""
+
+
 class _Looking(httpcore2.AnyIOBackend):
     """Connects to addresses that were looked up once and looked at, all of them. TLS goes on to check the name."""
 
@@ -76,8 +80,11 @@ class _Looking(httpcore2.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to a name's first address that answers. Raises `PrivateAddressError`, `OSError`, `ConnectError`."""
-        addresses = await self._reach.addresses(host, is_plain=self._is_plain)
+        """Connect to a name's first address that answers. Raises `ConnectError` and `ConnectTimeout`."""
+        try:
+            addresses = await self._reach.addresses(host, is_plain=self._is_plain)
+        except OSError as error:
+            raise httpcore2.ConnectError("it may not be connected to") from error
         last: Exception = httpcore2.ConnectError("it has no address")
         for address in addresses:
             try:
@@ -115,7 +122,7 @@ class Wire(httpx2.AsyncBaseTransport):
             answer = await self._send(request, exchange)
             if is_post and answer.status >= 400:
                 return await self._refusal(request, answer, exchange)
-        except (*_FAILURES, OSError, UnicodeError) as error:
+        except (*_FAILURES, _UnfitError) as error:
             exchange.failure = _words(error)
             if not is_post or not (self.is_open or self._has_events):
                 raise httpx2.ConnectError(exchange.failure) from error
@@ -129,7 +136,7 @@ class Wire(httpx2.AsyncBaseTransport):
 
     async def _send(self, request: httpx2.Request, exchange: Exchange) -> httpcore2.Response:
         if _origin(request.url) != self._origin:
-            raise OSError("it redirects to another place, which is not followed")
+            raise _UnfitError("it leads to another place, which is not followed")
         exchange.was_sent = True
         url = httpcore2.URL(
             scheme=request.url.raw_scheme,
@@ -147,13 +154,13 @@ class Wire(httpx2.AsyncBaseTransport):
                     extensions=request.extensions,
                 )
             )
-        except (*_NOT_SENT, OSError):
+        except _NOT_SENT:
             exchange.was_sent = False
             raise
         exchange.status = answer.status
         if any(name.lower() == b"content-encoding" and value != b"identity" for name, value in answer.headers):
             await answer.aclose()
-            raise OSError("its answer is compressed, which it was not asked for")
+            raise _UnfitError("its answer is compressed, which it was not asked for")
         return answer
 
     async def _refusal(
@@ -234,13 +241,16 @@ def _is_protocol(body: bytes) -> bool:
 
 def _words(error: Exception) -> str:
     """Return why a server was not heard, in words that quote nobody but ourselves."""
-    if isinstance(error, PrivateAddressError):
-        return str(error)
-    if isinstance(error, httpcore2.TimeoutException):
-        return "it does not answer in time"
-    if isinstance(error, httpcore2.ConnectError):
-        is_tls = isinstance(error.__cause__ or error.__context__, ssl.SSLError)
-        return "its TLS certificate does not hold" if is_tls else "it cannot be reached"
-    if isinstance(error, httpcore2.NetworkError | httpcore2.ProtocolError):
-        return "the connection broke off"
-    return str(error) if type(error) is OSError else "it cannot be reached"
+    cause = error.__cause__ or error.__context__
+    match error:
+        case _UnfitError():
+            return str(error)
+        case httpcore2.TimeoutException():
+            return "it does not answer in time"
+        case httpcore2.ConnectError() if isinstance(cause, PrivateAddressError):
+            return str(cause)
+        case httpcore2.ConnectError() if isinstance(cause, ssl.SSLError):
+            return "its TLS certificate does not hold"
+        case httpcore2.ConnectError() | httpcore2.UnsupportedProtocol():
+            return "it cannot be reached"
+    return "the connection broke off"
