@@ -205,7 +205,7 @@ class McpServer:
                 await app(scope, receive, send)
                 return
             request = Request(scope, receive)
-            headers = {name.lower(): value for name, value in request.headers.items()}
+            headers = {":method": request.method, **{name.lower(): value for name, value in request.headers.items()}}
             self.headers.append(headers)
             body = await request.body()
             method = _method(body)
@@ -272,6 +272,7 @@ class McpServer:
                 return CallToolResult(content=[], structured_content={"sum": 3})
             case "slow":
                 self.reached.set()
+                print("slow was called", file=sys.stderr, flush=True)
                 await self.release.wait()
                 return said("at last")
             case "big":

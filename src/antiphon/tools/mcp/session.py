@@ -50,6 +50,9 @@ _SOUND: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 _CHATTY = ("client", "httpx2", *(f"mcp.client.{one}" for one in ("sse", "stdio", "streamable_http", "session")))
 _CHATTY += ("mcp.shared.jsonrpc_dispatcher", *(f"httpcore2.{one}" for one in ("connection", "http11")))
 
+_CLOSED = "Connection closed"
+"""The SDK's own words for a connection that ended."""
+
 Way = Literal["http", "sse", "stdio"]
 
 
@@ -159,7 +162,7 @@ class Session:
         except Exception as error:
             if not ready.done():
                 ready.set_exception(_first(error))
-            log.debug("A session with the MCP server '%s' broke: %s", self._target.label, type(error).__name__)
+            log.debug("A session with the MCP server '%s' broke: %s", self._target.label, type(_first(error)).__name__)
         finally:
             self._ended.set()
             if not ready.done():
@@ -252,7 +255,8 @@ class Session:
         whose = self._whose
         if isinstance(error, ServerError):
             return error
-        if exchange.lost_session:
+        is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
+        if exchange.lost_session or is_closed:
             self._ended.set()
         may_repeat = exchange.lost_session or not exchange.was_sent
         if exchange.failure:
@@ -265,7 +269,7 @@ class Session:
             )
         if isinstance(error, TimeoutError):
             return ServerError(f"{whose} did not answer in time.")
-        if isinstance(error, MCPError) and not (error.code == types.CONNECTION_CLOSED and self._ended.is_set()):
+        if isinstance(error, MCPError) and not is_closed:
             failure = refused(error.code, error.message)
             failure.may_repeat = exchange.lost_session
             return failure
