@@ -26,7 +26,7 @@ UNSHOWN = {"responses:headers:challenge", "responses:websocket:refused-well"}
 BY_CHANCE = {"responses:cancel:no-usage", "responses:websocket:steer-accepted", "responses:websocket:steered"}
 """What is shown only if `demo` is cancelled, or steered, before it has answered."""
 
-UNSHOWN_RULES = {"annotation", "command", "error", "failed", "image", "tool"}
+UNSHOWN_RULES = {"annotation", "command", "error", "failed", "image", "mcp", "tool"}
 """First words of the rules that no stream of texts and functions shows."""
 
 
