@@ -197,5 +197,5 @@ EXCHANGES: dict[str, Shown] = {
     **spoiled(mcp.an_mcp_tool_is_demanded, [CALLED], [gave(LIST, MESSAGE)]),
     **spoiled(mcp.an_unknown_mcp_tool_is_demanded, [CALLED, REFUSED], [CALLED, SPOKEN]),
     **spoiled(mcp.calls_are_bounded, ONCE, [gave(LIST, CALL, CALL, MESSAGE), heard("alpha", "beta")]),
-    **{name: one for case in mcp.REFUSING for name, one in spoiled(case, [REFUSED], [SPOKEN]).items()},
+    **{name: one for case in mcp.REFUSING for name, one in spoiled(case, [REFUSED], [CALLED]).items()},
 }

@@ -24,6 +24,8 @@ ASKED_TO_LOSE = "Take the word antiphon from its shelf. Use the tool lose."
 
 UNREACHED = "The server did not list the tools of the MCP server that a run brings along: "
 
+LEFT_OUT = "The MCP tool was left out: there is no list of its server's tools."
+
 UNUSED = "The model called no tool."
 
 Answered = Generator[Step, Any, dict[str, Any]]
@@ -38,7 +40,7 @@ def listed_tools(response: dict[str, Any]) -> Item:
     """Return the list of tools. Ends the case where the server lists none, or could not."""
     lists = items_of(response, LIST)
     if not lists:
-        raise Stop("not offered", "The MCP tool was left out: there is no list of its server's tools.")
+        raise Stop("not offered", LEFT_OUT)
     if at(lists[0], "error"):
         raise Stop("skipped", f"{UNREACHED}{shown(at(lists[0], 'error'))}")
     return lists[0]
@@ -390,6 +392,8 @@ def refusing(name: str, tools: list[dict[str, Any]]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Say hello.", tools=tools)
         trial.offered(exchange)
+        if exchange.is_ok and not items_of(exchange.json, LIST):
+            raise Stop("not offered", LEFT_OUT)
         trial.expect(f"responses:mcp:{name}", 400 <= exchange.status < 500, exchange.came)
 
     script.__doc__ = f"Send an MCP tool: {name.replace('-', ' ')}."
