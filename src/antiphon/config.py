@@ -134,6 +134,10 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
     cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
     """Cosine of two such embeddings from which their questions mean the same."""
+    tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    """Times that a model may ask for tools of this server in one response."""
+    tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0
+    """For how long it may."""
     mcp_servers: list[McpServerConfig] = field(default_factory=list)
     """MCP servers that requests may use by their label."""
     mcp_list_ttl: Annotated[float, Meta(ge=0, le=86_400)] = 60.0

@@ -24,12 +24,15 @@ from antiphon.engine.models import Models
 from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
+from antiphon.engine.toolset import Toolset
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
 from antiphon.measures import Measures
+from antiphon.outgoing.reach import Reach, read_networks
 from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
+from antiphon.tools.mcp.servers import McpServers
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 
@@ -96,6 +99,7 @@ class House:
             await self.watch.close()
         for backend in (*self.backends, *self._gone):
             await backend.close()
+        await self.engine.toolset.close()
         await self.engine.meter.close()
         await self.engine.store.close()
         if self.traces is not None:
@@ -107,6 +111,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
     begin_traces = _tracing(settings, environment)
+    toolset = toolset_of(settings, environment)
     line = await _backends(settings, environment)
     measures = Measures()
     store = timed(await open_store(settings.store, settings.store_connections), measures)
@@ -119,6 +124,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         ids.new_id,
         ids.now,
         settings.retention_days * 86_400,
+        toolset=toolset,
         keyring=await open_keyring(store, keys),
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
@@ -138,6 +144,19 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach)
     watch = Watch(models, settings.check_interval) if settings.check_interval else None
     return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+
+
+def toolset_of(settings: Settings, environment: Mapping[str, str] | None = None) -> Toolset:
+    """Return the tools that these settings have a server run. Raises `ConfigError` where a key is missing."""
+    environment = os.environ if environment is None else environment
+    servers = McpServers(
+        settings.mcp_servers,
+        Reach(read_networks(settings.outgoing_networks)),
+        list_ttl=settings.mcp_list_ttl,
+        timeout=settings.mcp_tool_timeout,
+        environment=environment,
+    )
+    return Toolset(mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
 
 
 def _tracing(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
