@@ -148,3 +148,12 @@ async def test_closing_ends_every_program_and_every_call() -> None:
 def children() -> list[int]:
     """Programs that this process started and that are still there."""
     return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+
+
+async def test_a_session_of_events_carries_more_in_its_life_than_one_answer_may_have() -> None:
+    async with mcp_serving() as server, using() as servers:
+        asked = at(server.sse_url)
+        for _ in range(12):
+            outcome = await call(servers, asked, "big", size=900_000)
+            assert not outcome.is_failed
+    assert server.asked.count("server/discover") == 2
