@@ -282,7 +282,7 @@ class Session:
         if self._ended.is_set():
             what = "its program has ended" if self._way == "stdio" else "the connection broke off"
             return ServerError(f"{whose} failed: {what}.", may_repeat=may_repeat)
-        return refused(types.INTERNAL_ERROR, f"{whose} does not speak the protocol.")
+        return refused(types.INTERNAL_ERROR, f"{whose} speaks no version of the protocol that is known here.")
 
 
 async def _agree(session: ClientSession) -> None:

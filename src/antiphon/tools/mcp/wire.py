@@ -4,6 +4,7 @@ The SDK tells neither the status of an answer nor whether a request was sent, an
 session of all. So its requests go through here, and what became of one stands in the `Exchange` of who asked.
 """
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextvars import ContextVar
@@ -28,6 +29,9 @@ MAX_REFUSAL = 64 * 1024
 
 CONNECT_TIMEOUT = 10.0
 """Seconds."""
+
+PACE = 0.2
+"""Seconds from one request for events to the next; the SDK repeats them as fast as the server asks for."""
 
 Resolve = Callable[[str], Any]
 
@@ -113,6 +117,7 @@ class Wire(httpx2.AsyncBaseTransport):
         self.is_open = False
         self.heard = Exchange()
         """What came of itself, beside answers or in their place. Each use of the session allows for more."""
+        self._next_events = 0.0
         self.on_break: Callable[[], None] = lambda: None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -139,6 +144,8 @@ class Wire(httpx2.AsyncBaseTransport):
     async def _send(self, request: httpx2.Request, exchange: Exchange) -> httpcore2.Response:
         if _origin(request.url) != self._origin:
             raise _UnfitError("it leads to another place, which is not followed")
+        if request.method == "GET":
+            await self._pace()
         exchange.was_sent = True
         url = httpcore2.URL(
             scheme=request.url.raw_scheme,
@@ -164,6 +171,11 @@ class Wire(httpx2.AsyncBaseTransport):
             await answer.aclose()
             raise _UnfitError("its answer is compressed, which it was not asked for")
         return answer
+
+    async def _pace(self) -> None:
+        now = asyncio.get_running_loop().time()
+        delay, self._next_events = max(0.0, self._next_events - now), max(now, self._next_events) + PACE
+        await asyncio.sleep(delay)
 
     async def _refusal(
         self, request: httpx2.Request, answer: httpcore2.Response, exchange: Exchange
