@@ -225,3 +225,22 @@ async def test_a_server_that_asks_to_be_asked_all_the_time_is_asked_at_a_pace() 
         await call(servers, at(server.url), "add", a=1, b=1)
         await asyncio.sleep(0.5)
     assert sum(headers[":method"] == "GET" for headers in server.headers) <= 4
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+async def test_what_no_server_can_be_told_harms_only_the_call_that_tells_it(is_old: bool) -> None:
+    deep: object = 1
+    for _ in range(400):
+        deep = [deep]
+    async with mcp_serving(is_old=is_old) as server, using() as servers:
+        asked = at(server.url)
+        staying = asyncio.create_task(call(servers, asked, "slow"))
+        await server.reached.wait()
+        half = await call(servers, asked, "echo", text="a\ud800b")
+        odd = await call(servers, asked, "\udfffé\r\nx: y")
+        too_deep = await call(servers, asked, "echo", text=deep)
+        server.release.set()
+        assert (await staying).fields["output"] == "at last"
+    assert half.fields["output"] == "ab"
+    assert odd.is_failed
+    assert too_deep.is_failed

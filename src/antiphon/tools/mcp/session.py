@@ -26,7 +26,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from antiphon.errors import log
 from antiphon.tools.mcp.errors import ServerError, refused
-from antiphon.tools.mcp.sound import sound_page, sound_result
+from antiphon.tools.mcp.sound import clean, sound_page, sound_result
 from antiphon.tools.mcp.spoken import Spoken
 from antiphon.tools.mcp.target import Target
 from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, Exchange, Wire, client, exchanging
@@ -219,7 +219,8 @@ class Session:
 
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         session = self._usable()
-        params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+        # What no UTF-8 can hold would end the session for everybody.
+        params = types.CallToolRequestParams(name=clean(name), arguments=clean(dict(arguments)))
         try:
             return await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
         except MCPError as error:
