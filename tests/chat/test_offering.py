@@ -13,6 +13,7 @@ from antiphon.chat.hosted import Approvals, retold
 from antiphon.chat.messages import to_messages
 from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import to_chat
+from antiphon.chat.sealed import nothing
 from antiphon.errors import ClientError
 from antiphon.protocol.hosted_items import WebSearchCall
 from antiphon.protocol.requests import CreateResponse

@@ -7,7 +7,7 @@ import pytest
 from antiphon.outgoing.reach import ANYWHERE, PrivateAddressError, Reach, look_up, read_networks
 
 PUBLIC = "93.184.215.14"
-OFFICE = read_networks(["10.1.0.0/16", "fd00:1::/32", "127.0.0.1"])
+OFFICE = read_networks(["10.1.0.0/16", "fd00:1::/32", "127.0.0.1", "::1"])
 
 
 class Names:
@@ -28,7 +28,17 @@ def reach(*answers: list[str], networks: tuple[str, ...] = ()) -> Reach:
 
 @pytest.mark.parametrize(
     "address",
-    [PUBLIC, "10.1.2.3", "127.0.0.1", "fd00:1::5", "::ffff:10.1.2.3", "64:ff9b::a01:203", "::ffff:127.0.0.1"],
+    [
+        PUBLIC,
+        "10.1.2.3",
+        "127.0.0.1",
+        "::1",
+        "fd00:1::5efe:a00:1",
+        "fd00:1::5",
+        "::ffff:10.1.2.3",
+        "64:ff9b::a01:203",
+        "::ffff:127.0.0.1",
+    ],
 )
 def test_listed_networks_are_reached_beside_public_addresses_however_they_are_packed(address: str) -> None:
     assert Reach(OFFICE).admits(address)
@@ -37,7 +47,7 @@ def test_listed_networks_are_reached_beside_public_addresses_however_they_are_pa
 
 @pytest.mark.parametrize(
     "address",
-    ["10.2.0.1", "127.0.0.2", "fd00:2::1", "::1", "169.254.169.254", "::ffff:10.2.0.1", "64:ff9b::7f00:2", "0.0.0.0"],
+    ["10.2.0.1", "127.0.0.2", "fd00:2::1", "::2", "169.254.169.254", "::ffff:10.2.0.1", "64:ff9b::7f00:2", "0.0.0.0"],
 )
 def test_other_private_addresses_are_not(address: str) -> None:
     assert not Reach(OFFICE).admits(address)

@@ -79,7 +79,7 @@ def connector(reach: Reach) -> aiohttp.TCPConnector:
     )
 
 
-def session(reach: Reach, timeout: float) -> aiohttp.ClientSession:
+def session(reach: Reach, timeout: float | None) -> aiohttp.ClientSession:
     """Return a session that tells nothing of its own: no cookies, no password files, no proxies of the environment."""
     return aiohttp.ClientSession(
         connector=connector(reach),
@@ -115,9 +115,18 @@ class Client:
             await self._session.close()
 
 
+def private_address(error: BaseException) -> PrivateAddressError | None:
+    """Return the refusal of an address that aiohttp's error wraps, None where there is none."""
+    causes = (error, error.__cause__, getattr(error, "os_error", None))
+    return next((one for one in causes if isinstance(one, PrivateAddressError)), None)
+
+
 def reason(error: BaseException) -> str:
     """Return in plain words why nobody could be asked."""
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
-    causes = (error, error.__cause__, getattr(error, "os_error", None))
-    return next((str(one) for one in causes if isinstance(one, PrivateAddressError)), "it could not be reached")
+    if isinstance(error, aiohttp.ClientSSLError):
+        return "its TLS certificate is not valid, or it speaks no TLS"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "its answer broke off"
+    return str(private_address(error) or "it could not be reached")

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from yarl import URL
 
@@ -57,11 +57,11 @@ class Reach:
 
     def admits(self, address: str) -> bool:
         """Whether an address, and all that is packed into it, may be connected to. Raises `ValueError` for none."""
-        return all(is_public_itself(one) or self._lists(one) for one in meant(address))
+        return self.lists(address) or all(is_public_itself(one) or self._has(one) for one in meant(address))
 
     def lists(self, address: str) -> bool:
-        """Whether an address, and all that is packed into it, is inside `networks`. Raises `ValueError` for none."""
-        return all(map(self._lists, meant(address)))
+        """Whether an address, or all that is packed into it, is inside `networks`. Raises `ValueError` for none."""
+        return self._has(ip_address(address.partition("%")[0])) or all(map(self._has, meant(address)))
 
     async def addresses(self, host: str, *, is_plain: bool = False) -> tuple[str, ...]:
         """Return the addresses of a host, all of which may be connected to; what to connect to is these and no others.
@@ -89,7 +89,7 @@ class Reach:
         host = read.raw_host or ""
         return Pinned(read, await self.addresses(host, is_plain=read.scheme == "http" and not plain))
 
-    def _lists(self, address: Address) -> bool:
+    def _has(self, address: Address) -> bool:
         return any(address in network for network in self.networks)
 
 
