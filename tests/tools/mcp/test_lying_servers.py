@@ -49,6 +49,7 @@ async def test_what_is_no_tool_is_left_out_of_the_list(bad: Any) -> None:
         ({"type": "string"}, {"type": "object"}),
         ({"properties": [], "required": "x"}, {"type": "object"}),
         ({"properties": {"a": 1, "b": {}}}, {"type": "object", "properties": {"b": {}}}),
+        ({"$schema": 7, "title": 8}, {"type": "object", "title": 8}),
         ({"required": ["a", 1]}, {"type": "object", "required": ["a"]}),
         ({"$defs": {"a": {"type": "null"}}}, {"$defs": {"a": {"type": "null"}}, "type": "object"}),
     ],
