@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 from mcp_types.methods import validate_server_result
@@ -35,8 +35,9 @@ WORDS = st.sampled_from(
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=6),
-    max_leaves=30,
+    max_leaves=12,
 )
+QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 TOOL = st.fixed_dictionaries(
     {"name": JSON | st.just("good"), "inputSchema": st.dictionaries(WORDS, JSON, max_size=5) | JSON},
     optional={"description": JSON, "annotations": JSON},
@@ -47,6 +48,7 @@ BLOCK = st.dictionaries(WORDS, JSON, max_size=5) | st.fixed_dictionaries(
 )
 
 
+@QUICK
 @given(st.fixed_dictionaries({"tools": st.lists(TOOL | JSON, max_size=5) | JSON}, optional={"nextCursor": JSON}))
 def test_a_page_of_anything_is_a_page(page: dict[str, Any]) -> None:
     sound = sound_page(page)
@@ -58,6 +60,7 @@ def test_a_page_of_anything_is_a_page(page: dict[str, Any]) -> None:
     json.dumps(sound["tools"]).encode()
 
 
+@QUICK
 @given(
     st.fixed_dictionaries({"content": st.lists(BLOCK | JSON, max_size=5) | JSON}, optional={"structuredContent": JSON})
 )
