@@ -26,10 +26,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from antiphon.errors import log
 from antiphon.tools.mcp.errors import ServerError, refused
-from antiphon.tools.mcp.sound import sound_page, sound_result
+from antiphon.tools.mcp.sound import clean, sound_page, sound_result
 from antiphon.tools.mcp.spoken import Spoken
 from antiphon.tools.mcp.target import Target
-from antiphon.tools.mcp.wire import MAX_ANSWER, Exchange, Wire, client, exchanging
+from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, Exchange, Wire, client, exchanging
 from antiphon.version import __version__
 
 MAX_PAGES = 1_000
@@ -116,7 +116,7 @@ class Session:
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return all tools of the server. Raises `ServerError`."""
-        exchange = self._exchange()
+        exchange = self._exchange(MAX_LIST)
         try:
             return await self._pages()
         except Exception as error:
@@ -124,7 +124,7 @@ class Session:
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sound result of a tool. Raises `ServerError`."""
-        exchange = self._exchange()
+        exchange = self._exchange(MAX_ANSWER)
         try:
             answer = await self._call(name, arguments)
         except Exception as error:
@@ -141,10 +141,12 @@ class Session:
         self._task.cancel()
         await asyncio.wait({self._task}, timeout=STOPPING)
 
-    def _exchange(self) -> Exchange:
+    def _exchange(self, most: int) -> Exchange:
         """Begin to take down what becomes of requests; what a program gets by its input counts as sent."""
-        exchange = Exchange(was_sent=self._way == "stdio" and self.is_alive)
+        exchange = Exchange(was_sent=self._way == "stdio" and self.is_alive, most=most)
         exchanging.set(exchange)
+        if self._wire is not None:
+            self._wire.heard.most += most
         return exchange
 
     async def _live(self, ready: "asyncio.Future[None]") -> None:
@@ -217,7 +219,8 @@ class Session:
 
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         session = self._usable()
-        params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+        # What no UTF-8 can hold would end the session for everybody.
+        params = types.CallToolRequestParams(name=clean(name), arguments=clean(dict(arguments)))
         try:
             return await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
         except MCPError as error:
@@ -280,7 +283,7 @@ class Session:
         if self._ended.is_set():
             what = "its program has ended" if self._way == "stdio" else "the connection broke off"
             return ServerError(f"{whose} failed: {what}.", may_repeat=may_repeat)
-        return refused(types.INTERNAL_ERROR, f"{whose} does not speak the protocol.")
+        return refused(types.INTERNAL_ERROR, f"{whose} speaks no version of the protocol that is known here.")
 
 
 async def _agree(session: ClientSession) -> None:
