@@ -1,6 +1,7 @@
 """Citations in a text that streams by, wherever it is cut."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ SOURCES = {TIDES: "Tides of Brest", WIKI: "Tide", PORTS: "Ports"}
 def annotations(text: str, cuts: list[int] | None = None, sources: dict[str, str] = SOURCES) -> list[dict[str, Any]]:
     citations = Citations(sources)
     places = [0, *sorted(cuts or []), len(text)]
-    found = [one for start, end in zip(places, places[1:], strict=False) for one in citations.feed(text[start:end])]
+    found = [one for start, end in pairwise(places) for one in citations.feed(text[start:end])]
     return [*found, *citations.finish()]
 
 
