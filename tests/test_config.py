@@ -84,6 +84,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "MAX_CONNECTIONS": "4",
         "ALLOWED_HOSTS": "a.example, b.example",
         "ALLOWED_ORIGINS": "https://a.example",
+        "OUTGOING_NETWORKS": "10.1.0.0/16,fd00::/8, 127.0.0.1",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -100,6 +101,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
     assert (settings.allowed_hosts, settings.allowed_origins) == (["a.example", "b.example"], ["https://a.example"])
+    assert settings.outgoing_networks == ["10.1.0.0/16", "fd00::/8", "127.0.0.1"]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,9 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         ("allowed_origins", "a.example"),
         ("allowed_origins", "https://a.example/"),
         ("allowed_origins", "https://A.example"),
+        ("outgoing_networks", "intranet.example"),
+        ("outgoing_networks", "10.1.2.3/8"),
+        ("outgoing_networks", "10.0.0.0/33"),
     ],
 )
 def test_a_name_that_no_request_can_have_is_refused(name: str, value: str) -> None:

@@ -26,7 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "engine": {"native", "keyring", "measures", "lines"} | BASES,
     "store": {"store.base"},
     "store.base": {"protocol", "store.records"},
-    "outgoing": {"errors"},
+    "outgoing": {"errors", "version"},
     "webhooks": {"engine", "outgoing"},
     "tracing": {"engine"},
     "backends": {"backends.base"},

@@ -9,6 +9,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from difflib import get_close_matches
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
@@ -85,6 +86,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether `/v1/responses` takes WebSockets."""
     webhook_private_addresses: bool = False
     """Whether webhooks may be delivered by plain HTTP and to private addresses."""
+    outgoing_networks: list[str] = field(default_factory=list)
+    """Private networks in which MCP servers and web pages may be, as CIDR."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
     """Days after which a stored response is forgotten."""
     strict_tools: bool = False
@@ -215,6 +218,18 @@ def _check_names(settings: Settings) -> None:
     for origin in settings.allowed_origins:
         if not _ORIGIN.fullmatch(origin):
             raise ConfigError(f"allowed_origins has '{origin}', which is none. Write it as https://app.example.com.")
+    for network in settings.outgoing_networks:
+        _check_network(network)
+
+
+def _check_network(network: str) -> None:
+    try:
+        ip_network(network)
+    except ValueError as error:
+        raise ConfigError(
+            f"outgoing_networks has '{network}', which is no network. Write it as 10.1.0.0/16, without bits beyond "
+            "its length, or as a single address."
+        ) from error
 
 
 def settings_file(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Path | None:
@@ -241,7 +256,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name in environment:
         if name.startswith(PREFIX) and name not in known.keys() | OTHER_VARIABLES:
             log.warning("The variable %s is no setting and changes nothing.", name)
-    for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins"):
+    for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins", "outgoing_networks"):
         if name in values:
             values[name] = values[name].replace(",", " ").split()
     if "fallback" in values:

@@ -30,7 +30,7 @@ from antiphon.keyring import Keyring, new_key, read_key
 from antiphon.measures import Measures
 from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
-from antiphon.webhooks.courier import Courier
+from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     if traces is not None:
         engine.observers.add(traces.observer)
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
-    takes_private = settings.webhook_private_addresses
-    courier = Courier(store, ids.now, takes_private=takes_private, count=measures.webhooks.add)
-    endpoints = Endpoints(store, courier, ids.new_id, ids.now, takes_private)
+    reach = webhook_reach(takes_private=settings.webhook_private_addresses)
+    courier = Courier(store, ids.now, reach, count=measures.webhooks.add)
+    endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach)
     watch = Watch(models, settings.check_interval) if settings.check_interval else None
     return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
 

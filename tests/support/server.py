@@ -23,7 +23,7 @@ from antiphon.server.host import Host
 from antiphon.server.limits import Limits
 from antiphon.store.base import Store
 from antiphon.tracing.collector import Traces
-from antiphon.webhooks.courier import Courier
+from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 from antiphon.wiring import House, open_store
 
@@ -78,8 +78,9 @@ async def serve(
     traces = trace(ModelNames(models)) if trace else None
     if traces is not None:
         engine.observers.add(traces.observer)
-    courier = Courier(opened, ids.now, takes_private=takes_private, count=engine.measures.webhooks.add)
-    endpoints = Endpoints(opened, courier, ids.new_id, ids.now, takes_private)
+    reach = webhook_reach(takes_private=takes_private)
+    courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
+    endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)
     house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"

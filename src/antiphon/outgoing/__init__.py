@@ -1,1 +1,1 @@
-"""Requests to addresses that clients name: only public ones are connected to, and only after they were looked at."""
+"""Requests to addresses that others name: only those within reach are connected to, and only after a look at them."""

@@ -1,6 +1,5 @@
 """An HTTP client that connects only to addresses that were looked at: resolved once, every one checked, then pinned."""
 
-import asyncio
 import socket
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,108 +8,125 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from antiphon.errors import ClientError
-from antiphon.outgoing.addresses import is_public
+from antiphon.outgoing.reach import PrivateAddressError, Reach
+from antiphon.outgoing.urls import is_address, read_url
 
 MAX_ANSWER = 64 * 1024
 """Bytes of an answer that are read."""
 
 
-class PrivateAddressError(OSError):
-    """The address belongs to a private network."""
+def check_url(url: str, reach: Reach, param: str = "url") -> None:
+    """Raise `ClientError` (400) unless this is a URL that may be asked; names are resolved only later.
 
-
-def check_url(url: str, *, takes_private: bool, param: str = "url") -> None:
-    """Raise `ClientError` (400) unless this is an `https` URL that may be asked; names are resolved only later.
-
-    `takes_private` allows `http` and private addresses too.
+    `https`, and `http` where private networks may be reached.
     """
+    schemes = ("https", "http") if reach.networks else ("https",)
     try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        parts, host = urlsplit(""), None
-    schemes = ("https", "http") if takes_private else ("https",)
-    if parts.scheme not in schemes or not host or not url.isascii() or any(c.isspace() or c == "\\" for c in url):
+        parts, read = urlsplit(url), read_url(url)
+    except ValueError as error:
+        raise _refused(param, str(error)) from error
+    if read.scheme not in schemes or not url.isascii() or " " in url:
         raise _refused(param, f"expected an {' or '.join(schemes)} URL")
-    if parts.username is not None or parts.password is not None or parts.fragment:
-        raise _refused(param, "a user, a password or a fragment has no place in it")
-    if not takes_private and _is_literally_private(host):
+    if parts.fragment:
+        raise _refused(param, "a fragment has no place in it")
+    host = read.raw_host or ""
+    if is_address(host) and not reach.admits(host):
         raise _refused(param, "its address is not public")
-
-
-def _is_literally_private(host: str) -> bool:
-    try:
-        return not is_public(host)
-    except ValueError:
-        return False
 
 
 def _refused(param: str, reason: str) -> ClientError:
     return ClientError(f"Invalid '{param}': {reason}.", code="invalid_value", param=param)
 
 
-class VettingResolver(AbstractResolver):
-    """Resolves a name and refuses it if any of its addresses is private. What it returns is what is connected to."""
+class ReachResolver(AbstractResolver):
+    """Resolves names within a reach. What it returns is what is connected to."""
 
-    def __init__(self, *, takes_private: bool) -> None:
-        self._takes_private = takes_private
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
 
     async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Return the addresses of a name. Raises `PrivateAddressError`."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys((info[0], str(info[4][0])) for info in found))
-        if not self._takes_private and not all(is_public(address) for _, address in addresses):
-            raise PrivateAddressError("it leads to a private address")
+        """Return the addresses of a name. Raises `PrivateAddressError`, `OSError`."""
         return [
-            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=socket.AI_NUMERICHOST)
-            for kind, address in addresses
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in await self._reach.addresses(host)
         ]
 
     async def close(self) -> None:
         """There is nothing to close."""
 
 
-class Client:
-    """Posts to public addresses. Redirects are not followed, and proxies of the environment are not used."""
+def connector(reach: Reach) -> aiohttp.TCPConnector:
+    """Return aiohttp's connections to addresses within a reach, whatever asks for them."""
 
-    def __init__(self, *, takes_private: bool, timeout: float) -> None:
-        self._takes_private = takes_private
+    def open_socket(info: tuple[Any, ...]) -> socket.socket:
+        """Every connection comes by here, also one to a URL's literal address, which no resolver sees."""
+        if not reach.admits(str(info[4][0])):
+            raise PrivateAddressError(f"its address is private, which `{reach.setting}` does not permit")
+        return socket.socket(*info[:3])
+
+    # Kept connections would outlive the look at their address.
+    return aiohttp.TCPConnector(
+        resolver=ReachResolver(reach), socket_factory=open_socket, use_dns_cache=False, force_close=True
+    )
+
+
+def session(reach: Reach, timeout: float | None) -> aiohttp.ClientSession:
+    """Return a session that tells nothing of its own: no cookies, no password files, no proxies of the environment."""
+    return aiohttp.ClientSession(
+        connector=connector(reach),
+        timeout=aiohttp.ClientTimeout(total=timeout),
+        trust_env=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
+
+
+class Client:
+    """Posts to addresses within a reach. Redirects are not followed."""
+
+    def __init__(self, reach: Reach, timeout: float) -> None:
+        self._reach = reach
         self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: bytes, headers: dict[str, str]) -> int:
         """Post, return the status. Raises `ClientError` for a URL that is refused, `OSError` where nobody answers."""
-        check_url(url, takes_private=self._takes_private)
+        check_url(url, self._reach)
+        if self._session is None:
+            self._session = session(self._reach, self._timeout)
         try:
-            async with self._opened().post(url, data=body, headers=headers, allow_redirects=False) as answer:
+            async with self._session.post(read_url(url), data=body, headers=headers, allow_redirects=False) as answer:
                 await answer.content.read(MAX_ANSWER)
                 return answer.status
-        except (aiohttp.ClientError, TimeoutError, UnicodeError, ValueError) as error:
-            raise OSError(_reason(error)) from error
+        except (aiohttp.ClientError, OSError, UnicodeError, ValueError) as error:
+            raise OSError(reason(error)) from error
 
     async def close(self) -> None:
         """Let go of the connections."""
         if self._session is not None:
             await self._session.close()
 
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            resolver = VettingResolver(takes_private=self._takes_private)
-            # Kept connections would outlive the look at their address.
-            connector = aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False, force_close=True)
-            timeout = aiohttp.ClientTimeout(total=self._timeout)
-            self._session = aiohttp.ClientSession(
-                connector=connector, timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
-            )
-        return self._session
+
+def private_address(error: BaseException) -> PrivateAddressError | None:
+    """Return the refusal of an address that aiohttp's error wraps, None where there is none."""
+    causes = (error, error.__cause__, getattr(error, "os_error", None))
+    return next((one for one in causes if isinstance(one, PrivateAddressError)), None)
 
 
-def _reason(error: Any) -> str:
-    cause = error.__cause__ or getattr(error, "os_error", None)
+def reason(error: BaseException) -> str:
+    """Return in plain words why nobody could be asked."""
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
-    if isinstance(cause, PrivateAddressError) or isinstance(error, PrivateAddressError):
-        return str(cause or error)
-    return "it could not be reached"
+    if isinstance(error, aiohttp.ClientSSLError):
+        return "its TLS certificate is not valid, or it speaks no TLS"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "its answer broke off"
+    return str(private_address(error) or "it could not be reached")

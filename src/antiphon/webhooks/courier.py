@@ -8,6 +8,7 @@ from contextlib import suppress
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.outgoing.client import Client
+from antiphon.outgoing.reach import ANYWHERE, Reach
 from antiphon.store.base import Delivery, Store, WebhookEndpoint
 from antiphon.webhooks.sign import signature
 
@@ -33,6 +34,11 @@ USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
 """Receivers that look for it take no other (specification section 12)."""
 
 
+def webhook_reach(*, takes_private: bool) -> Reach:
+    """Return where webhooks may be delivered: to public addresses, or anywhere."""
+    return Reach(ANYWHERE if takes_private else (), setting="webhook_private_addresses")
+
+
 def wait_after(attempts: int, chance: float) -> float:
     """Return the seconds from a failed attempt to the next; `chance` is between 0 and 1."""
     return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(attempts - 1, 40)) * (0.8 + 0.4 * chance)
@@ -45,8 +51,8 @@ class Courier:
         self,
         store: Store,
         now: Clock,
+        reach: Reach,
         *,
-        takes_private: bool,
         chance: Callable[[], float] = random.random,
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
@@ -54,7 +60,7 @@ class Courier:
         self._now = now
         self._chance = chance
         self._count = count
-        self._client = Client(takes_private=takes_private, timeout=TIMEOUT)
+        self._client = Client(reach, TIMEOUT)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:

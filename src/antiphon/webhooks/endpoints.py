@@ -8,6 +8,7 @@ from antiphon.engine.announcements import announcement
 from antiphon.errors import ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.outgoing.client import check_url
+from antiphon.outgoing.reach import Reach
 from antiphon.protocol.queries import EndpointsQuery
 from antiphon.protocol.webhooks import CreateWebhookEndpoint, UpdateWebhookEndpoint
 from antiphon.store.base import Store, WebhookEndpoint
@@ -28,11 +29,11 @@ class Endpoints:
     courier: Courier
     new_id: NewId
     now: Clock
-    takes_private: bool
+    reach: Reach
 
     async def create(self, tenant: str, request: CreateWebhookEndpoint) -> dict[str, Any]:
         """Make an endpoint; its secret is shown now and never again. Raises `ClientError` (400) for a bad URL."""
-        check_url(request.url, takes_private=self.takes_private)
+        check_url(request.url, self.reach)
         now = int(self.now())
         endpoint = WebhookEndpoint(
             id=self.new_id("we"),
@@ -72,7 +73,7 @@ class Endpoints:
         """Change what is given. Raises `ClientError`: 404, 400 for a bad URL."""
         endpoint = await self._load(tenant, endpoint_id)
         if request.url is not None:
-            check_url(request.url, takes_private=self.takes_private)
+            check_url(request.url, self.reach)
         endpoint = replace(
             endpoint,
             name=request.name or endpoint.name,
