@@ -43,7 +43,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "/feed.xml": ("application/xml", "<feed><title>Tide feed</title></feed>"),
     "/paper.pdf": ("application/pdf", "%PDF-1.7"),
     "/picture.png": ("image/png", "\x89PNG"),
-    "/secret-free": ("text/html", "<title>Never kept</title><p>It is now.</p>"),
+    "/unkept": ("text/html", "<title>Never kept</title><p>It is now.</p>"),
 }
 """By their paths: content type and text."""
 
@@ -119,7 +119,7 @@ def _site(here: SmallWeb) -> web.Application:
         if request.path not in PAGES:
             return web.Response(status=404, text="There is none.")
         kind, text = PAGES[request.path]
-        headers = {"content-type": kind} | ({"cache-control": "no-store"} if request.path == "/secret-free" else {})
+        headers = {"content-type": kind} | ({"cache-control": "no-store"} if request.path == "/unkept" else {})
         charset = "iso-8859-1" if "8859" in kind else "utf-8"
         return web.Response(body=text.replace("{site}", here.site).encode(charset), headers=headers)
 
@@ -151,7 +151,11 @@ async def _moved(request: web.Request, here: SmallWeb) -> web.StreamResponse:
     return web.Response(status=302, headers={"location": request.query.get("to", "/harbour")})
 
 
-SPECIAL = {"slow": _slow, "broken": _broken, "endless": _endless, "moved": _moved}
+async def _round(request: web.Request, here: SmallWeb) -> web.StreamResponse:
+    return web.Response(status=307, headers={"location": "/round"})
+
+
+SPECIAL = {"round": _round, "slow": _slow, "broken": _broken, "endless": _endless, "moved": _moved}
 """By the first part of their paths."""
 
 

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 from aiohttp import web as http
 
+from antiphon.outgoing.fetch import Fetcher
+from antiphon.outgoing.reach import Reach
 from antiphon.protocol.tools import WebSearchTool
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.web.engine import MAX_ANSWER, SearchEngine
@@ -21,7 +23,8 @@ NAMES = ("searxng", "brave", "tavily")
 
 @asynccontextmanager
 async def searching(web: SmallWeb, name: str = "searxng", **fields: Any) -> AsyncIterator[WebSearch]:
-    tool = WebSearch(SearchEngine(PROVIDERS[name], **{"url": getattr(web, name), "key": KEY, "timeout": 5.0} | fields))
+    engine = SearchEngine(PROVIDERS[name], **{"url": getattr(web, name), "key": KEY, "timeout": 5.0} | fields)
+    tool = WebSearch(engine, Fetcher(Reach()))
     try:
         yield tool
     finally:
@@ -83,7 +86,7 @@ async def test_sources_keep_the_numbers_that_they_had(web: SmallWeb) -> None:
 async def test_a_search_that_finds_nothing_is_no_failure(web: SmallWeb) -> None:
     outcome = await searched(web, "xylophone")
     assert not outcome.is_failed
-    assert outcome.said == 'The search for "xylophone" found nothing.'
+    assert outcome.said == "This search found nothing."
     assert outcome.fields["action"]["sources"] == []
 
 
@@ -254,6 +257,16 @@ async def test_a_provider_that_is_slow_or_gone_fails_the_search(web: SmallWeb) -
     async with searching(web, url="http://127.0.0.1:9/") as tool:
         outcome = await tool.run(asking({"query": "harbour"}))
     assert "could not be reached" in outcome.said
+
+
+async def test_the_model_is_not_told_its_own_words_as_if_a_tool_had_given_them(web: SmallWeb) -> None:
+    url = "https://collect.example/?secret=1234"
+    async with searching(web) as tool:
+        outcome = await tool.run(asking({"queries": [url, f"harbour {url}"]}))
+        web.failing = lambda: http.Response(status=500, text=url)
+        failed = await tool.run(asking({"query": url}))
+    assert "Search 2 of 2 found:" in outcome.said
+    assert url not in f"{outcome.said}{failed.said}"
 
 
 async def test_one_query_that_fails_does_not_fail_the_others(web: SmallWeb) -> None:

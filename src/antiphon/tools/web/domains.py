@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from yarl import URL
+
+from antiphon.outgoing.urls import read_url
 
 MOST = 100
 """Domains that one list may have."""
@@ -21,15 +22,14 @@ class Domains:
     blocked: tuple[str, ...] = ()
 
     def admits(self, url: str) -> bool:
-        """Whether this is an HTTP address of a host that may be shown and opened."""
+        """Whether this is an HTTP address that can be asked for, of a host that may be shown and opened."""
         try:
-            parts = urlsplit(url)
-            host = normal_domain(parts.hostname or "")
+            return self.admits_host(read_url(url).raw_host or "")
         except ValueError:
             return False
-        # Who writes a user or a backslash into an address means that another host be read.
-        if parts.scheme not in ("http", "https") or "@" in parts.netloc or "\\" in url:
-            return False
+
+    def admits_host(self, host: str) -> bool:
+        """Whether pages of this host may be shown and opened."""
         names = set(_with_parents(host))
         return names.isdisjoint(self.blocked) and (not self.allowed or not names.isdisjoint(self.allowed))
 

@@ -3,8 +3,8 @@
 A page may be made to exhaust whoever reads it, and libraries that read HTML have been brought to take gigabytes of
 memory by some kilobytes. So it is read in a process that has a bound for everything, and that nobody minds losing.
 
-Input: a line of JSON, `{"url", "charset", "is_html", "longest"}`, then the bytes of the page. Output: the same object
-with `title`, `text` and `is_cut`, in JSON.
+Input: a line of JSON, `{"url", "charset", "is_html", "longest", "memory"}`, then the bytes of the page. Output: `title`,
+`text` and `is_cut`, in JSON. `longest` counts characters, `memory` bytes.
 """
 
 import codecs
@@ -14,8 +14,13 @@ import sys
 from html import unescape
 from typing import Any
 
-MEMORY = 1024 * 1024 * 1024
-"""Bytes of address space."""
+from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+
+try:
+    import resource
+except ImportError:  # Windows has none; there the parent's clock is the only bound.
+    resource = None  # type: ignore[assignment]
+
 CPU = 10
 """Seconds."""
 DEEPEST = 200
@@ -33,6 +38,7 @@ _TEXT_CODECS = re.compile(
     r"|big5(hkscs)?|euc_(jp|kr)|shift_jis(x0213)?|iso2022_jp"
 )
 """Of Python's codecs those that pages are written in; others do not end in time that grows with the text."""
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _AS_ON_THE_WEB = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
 
 
@@ -51,7 +57,11 @@ def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) ->
 
 def decoded(body: bytes, charset: str) -> str:
     """Return the text of a body: by its mark, by what was told with it, by what it says itself, else as UTF-8."""
-    for mark, codec in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    for mark, codec in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if body.startswith(mark):
             return body.decode(codec, "replace")
     said = _META.search(body[:4096]) or _DECLARED.search(body[:4096])
@@ -73,8 +83,6 @@ def _codec(name: str) -> str:
 
 
 def _as_markdown(html: str, url: str) -> str:
-    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
-
     options = ConversionOptions(
         base_url=url,
         extract_metadata=False,
@@ -90,19 +98,16 @@ def _as_markdown(html: str, url: str) -> str:
     return _EMPTY_LINK.sub("", _LOCAL_LINK.sub("]", text))
 
 
-def _bound() -> None:
-    try:
-        import resource
-    except ImportError:
-        return  # Not on Windows: there the parent's clock is the only bound.
-    for kind, amount in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, CPU), (resource.RLIMIT_CORE, 0)):
-        resource.setrlimit(kind, (amount, amount))
+def _bound(memory: int) -> None:
+    if resource is not None:
+        for kind, amount in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, CPU), (resource.RLIMIT_CORE, 0)):
+            resource.setrlimit(kind, (amount, amount))
 
 
 def main() -> None:
     """Do as the module says."""
-    _bound()
     asked = json.loads(sys.stdin.buffer.readline())
+    _bound(asked.pop("memory"))
     answer = read(sys.stdin.buffer.read(), **asked)
     sys.stdout.buffer.write(json.dumps(answer).encode())
 

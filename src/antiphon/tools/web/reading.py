@@ -9,10 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from antiphon.tools.web import extract
-
+PROGRAM = Path(__file__).with_name("extract.py")
+"""Not imported here: what it needs is large, and few servers need it."""
 LONGEST = 500_000
 """Characters of a page's text that are kept."""
+MEMORY = 768 * 1024 * 1024
+"""Bytes of address space that reading a page may take."""
 AT_ONCE = 2
 SECONDS = 15.0
 """For one page, with the wait for its turn."""
@@ -38,13 +40,14 @@ class Text:
 class Reader:
     """Reads the pages of this process."""
 
-    def __init__(self, *, seconds: float = SECONDS) -> None:
+    def __init__(self, *, seconds: float = SECONDS, memory: int = MEMORY) -> None:
         self._seconds = seconds
+        self._memory = memory
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def read(self, body: bytes, *, url: str, charset: str, is_html: bool) -> Text:
         """Return the text of a page that was found at `url`, where its links lead from. Raises `ReadingError`."""
-        asked = {"url": url, "charset": charset, "is_html": is_html, "longest": LONGEST}
+        asked = {"url": url, "charset": charset, "is_html": is_html, "longest": LONGEST, "memory": self._memory}
         try:
             async with asyncio.timeout(self._seconds), self._turns:
                 said = await _told(msgspec.json.encode(asked) + b"\n" + body)
@@ -59,7 +62,7 @@ async def _told(given: bytes) -> bytes:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
-        str(Path(extract.__file__)),
+        str(PROGRAM),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

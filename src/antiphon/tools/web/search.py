@@ -48,7 +48,8 @@ async def _found(engine: SearchEngine, query: str, count: int, options: Options)
 
 def _told(use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]) -> Outcome:
     sources, shown = Sources(use.sources), dict[str, Hit]()
-    parts = [_part(query, one, options, sources, shown) for query, one in zip(queries, found, strict=True)]
+    names = ["This search"] if len(found) == 1 else [f"Search {n} of {len(found)}" for n in range(1, len(found) + 1)]
+    parts = [_part(name, one, options, sources, shown) for name, one in zip(names, found, strict=True)]
     if shown:
         parts.append(HOW_TO_CITE + " Read a whole page with `open_page`.")
     return _outcome(
@@ -60,16 +61,17 @@ def _told(use: Use, options: Options, queries: Sequence[str], found: Sequence[Fo
     )
 
 
-def _part(query: str, found: Found, options: Options, sources: Sources, shown: dict[str, Hit]) -> str:
+def _part(name: str, found: Found, options: Options, sources: Sources, shown: dict[str, Hit]) -> str:
+    """Say what came of one query, less the query: what the model wrote would then be what a tool gave it."""
     if isinstance(found, SearchError):
-        return f'The search for "{query}" failed: {found}.'
+        return f"{name} failed: {found}."
     cleaned = [_cleaned(one, options.context.snippet) for one in found]
     fresh = {one.url: one for one in cleaned if one.url not in shown}
     shown.update(fresh)
     if not fresh:
-        return f'The search for "{query}" found nothing{" more" if cleaned else ""}.'
+        return f"{name} found nothing{' more' if cleaned else ''}."
     entries = [_entry(one, sources) for one in fresh.values()]
-    return f'What the search for "{query}" found:\n' + framed("\n\n".join(entries))
+    return f"{name} found:\n" + framed("\n\n".join(entries))
 
 
 def _cleaned(hit: Hit, longest: int) -> Hit:
