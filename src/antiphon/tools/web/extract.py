@@ -3,8 +3,8 @@
 A page may be made to exhaust whoever reads it, and libraries that read HTML have been brought to take gigabytes of
 memory by some kilobytes. So it is read in a process that has a bound for everything, and that nobody minds losing.
 
-Input: a line of JSON, `{"url", "charset", "is_html", "longest", "memory"}`, then the bytes of the page; `longest` counts
-characters, `memory` bytes. Output: `title`, `text` and `is_cut`, in JSON.
+Input: a line of JSON, `{"url", "charset", "is_html", "longest", "memory"}`, then the bytes of the page; `longest`
+counts characters, `memory` bytes. Output: `title`, `text` and `is_cut`, in JSON.
 """
 
 import codecs
