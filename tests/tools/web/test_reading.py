@@ -1,7 +1,13 @@
 """Pages that are turned into text, whoever wrote them."""
 
-import pytest
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
+import uvloop
+
+from antiphon.tools.web import reading
 from antiphon.tools.web.extract import decoded
 from antiphon.tools.web.reading import LONGEST, Reader, ReadingError, Text
 
@@ -110,3 +116,26 @@ async def test_a_page_that_takes_too_long_is_given_up() -> None:
 )
 def test_the_text_is_read_in_its_charset(body: bytes, charset: str, text: str) -> None:
     assert decoded(body, charset) == text
+
+
+def test_what_reads_html_is_loaded_by_no_server() -> None:
+    program = "import sys, antiphon.cli.serve, antiphon.wiring; print('html_to_markdown' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"
+
+
+def test_a_page_is_read_on_the_loop_of_the_server() -> None:
+    assert uvloop.run(read("<p>x")) == Text("", "x\n", is_cut=False)
+
+
+async def test_what_reads_a_page_knows_no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    curious = tmp_path / "curious.py"
+    curious.write_text(
+        "import json, os, sys\nsys.stdin.buffer.read()\n"
+        "print(json.dumps({'title': '', 'text': str(dict(os.environ)), 'is_cut': False}))"
+    )
+    monkeypatch.setenv("TAVILY_API_KEY", "a-key")
+    monkeypatch.setattr(reading, "PROGRAM", curious)
+    text = (await read("<p>x")).text
+    assert "PATH" in text
+    assert "a-key" not in text

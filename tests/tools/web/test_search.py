@@ -115,11 +115,21 @@ async def test_only_allowed_domains_are_found_and_the_providers_are_told(web: Sm
 HOSTS = ("ports.example", "old.ports.example", "supports.example", "xn--bcher-kva.example", "ports.example.org")
 
 
+async def test_a_query_never_grows_beyond_what_brave_takes(web: SmallWeb) -> None:
+    domains = [f"{'x' * 60}.{n}.example" for n in range(5)]
+    await searched(web, "harbour " * 60, "brave", filters={"blocked_domains": domains})
+    await searched(web, "harbour", "brave", filters={"blocked_domains": [f"{n}.example" for n in range(100)]})
+    await searched(web, "y" * 1000, "brave", filters={"blocked_domains": ["a.example"]})
+    queries = [one["params"]["q"] for one in web.searches]
+    assert queries == [" ".join(["harbour"] * 50), "harbour", "y" * 400]
+
+
 async def test_blocked_domains_are_not_found_though_they_are_allowed(web: SmallWeb) -> None:
     web.extra = [{"url": f"https://{host}/a", "title": host, "text": "harbour"} for host in HOSTS]
     filters = {"allowed_domains": ["example"], "blocked_domains": ["old.ports.example", "xn--bcher-kva.example"]}
     outcome = await searched(web, filters=filters)
     assert list(outcome.sources.values()) == ["ports.example", "supports.example"]
+    assert web.searches[0]["params"]["q"].endswith(" -site:old.ports.example -site:xn--bcher-kva.example")
 
 
 @pytest.mark.parametrize("url", ["ftp://ports.example/", "javascript:alert(1)", "", "https://[", "/relative"])

@@ -77,15 +77,18 @@ def entries(value: Any) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def with_operators(search: Search) -> str:
-    """Return the query with the operators that most search engines know, where the domains are few."""
+def with_operators(search: Search, *, longest: int = 2_000, words: int = 200) -> str:
+    """Return the query with the operators that most search engines know, where the domains are few and there is room.
+
+    `longest` is the most characters that the provider takes, `words` the most words.
+    """
     allowed, blocked = search.domains.allowed, search.domains.blocked
-    words = [search.query]
-    if len(allowed) <= _MOST_OPERATORS:
-        words += [" OR ".join(f"site:{domain}" for domain in allowed)]
-    if len(blocked) <= _MOST_OPERATORS:
-        words += [f"-site:{domain}" for domain in blocked]
-    return " ".join(filter(None, words))
+    operators = [f"-site:{domain}" for domain in blocked] if len(blocked) <= _MOST_OPERATORS else []
+    if allowed and len(allowed) <= _MOST_OPERATORS:
+        operators = [" OR ".join(f"site:{domain}" for domain in allowed), *operators]
+    query = " ".join(search.query[:longest].split()[:words])
+    whole = " ".join([query, *operators])
+    return whole if len(whole) <= longest and len(whole.split()) <= words else query
 
 
 def _text(value: Any) -> str:

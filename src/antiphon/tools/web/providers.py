@@ -8,6 +8,8 @@ from antiphon.tools.web.hits import Hit, Provider, Request, Search, SearchError,
 
 _LONGEST_QUERY = 400
 """Characters that Brave and Tavily take."""
+_MOST_WORDS = 50
+"""That Brave takes."""
 
 
 class SearXNG:
@@ -48,7 +50,7 @@ class Brave:
         }
         headers = {name: quote(value, safe=" ,.'/_-") for name, value in place.items() if value}
         params = {
-            "q": with_operators(search)[:_LONGEST_QUERY],
+            "q": with_operators(search, longest=_LONGEST_QUERY, words=_MOST_WORDS),
             "count": str(search.count),
             "result_filter": "web",
             "text_decorations": "false",

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from antiphon.tools.base import Outcome, Use
+from antiphon.tools.web.domains import Domains
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.hits import Hit, Search, SearchError
-from antiphon.tools.web.options import Options
+from antiphon.tools.web.options import MOST_RESULTS, Options
 from antiphon.tools.web.sources import HOW_TO_CITE, Sources
 from antiphon.tools.web.untrusted import clean, framed
 
@@ -38,11 +39,12 @@ def _queries(arguments: Mapping[str, Any]) -> list[str]:
 
 
 async def _found(engine: SearchEngine, query: str, count: int, options: Options) -> Found:
+    # A provider need not heed the domains, nor the number: of more results, more are left.
+    wanted = MOST_RESULTS if options.domains != Domains() else count
     try:
-        hits = await engine.search(Search(query, count, options.domains, options.location))
+        hits = await engine.search(Search(query, wanted, options.domains, options.location))
     except SearchError as error:
         return error
-    # A provider need not heed the domains, nor the number.
     return [one for one in hits if len(one.url) <= _LONGEST_URL and options.domains.admits(one.url)][:count]
 
 
