@@ -27,6 +27,14 @@ async def test_links_that_lead_nowhere_are_only_their_text() -> None:
     assert said.text.split() == ["[run]", "[see]", "end"]
 
 
+async def test_links_into_the_page_itself_are_their_text_and_footnotes_are_gone() -> None:
+    said = await read(
+        "<h2><a href='#tides'>§</a>Tides</h2><p>High<sup><a href='b#note-1'>[1]</a></sup> at <a href='#n'>nine</a>, "
+        "<a href='/c#x' title='Low water'>low</a> later."
+    )
+    assert said.text == "## Tides\n\nHigh at nine, [low](https://e.example/c#x) later.\n"
+
+
 @pytest.mark.parametrize(
     "page",
     [

@@ -132,7 +132,13 @@ async def test_blocked_domains_are_not_found_though_they_are_allowed(web: SmallW
     assert web.searches[0]["params"]["q"].endswith(" -site:old.ports.example -site:xn--bcher-kva.example")
 
 
-@pytest.mark.parametrize("url", ["ftp://ports.example/", "javascript:alert(1)", "", "https://[", "/relative"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("ftp://ports.example/", "javascript:alert(1)", "", "https://[", "/relative", "https://ports.example/a b"),
+        *("https://ports.example/\u202etxt.exe", f"https://ports.example/{'x' * 2000}", "https://me@ports.example/"),
+    ],
+)
 async def test_what_is_no_web_address_is_not_found(web: SmallWeb, url: str) -> None:
     web.extra = [{"url": url, "title": "odd", "text": "harbour"}]
     assert "odd" not in (await searched(web)).sources.values()

@@ -32,6 +32,8 @@ _TITLE = re.compile(r"<title(?:\s[^<>]{0,200})?>([^<]{0,1000})", re.IGNORECASE)
 _LOCAL_LINK = re.compile(
     r"\]\(<?(?:javascript|data|vbscript|blob|about):(?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)", re.IGNORECASE
 )
+_LINK_TITLE = re.compile(r"(\]\(<?[^()\s]+>?) \"[^\"\n]{0,500}\"\)")
+_SIGN = re.compile(r"\s*(?:\\?\[[^\[\]]{0,8}\]|[§¶#↑^]?)\s*")
 _EMPTY_LINK = re.compile(r"(?<!!)\[\s*\]\([^()\s]*\)")
 _TEXT_CODECS = re.compile(
     r"ascii|utf-8(-sig)?|utf-16(-[lb]e)?|iso8859-\d+|cp(125\d|866|874|932|949|950)|koi8-[ru]|mac-roman|gbk|gb2312|gb18030"
@@ -95,7 +97,15 @@ def _as_markdown(html: str, url: str) -> str:
         preprocessing=PreprocessingOptions(enabled=True, remove_navigation=True, remove_forms=False),
     )
     text = convert(html, options).content or ""
-    return _EMPTY_LINK.sub("", _LOCAL_LINK.sub("]", text))
+    text = _LINK_TITLE.sub(r"\1)", _LOCAL_LINK.sub("]", text))
+    return _EMPTY_LINK.sub("", _without_own_links(text, url))
+
+
+def _without_own_links(text: str, url: str) -> str:
+    """Return the text without links into itself; a footnote's number goes with its link, as it means no source."""
+    place = re.escape(url.partition("#")[0])
+    own = rf"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?{place}#[^()\s]*>?\)"
+    return re.sub(own, lambda link: "" if _SIGN.fullmatch(link[1]) else link[1], text)
 
 
 def _bound(memory: int) -> None:

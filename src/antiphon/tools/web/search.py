@@ -45,7 +45,12 @@ async def _found(engine: SearchEngine, query: str, count: int, options: Options)
         hits = await engine.search(Search(query, wanted, options.domains, options.location))
     except SearchError as error:
         return error
-    return [one for one in hits if len(one.url) <= _LONGEST_URL and options.domains.admits(one.url)][:count]
+    return [one for one in hits if _is_plain(one.url) and options.domains.admits(one.url)][:count]
+
+
+def _is_plain(url: str) -> bool:
+    """Whether the model can be told this address, and say it again character for character."""
+    return len(url) <= _LONGEST_URL and len(url.split()) == 1 and clean(url) == url
 
 
 def _told(use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]) -> Outcome:
