@@ -37,6 +37,7 @@ from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 
 if TYPE_CHECKING:
+    from antiphon.tools.web.tool import WebSearch
     from antiphon.tracing.collector import Traces
 
 FIRST_LOOK = 0.8
@@ -181,6 +182,30 @@ def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
         return url
     base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
     return f"{base.rstrip('/')}/v1/traces" if base else ""
+
+
+def web_search_of(settings: Settings, environment: Mapping[str, str], reach: Reach) -> "WebSearch | None":
+    """Return the tool that searches the web, None where nobody does. Raises `ConfigError` where its key is missing.
+
+    `reach` says where pages may be; the provider is where the settings say.
+    """
+    if not settings.web_search:
+        return None
+    from antiphon.outgoing.fetch import Fetcher  # noqa: PLC0415 - as the next
+    from antiphon.tools.web import engine, providers, tool  # noqa: PLC0415 - who has none need not load it
+
+    is_url = "://" in settings.web_search
+    provider = providers.PROVIDERS["searxng" if is_url else settings.web_search]
+    key_env = settings.web_search_key_env or provider.key_env
+    key = clean_key(environment, key_env) if key_env else ""
+    if key_env and not key:
+        raise ConfigError(
+            f"The web search takes its key from {key_env}, which is not set. Set it, or name another variable as "
+            "web_search_key_env."
+        )
+    place = settings.web_search_url or (settings.web_search if is_url else "")
+    asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout)
+    return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results)
 
 
 def _room(settings: Settings) -> Room:
