@@ -85,6 +85,9 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "ALLOWED_HOSTS": "a.example, b.example",
         "ALLOWED_ORIGINS": "https://a.example",
         "OUTGOING_NETWORKS": "10.1.0.0/16,fd00::/8, 127.0.0.1",
+        "MCP_SERVERS": "files=https://a.example/mcp?x=1 mail=http://10.1.2.3/mcp",
+        "MCP_LIST_TTL": "5",
+        "MCP_TOOL_TIMEOUT": "2.5",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -101,6 +104,11 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
     assert (settings.allowed_hosts, settings.allowed_origins) == (["a.example", "b.example"], ["https://a.example"])
+    assert [(one.label, one.url) for one in settings.mcp_servers] == [
+        ("files", "https://a.example/mcp?x=1"),
+        ("mail", "http://10.1.2.3/mcp"),
+    ]
+    assert (settings.mcp_list_ttl, settings.mcp_tool_timeout) == (5.0, 2.5)
     assert settings.outgoing_networks == ["10.1.0.0/16", "fd00::/8", "127.0.0.1"]
 
 
@@ -148,6 +156,34 @@ def test_two_backends_of_one_name_are_refused() -> None:
 
     assert "2 backends have the name 'big'" in refusal(file=write(2 * (table + "name = 'big'\n")))
     assert len(load(file=write(2 * table)).backends) == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("label = 'a b'\nurl = 'https://a/mcp'", "label 'a b'"),
+        ("label = 'a'", "either a `url` or a `command`"),
+        ("label = 'a'\nurl = 'https://a/mcp'\ncommand = 'npx'", "either a `url` or a `command`"),
+        ("label = 'a'\nurl = 'ftp://a/mcp'", "is not one"),
+        ("label = 'a'\nurl = 'https://me:sk-secret@a/mcp'", "its key by `key_env`"),
+        ("label = 'a'\ncommand = 'npx'\nkey_env = 'K'", "is a program"),
+        ("label = 'a'\ncommand = 'npx'\ntransport = 'sse'", "is a program"),
+        ("label = 'a'\nurl = 'https://a/mcp'\nargs = ['x']", "for a `command`"),
+        (
+            "label = 'a'\nurl = 'https://a/mcp'\n[[mcp_servers]]\nlabel = 'a'\ncommand = 'x'",
+            "2 MCP servers have the label",
+        ),
+        (
+            "label = 'a'\ncommand = 'x'\nconnector = 'c'\n[[mcp_servers]]\nlabel = 'b'\ncommand = 'x'\nconnector = 'c'",
+            "2 MCP servers have the connector",
+        ),
+    ],
+)
+def test_an_mcp_server_that_cannot_be_asked_is_refused(table: str, words: str) -> None:
+    message = refusal(file=write(f"[[mcp_servers]]\n{table}"))
+
+    assert words in message
+    assert "sk-secret" not in message
 
 
 def test_backends_on_the_command_line_replace_those_of_the_file() -> None:
@@ -204,6 +240,11 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         (
             "[[backends]]\nurl = 'http://b/v1'\nwieght = 2",
             "backend 1: Object contains unknown field `wieght`. Did you mean `weight`?",
+        ),
+        ("[[mcp_servers]]\nurl = 'http://b/mcp'", "MCP server 1: Object missing required field `label`"),
+        (
+            "[[mcp_servers]]\nlabel = 'x'\ncomand = 'npx'",
+            "MCP server 1 ('x'): Object contains unknown field `comand`. Did you mean `command`?",
         ),
         (
             "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",

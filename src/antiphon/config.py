@@ -22,7 +22,8 @@ from antiphon.errors import ConfigError, log
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
 _HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
-_IN_BACKEND = re.compile(r"backends\[(\d+)\]\.?(.*)")
+_IN_TABLE = re.compile(r"(backends|mcp_servers)\[(\d+)\]\.?(.*)")
+_LABEL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
 
@@ -61,6 +62,31 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """As the setting of this name, for this backend."""
     idle_timeout: Annotated[float, Meta(gt=0)] | None = None
     """As the setting of this name, for this backend."""
+
+
+class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """One MCP server: at a URL, or a program of this machine. What is secret stays in the environment."""
+
+    label: str
+    """What requests call it by: their `server_label`."""
+    url: str = ""
+    """Where it is; empty for a program."""
+    command: str = ""
+    """The program that it is, which speaks over its standard input and output; empty for a URL."""
+    args: list[str] = field(default_factory=list)
+    """The program's arguments."""
+    env: list[str] = field(default_factory=list)
+    """Names of environment variables that the program gets, beside the likes of `PATH` and `HOME`."""
+    transport: Literal["auto", "http", "sse"] = "auto"
+    """How it is asked at its URL: by Streamable HTTP, by the older events beside posts, or by what it knows."""
+    key_env: str = ""
+    """Environment variable with its key, which is sent as a bearer token; empty where it needs none."""
+    connector: str = ""
+    """The `connector_id` that it answers for."""
+    description: str = ""
+    """What it is for, in words for the model."""
+    timeout: Annotated[float, Meta(gt=0, le=3600)] | None = None
+    """As the setting `mcp_tool_timeout`, for this server."""
 
 
 class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -108,6 +134,12 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
     cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
     """Cosine of two such embeddings from which their questions mean the same."""
+    mcp_servers: list[McpServerConfig] = field(default_factory=list)
+    """MCP servers that requests may use by their label."""
+    mcp_list_ttl: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
+    """How long the list of an MCP server's tools is used before it is asked for anew."""
+    mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
+    """How long the call of an MCP server's tool may take."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
     connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
@@ -140,6 +172,13 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether every request has a line in the log."""
 
 
+_TABLES: dict[str, tuple[type[Struct], str, str]] = {
+    "backends": (BackendConfig, "backend", "name"),
+    "mcp_servers": (McpServerConfig, "MCP server", "label"),
+}
+"""What the tables of a setting are, what one is called, and by which of its keys."""
+
+
 def load_settings(
     flags: Mapping[str, Any], environment: Mapping[str, str] | None = None, file: Path | None = None
 ) -> Settings:
@@ -163,6 +202,7 @@ def load_settings(
     for backend in settings.backends:
         check_url(backend.url)
     _check_backend_names(settings.backends)
+    _check_mcp_servers(settings.mcp_servers)
     _check_names(settings)
     return settings
 
@@ -209,6 +249,40 @@ def _check_backend_names(backends: list[BackendConfig]) -> None:
     for name, times in names.items():
         if times > 1:
             raise ConfigError(f"{times} backends have the name '{name}'. Give each a name of its own, or none.")
+
+
+def _check_mcp_servers(servers: list[McpServerConfig]) -> None:
+    for server in servers:
+        if not _LABEL.fullmatch(server.label):
+            raise ConfigError(f"mcp_servers has the label '{server.label}'. Use letters, digits, '_' and '-'.")
+        if bool(server.url) == bool(server.command):
+            raise ConfigError(f"The MCP server '{server.label}' needs either a `url` or a `command`.")
+        if server.url:
+            _check_mcp_url(server)
+        elif server.key_env or server.transport != "auto":
+            raise ConfigError(
+                f"The MCP server '{server.label}' is a program: `key_env` and `transport` are for a `url`. "
+                "Pass it its key by `env`."
+            )
+        if server.url and (server.args or server.env):
+            raise ConfigError(f"The MCP server '{server.label}' has a `url`: `args` and `env` are for a `command`.")
+    for name, given in (("label", [one.label for one in servers]), ("connector", [one.connector for one in servers])):
+        for value, times in Counter(filter(None, given)).items():
+            if times > 1:
+                raise ConfigError(f"{times} MCP servers have the {name} '{value}'. Give it to one.")
+
+
+def _check_mcp_url(server: McpServerConfig) -> None:
+    try:
+        parts = urlsplit(server.url)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or "@" in parts.netloc or parts.fragment:
+        raise ConfigError(
+            f"The `url` of the MCP server '{server.label}' is not one. Give it as https://example.com/mcp, and its key "
+            "by `key_env`."
+        )
 
 
 def _check_names(settings: Settings) -> None:
@@ -259,6 +333,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins", "outgoing_networks"):
         if name in values:
             values[name] = values[name].replace(",", " ").split()
+    if "mcp_servers" in values:
+        pairs = (pair.partition("=") for pair in values["mcp_servers"].split())
+        values["mcp_servers"] = [{"label": label, "url": url} for label, _, url in pairs]
     if "fallback" in values:
         values["fallback"] = _chains(values["fallback"])
     return values
@@ -283,17 +360,17 @@ def _mistake(said: str, values: dict[str, Any]) -> _Mistake:
     setting = re.split(r"[.\[]", place)[0]
     kind: type[Struct] = Settings
     whose = ""
-    if in_backend := _IN_BACKEND.fullmatch(place):
-        kind = BackendConfig
-        number, place = int(in_backend[1]), in_backend[2]
-        whose = _backend_named(number, values["backends"][number])
+    if in_table := _IN_TABLE.fullmatch(place):
+        tables, number, place = in_table[1], int(in_table[2]), in_table[3]
+        kind, what_it_is, key = _TABLES[tables]
+        whose = _named(number, values[tables][number], what_it_is, key)
     at = f" at `{place}`" if place else ""
     return _Mistake(setting, f"{whose}{what}{at}.{_advice(what, place, kind)}")
 
 
-def _backend_named(number: int, backend: object) -> str:
-    name = backend.get("name") if isinstance(backend, dict) else None
-    return f"backend {number + 1} ('{name}'): " if name else f"backend {number + 1}: "
+def _named(number: int, table: object, what: str, key: str) -> str:
+    name = table.get(key) if isinstance(table, dict) else None
+    return f"{what} {number + 1} ('{name}'): " if name else f"{what} {number + 1}: "
 
 
 def _advice(what: str, place: str, kind: type[Struct]) -> str:

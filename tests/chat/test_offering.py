@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.chat.dialects import DIALECTS, Dialect
-from antiphon.chat.hosted import retold
+from antiphon.chat.hosted import Approvals, retold
 from antiphon.chat.messages import to_messages
 from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import to_chat
+from antiphon.chat.sealed import nothing
 from antiphon.errors import ClientError
 from antiphon.protocol.hosted_items import WebSearchCall
 from antiphon.protocol.requests import CreateResponse
@@ -365,6 +366,7 @@ def test_settings_inside_the_input_count_where_the_request_says_none() -> None:
 @pytest.mark.parametrize("sources", [5, "abc", {"a": 1}, None])
 def test_a_search_of_the_web_with_odd_sources_is_told_without_them(sources: Any) -> None:
     item = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x", "sources": sources}}
-    (_, output) = retold(msgspec.convert(item, WebSearchCall)) or ("", None)
+    told = retold(msgspec.convert(item, WebSearchCall), nothing, Approvals())
+    output = told and told.output
 
     assert output is not None and output.output == "Done."

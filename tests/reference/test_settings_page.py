@@ -10,10 +10,11 @@ import typer
 from tests.support.pages import REFERENCE, table
 
 from antiphon.cli.main import app
-from antiphon.config import PREFIX, BackendConfig, Settings, load_settings
+from antiphon.config import PREFIX, BackendConfig, McpServerConfig, Settings, load_settings
 
 SETTINGS = table("settings", "Setting in the file", "Flag", "Variable", "Default", "What it is")
 KEYS = table("settings", "Key", "Default", "What it is")
+SERVER_KEYS = table("settings", "Key of an MCP server", "Default", "What it is")
 NOT_SETTINGS = {"--config", "--help"}
 
 
@@ -35,7 +36,7 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples |= dict.fromkeys(("access_log", "trace_content"), "true")
     samples |= {"max_body": "7000", "max_bodies": "7000", "allowed_origins": "https://a"}
     samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b", "log_format": "json"}
-    samples |= {"cache_similarity": "1", "outgoing_networks": "10.0.0.0/8"}
+    samples |= {"cache_similarity": "1", "outgoing_networks": "10.0.0.0/8", "mcp_servers": "files=https://a/mcp"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
         assert json.dumps(msgspec.to_builtins(getattr(settings, name))) != default
@@ -51,6 +52,11 @@ def test_the_flags_are_those_of_serve() -> None:
 def test_every_key_of_a_backend_has_its_row_with_its_default_and_every_row_its_key() -> None:
     fields = {field.name: default_of(field) for field in msgspec.structs.fields(BackendConfig)}
     assert {name: default for name, default, _ in KEYS} == fields
+
+
+def test_every_key_of_an_mcp_server_has_its_row_with_its_default_and_every_row_its_key() -> None:
+    fields = {field.name: default_of(field) for field in msgspec.structs.fields(McpServerConfig)}
+    assert {name: default for name, default, _ in SERVER_KEYS} == fields
 
 
 def test_the_file_that_the_page_shows_is_one(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ async def test_a_newer_schema_is_refused_unchanged(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version = 1000")
     content = path.read_bytes()
 
-    assert refusal(path) == "has schema 1000, newer than this Antiphon's 5; upgrade Antiphon"
+    assert refusal(path) == "has schema 1000, newer than this Antiphon's 6; upgrade Antiphon"
     assert path.read_bytes() == content
 
 

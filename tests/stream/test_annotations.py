@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.stream.annotations import read_annotation, read_citations
+from antiphon.stream.annotations import Annotations, read_annotation, read_citations
 
 BREST = {"url": "https://tides.example/brest", "title": "Brest", "start_index": 3, "end_index": 8}
 
@@ -58,3 +58,24 @@ def test_a_list_of_sources_is_cited_without_a_place() -> None:
     assert read_citations([url, None, 3, {"url": url}]) == [
         {"type": "url_citation", "url": url, "title": url, "start_index": 0, "end_index": 0}
     ]
+
+
+def test_an_annotation_waits_for_the_text_that_it_is_about() -> None:
+    annotations = Annotations()
+    annotations.add(read_annotation({"type": "url_citation", **BREST}))
+
+    assert list(annotations.tell(7)) == []
+    assert list(annotations.tell(8)) == [(0, {"type": "url_citation", **BREST})]
+    assert list(annotations.tell(9, is_over=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [((3, 20), (3, 10)), ((-4, 5), (0, 5)), ((8, 2), (8, 8)), ((30, 40), (10, 10))]
+)
+def test_an_annotation_never_points_past_its_text(given: tuple[int, int], told: tuple[int, int]) -> None:
+    annotations = Annotations()
+    annotations.add(BREST | {"start_index": given[0], "end_index": given[1]})
+
+    [(_, annotation)] = annotations.tell(10, is_over=True)
+    assert (annotation["start_index"], annotation["end_index"]) == told
+    assert annotations.told == [annotation]

@@ -9,11 +9,15 @@ from antiphon.verify.judging import Plan, judge
 from antiphon.verify.report import Report
 from tests.support.server import serve
 
-LATER = {"responses:hosted"}
+LATER = {"responses:hosted", "responses:mcp", "responses:web-search"}
 """Areas that later issues serve; today the server says that it lacks them."""
 
 JUDGED = {
-    f"responses:hosted:{name}" for name in ("code-container", "demanded", "file-search-told", "mcp-scheme", "mcp-told")
+    *(
+        f"responses:hosted:{name}"
+        for name in ("code-container", "demanded", "file-search-told", "mcp-scheme", "mcp-told")
+    ),
+    *(f"responses:mcp:{name}" for name in ("no-address", "no-label", "same-label")),
 }
 """What of them can be judged all the same: how they are refused, and told back where they are left out."""
 
@@ -26,7 +30,7 @@ UNSHOWN = {"responses:headers:challenge", "responses:websocket:refused-well"}
 BY_CHANCE = {"responses:cancel:no-usage", "responses:websocket:steer-accepted", "responses:websocket:steered"}
 """What is shown only if `demo` is cancelled, or steered, before it has answered."""
 
-UNSHOWN_RULES = {"annotation", "command", "error", "failed", "image", "tool"}
+UNSHOWN_RULES = {"annotation", "command", "error", "failed", "image", "mcp", "tool"}
 """First words of the rules that no stream of texts and functions shows."""
 
 

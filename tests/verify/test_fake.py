@@ -90,6 +90,7 @@ LACKS = {
     "responses:errors": "it checks no request",
     "responses:order": "it checks no request",
     "responses:hosted": "it checks no tool, and runs none",
+    "responses:web-search:choice": "it runs none",
     "responses:websocket": "it checks no frame, keeps no chain, has no lanes",
     "responses:input-items": "it reads no query, and lists input as it came",
     "responses:conversations": "it reads few queries and checks nothing",

@@ -38,6 +38,8 @@ class Scripted:
     async def together(self, *requests: Request) -> list[Exchange]:
         return [self.stream.to(request) for request in requests]
 
+    tools = None
+
     async def perform(self, step: Step) -> Exchange:
         assert isinstance(step, Request)
         self.asked += 1

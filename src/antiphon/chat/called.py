@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from antiphon.chat.hosted import ServedCall
 from antiphon.chat.offering import Toolbox
 from antiphon.protocol.calls import Call, Output
 from antiphon.protocol.content import InputImage, InputText, Part
@@ -26,6 +27,7 @@ from antiphon.protocol.tool_items import (
     ToolSearchCall,
     ToolSearchOutput,
 )
+from antiphon.protocol.tools import AnyTool, McpTool
 
 Content = str | list[Any]
 """Text, or parts of content."""
@@ -69,6 +71,7 @@ def _searched(call: ToolSearchCall) -> tuple[Kind, str, str]:
 _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
     # Arguments that the model left empty are an empty object: chat templates parse them.
     FunctionCall: lambda call: ("function", call.name, call.arguments or "{}"),
+    ServedCall: lambda call: (call.kind, call.name, call.arguments or "{}"),
     CustomToolCall: lambda call: ("custom", call.name, _json({"input": call.input})),
     ToolSearchCall: _searched,
     LocalShellCall: lambda call: (
@@ -88,8 +91,14 @@ _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
 
 
 def _found(output: ToolSearchOutput) -> str:
-    names = [str(getattr(tool, "name", tool.__struct_config__.tag)) for tool in output.tools]
+    names = [name for tool in output.tools for name in _names(tool)]
     return f"Found, and callable from now on: {', '.join(names)}." if names else "Nothing was found."
+
+
+def _names(tool: AnyTool) -> list[str]:
+    if isinstance(tool, McpTool) and isinstance(tool.allowed_tools, list):
+        return [f"{tool.server_label}__{name}" for name in tool.allowed_tools]
+    return [str(getattr(tool, "name", tool.__struct_config__.tag))]
 
 
 def _printed(output: ShellCallOutput) -> str:

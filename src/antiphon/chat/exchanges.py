@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from antiphon.chat.visible import Placed
-from antiphon.protocol.calls import CALLS, OUTPUTS, Call, Output, tie
+from antiphon.protocol.calls import OUTPUTS, Call, Output, tie
 from antiphon.protocol.items import InputItem, Message, Reasoning
 
 
@@ -46,11 +46,7 @@ def group(items: Sequence[Placed]) -> Exchanges:
     outputs = _by_call(items)
     answer: Answer | None = None
     for index, item in items:
-        if (
-            isinstance(item, Reasoning)
-            or type(item) in CALLS
-            or (isinstance(item, Message) and item.role == "assistant")
-        ):
+        if isinstance(item, Reasoning | Call) or (isinstance(item, Message) and item.role == "assistant"):
             answer = _answer_for(item, answer, exchanges)
             _extend(answer, item, outputs)
         else:
@@ -74,7 +70,7 @@ def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) ->
     Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and
     their outputs.
     """
-    begins = answer is None or (answer.messages and not answer.calls and type(item) not in CALLS)
+    begins = answer is None or (answer.messages and not answer.calls and not isinstance(item, Call))
     if answer is None or begins:
         answer = Answer(exchanges.turn)
         exchanges.groups.append(answer)

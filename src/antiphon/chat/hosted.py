@@ -1,24 +1,37 @@
-"""What tools left behind that another server ran: the model is told of it as of a call that was made and answered."""
+"""What tools left behind that a server ran: the model is told of it as of a call that was made and answered.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+Of a call that this server carried out, the item has sealed with it how the model made it and what it was told.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from antiphon.protocol.content import Item
+from antiphon.chat.sealed import Unseal
+from antiphon.protocol.content import InputPart, Item
 from antiphon.protocol.hosted_items import (
     CodeInterpreterCall,
     FileSearchCall,
     ImageGenerationCall,
+    McpApprovalRequest,
+    McpApprovalResponse,
     McpCall,
     WebSearchCall,
 )
-from antiphon.protocol.items import FunctionCall, FunctionCallOutput
+from antiphon.protocol.items import FunctionCall, FunctionCallOutput, InputItem
+from antiphon.protocol.offers import Kind
 
 LONGEST = 20_000
 """Characters of a result that the model is told."""
+
+
+class ServedCall(FunctionCall, kw_only=True, tag="function_call"):
+    """A call of a tool that a server ran, as the model made it."""
+
+    kind: Kind = "function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +41,97 @@ class Told:
     name: str
     asked: dict[str, Any]
     said: str
+    kind: Kind = "function"
+    namespace: str = ""
 
 
-def retold(item: Item) -> tuple[FunctionCall, FunctionCallOutput] | None:
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """A call, its output, and whether the call after it was made in the same breath."""
+
+    call: ServedCall
+    output: FunctionCallOutput
+    joins_next: bool = False
+
+
+@dataclass(slots=True)
+class Approvals:
+    """What became of each request for approval in a conversation, by its id."""
+
+    answers: dict[str, McpApprovalResponse] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    """Those whose call was made."""
+
+
+def approvals_in(items: Iterable[InputItem]) -> Approvals:
+    """Return what became of each request for approval."""
+    found = Approvals()
+    for item in items:
+        if isinstance(item, McpApprovalResponse):
+            found.answers.setdefault(item.approval_request_id, item)
+        elif isinstance(item, McpCall) and item.approval_request_id:
+            found.called.add(item.approval_request_id)
+    return found
+
+
+def retold(item: Item, unseal: Unseal, approvals: Approvals) -> Retold | None:
     """Return a hosted tool's item as a call and its output, None where there is nothing to tell."""
-    tell = _TOLD.get(type(item))
-    if tell is None:
+    if isinstance(item, McpApprovalRequest):
+        told = _asked(item, approvals)
+    else:
+        tell = _TOLD.get(type(item))
+        told = tell(item) if tell else None
+    if told is None:
         return None
-    told = tell(item)
-    call_id = f"call_{item.id}"[:64]
-    asked = msgspec.json.encode(told.asked).decode()
-    call = FunctionCall(call_id=call_id, name=told.name, arguments=asked)
-    return call, FunctionCallOutput(call_id=call_id, output=told.said[:LONGEST] or "Done.")
+    state = state_of(item, unseal)
+    made = state.get("call") or {}
+    call = ServedCall(
+        call_id=made.get("id") or f"call_{item.id}"[:64],
+        kind=told.kind,
+        name=made.get("name") or told.name,
+        arguments=made.get("arguments") or msgspec.json.encode(told.asked).decode(),
+    )
+    if told.namespace:
+        call.namespace = told.namespace
+    said = _said(state) or told.said[:LONGEST] or "Done."
+    output = FunctionCallOutput(call_id=call.call_id, output=said)
+    return Retold(call, output, joins_next=bool(made.get("joins_next")))
+
+
+def state_of(item: Item, unseal: Unseal) -> dict[str, Any]:
+    """Return what was sealed with an item of a call that this server carried out: `{call, said, sources}`."""
+    blob = getattr(item, "encrypted_content", None)
+    return unseal(blob) if isinstance(blob, str) and blob else {}
+
+
+def _said(state: dict[str, Any]) -> str | list[InputPart]:
+    said = state.get("said") or ""
+    return said if isinstance(said, str) else msgspec.convert(said, list[InputPart])
+
+
+def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
+    """A call for which the client was asked; once it was made, its own item tells of it."""
+    if item.id in approvals.called:
+        return None
+    answer = approvals.answers.get(str(item.id))
+    if answer is None:
+        said = "This call was not made: the user has not approved it yet."
+    else:
+        reason = f" The user's reason: {answer.reason}" if answer.reason else ""
+        said = f"This call was not made: the user refused it.{reason}"
+    return Told(item.name, _arguments(item.arguments), said, "mcp", item.server_label)
 
 
 def _web_search(item: WebSearchCall) -> Told:
     action = {name: value for name, value in (item.action or {}).items() if name not in ("sources", "type")}
     given = (item.action or {}).get("sources")
     sources = given if isinstance(given, list) else []
-    return Told("web_search", action, "\n".join(_line(each) for each in [*sources, *(item.results or [])]))
+    said = "\n".join(_line(each) for each in [*sources, *(item.results or [])])
+    return Told(_FUNCTIONS.get(str((item.action or {}).get("type")), "web_search"), action, said, "web_search")
+
+
+_FUNCTIONS = {"open_page": "open_page", "find_in_page": "find_in_page"}
+"""The function that does each action; all others search."""
 
 
 def _file_search(item: FileSearchCall) -> Told:
@@ -67,7 +152,7 @@ def _mcp(item: McpCall) -> Told:
     said = item.output if isinstance(item.output, str) else ""
     if item.error is not UNSET and item.error:
         said = f"Error: {_line(item.error)}"
-    return Told(f"{item.server_label}__{item.name}", _arguments(item.arguments), said)
+    return Told(item.name, _arguments(item.arguments), said, "mcp", item.server_label)
 
 
 def _arguments(text: str) -> dict[str, Any]:

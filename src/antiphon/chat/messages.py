@@ -11,7 +11,7 @@ from antiphon.chat.exchanges import Answer, Exchanges, Said, group
 from antiphon.chat.offering import Toolbox
 from antiphon.chat.parts import ChatPart, chat_parts, content_of, text_of
 from antiphon.chat.reasoning import Recalled, recall
-from antiphon.chat.sealed import Unseal, nothing, recount
+from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.shape import shaped
 from antiphon.chat.visible import visible
 from antiphon.errors import ClientError
@@ -48,7 +48,7 @@ def to_messages(
     resolves before.
     """
     _refuse_references(items)
-    exchanges = group(visible(items, lambda compaction: recount(compaction, unseal)))
+    exchanges = group(visible(items, unseal))
     render = _Renderer(dialect, exchanges, reasoning_context, toolbox or Toolbox(), unseal, history)
     messages = [{"role": dialect.system_role, "content": instructions}] if instructions else []
     for each in exchanges.groups:

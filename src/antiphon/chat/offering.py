@@ -6,13 +6,15 @@
 | `custom`, in a `namespace` too | a function of one text, `input` | `custom_tool_call` |
 | `tool_search` | a function; by default of a `query` | `tool_search_call` |
 | `local_shell`, `shell`, `apply_patch`, `computer` and its preview | a function of their action | their own call |
+| `mcp` | each of the server's tools, once they were listed | `mcp_call`, or `mcp_approval_request` |
+| `web_search` | three functions: to search, to open a page, to find something in it | `web_search_call` |
 
-What only a server can run is left out; so is a tool that only programs may call.
+What this server cannot run is left out; so is a tool that only programs may call.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -20,8 +22,11 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from antiphon.chat.dialects import Dialect
+from antiphon.chat.mcp import Definition, changed_in, function_of, is_changed, lists_in, offer_of, permitted
 from antiphon.chat.schemas import ACTION, ACTIONS, COMMAND, COMMANDS, OPERATION, QUERY, object_of
+from antiphon.chat.web import web_offers
 from antiphon.protocol.grammars import misfit
+from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.offers import Key, Kind, Offer
 from antiphon.protocol.requests import CreateResponse
@@ -35,10 +40,12 @@ from antiphon.protocol.tools import (
     FunctionTool,
     Grammar,
     LocalShellTool,
+    McpTool,
     NamespaceTool,
     ShellTool,
     Tool,
     ToolSearchTool,
+    WebSearchTool,
 )
 
 LONGEST_NAME = 64
@@ -57,10 +64,14 @@ class Deferred:
 
     tool: FunctionTool | CustomTool
     namespace: NamespaceTool | None = None
+    server: McpTool | None = None
+    """Whose tool it is, of an MCP server's."""
 
     @property
     def key(self) -> Key:
         """Return the tool as the client knows it."""
+        if self.server is not None:
+            return ("mcp", self.server.server_label, self.tool.name)
         kind: Kind = "function" if isinstance(self.tool, FunctionTool) else "custom"
         return (kind, self.namespace.name if self.namespace else "", self.tool.name)
 
@@ -77,6 +88,13 @@ class Toolbox:
     """Types of tools that the model is not offered."""
     searches: list[Offer] = field(default_factory=list)
     """A search that this server would do, and that is not offered any more."""
+    are_used_up: bool = False
+    """What this server runs is not offered any more; a model that calls it nevertheless is not heard."""
+
+    @property
+    def offered(self) -> list[Offer]:
+        """What the model is told of."""
+        return [offer for offer in self.offers.values() if not (self.are_used_up and offer.is_hosted)]
 
     @property
     def absent(self) -> list[Offer]:
@@ -94,22 +112,32 @@ class Toolbox:
 
     def drop_search(self) -> None:
         """Offer no search that this server would do: it was done often enough."""
-        self.searches += [offer for offer in self.offers.values() if offer.is_hosted]
-        self.offers = {name: offer for name, offer in self.offers.items() if not offer.is_hosted}
+        self.searches += [offer for offer in self.offers.values() if _is_search(offer)]
+        self.offers = {name: offer for name, offer in self.offers.items() if not _is_search(offer)}
 
 
-def toolbox_of(request: CreateResponse, items: Iterable[InputItem], dialect: Dialect) -> Toolbox:
+NOTHING: frozenset[type[Tool]] = frozenset()
+
+
+def toolbox_of(
+    request: CreateResponse,
+    items: Sequence[InputItem],
+    dialect: Dialect,
+    served: Collection[type[Tool]] = NOTHING,
+) -> Toolbox:
     """Return the tools that a request gives, and those that came inside the conversation `items`.
 
-    Of two with one name the later stands. What was deferred is in force once it was found.
+    Of two with one name the later stands. What was deferred is in force once it was found. `served` are the hosted
+    tools that this server runs.
     """
     toolbox = Toolbox()
     given = list(_given(request, items))
     if not given:
         return toolbox
+    hosted = _Hosted(tuple(served), lists_in(items), _servers(given), changed_in(items))
     found: dict[Key, Offer] = {}
     for tool, origin in given:
-        for offer in _offers(tool, origin, toolbox, dialect):
+        for offer in _offers(tool, origin, toolbox, dialect, hosted):
             found[offer.key] = offer
     taken: set[str] = set()
     for key in sorted(found, key=lambda key: bool(key[1])):  # what has no namespace keeps its name
@@ -121,12 +149,36 @@ def toolbox_of(request: CreateResponse, items: Iterable[InputItem], dialect: Dia
     return toolbox
 
 
-def left_out(request: CreateResponse, items: Iterable[InputItem]) -> list[str]:
+def servers_of(request: CreateResponse, items: Iterable[InputItem]) -> list[McpTool]:
+    """Return the MCP servers that a request gives, and those that came inside the conversation."""
+    return list(_servers(_given(request, items)).values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Hosted:
+    """What this server runs, and what it knows of MCP servers."""
+
+    served: tuple[type[Tool], ...]
+    lists: Mapping[str, McpListTools]
+    servers: Mapping[str, McpTool]
+    changed: Mapping[tuple[str, str], bool]
+
+    def runs(self, tool: Tool) -> bool:
+        return isinstance(tool, self.served)
+
+    def definitions(self, tool: McpTool) -> list[Definition]:
+        listed = self.lists.get(tool.server_label)
+        return permitted(tool, listed.tools) if listed else []
+
+
+def left_out(
+    request: CreateResponse, items: Iterable[InputItem], served: Collection[type[Tool]] = NOTHING
+) -> list[str]:
     """Return the types of the tools that the model is not offered, each once."""
     found: dict[str, None] = {}
     for tool, _ in _given(request, items):
         for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
-            if is_hosted(each) or not is_callable(each):
+            if (is_hosted(each) and not isinstance(each, tuple(served))) or not is_callable(each):
                 found[type_of(each)] = None
     return list(found)
 
@@ -146,9 +198,13 @@ def _origin(item: AdditionalTools | ToolSearchOutput) -> Origin:
     return "found" if item.execution == "server" else "found elsewhere"
 
 
-def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
+def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, hosted: _Hosted) -> Iterator[Offer]:
     if isinstance(tool, NamespaceTool):
         yield from _of_namespace(tool, origin, toolbox, dialect)
+    elif isinstance(tool, McpTool) and hosted.runs(tool) and is_callable(tool):
+        yield from _of_server(tool, origin, toolbox, hosted)
+    elif isinstance(tool, WebSearchTool) and hosted.runs(tool):
+        yield from web_offers(tool)
     elif is_hosted(tool) or not is_callable(tool):
         toolbox.left_out.append(type_of(tool))
     elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":
@@ -171,13 +227,36 @@ def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, di
             about = ""
 
 
+def _servers(given: Iterable[tuple[Tool, Origin]]) -> dict[str, McpTool]:
+    """Return each server by its label: as the request has it, for it alone lends keys."""
+    servers: dict[str, McpTool] = {}
+    for tool, origin in given:
+        if isinstance(tool, McpTool) and origin == "given":
+            servers.setdefault(tool.server_label, tool)
+    return servers
+
+
+def _of_server(tool: McpTool, origin: Origin, toolbox: Toolbox, hosted: _Hosted) -> Iterator[Offer]:
+    """What was found of a server is called by the one that the request gives."""
+    server = hosted.servers.get(tool.server_label, tool)
+    for definition in hosted.definitions(tool):
+        if server.defer_loading is True and origin == "given":
+            toolbox.deferred.append(Deferred(function_of(definition), server=server))
+        else:
+            yield offer_of(server, definition, is_changed=is_changed(server, definition, hosted.changed))
+
+
+def _is_search(offer: Offer) -> bool:
+    return offer.kind == "tool_search" and offer.is_hosted
+
+
 def _settle_search(toolbox: Toolbox) -> None:
     """Tell the model what it can search for here; where nothing is left to be found, there is no search."""
     toolbox.deferred = [each for each in toolbox.deferred if each.key not in toolbox.names]
     if not toolbox.deferred:
         toolbox.drop_search()
     for name, offer in toolbox.offers.items():
-        if offer.is_hosted:
+        if _is_search(offer):
             text = f"{offer.description}\n\n{_searchable(toolbox.deferred)}"
             toolbox.offers[name] = replace(offer, description=text)
 
@@ -185,7 +264,9 @@ def _settle_search(toolbox: Toolbox) -> None:
 def _searchable(deferred: Iterable[Deferred]) -> str:
     about: dict[str, str] = {}
     for each in deferred:
-        if each.namespace is None:
+        if each.server is not None:
+            about[each.server.server_label] = each.server.server_description or ""
+        elif each.namespace is None:
             about[each.tool.name] = each.tool.description or ""
         else:
             about[each.namespace.name] = each.namespace.description

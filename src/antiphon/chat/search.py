@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from antiphon.chat.offering import Deferred
-from antiphon.protocol.tools import AnyTool, FunctionTool, NamespaceTool
+from antiphon.protocol.tools import AnyTool, FunctionTool, McpTool, NamespaceTool
 
 FOUND = 8
 """Tools that a search finds at most, where the model names no limit."""
@@ -26,7 +26,9 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
 def search(deferred: Sequence[Deferred], arguments: Any) -> list[AnyTool]:
-    """Return the tools that a search's arguments mean, the best first; those of a namespace come inside it.
+    """Return the tools that a search's arguments mean, the best first.
+
+    Those of a namespace come inside it; those of an MCP server as its name with theirs.
 
     `arguments` is `{query, limit?}`. A query that is the name of a tool or of a namespace finds it, whatever else.
     """
@@ -42,14 +44,22 @@ def search(deferred: Sequence[Deferred], arguments: Any) -> list[AnyTool]:
 
 
 def _names(each: Deferred) -> set[str]:
-    return {each.tool.name} | ({each.namespace.name} if each.namespace else set())
+    group = _group(each)
+    return {each.tool.name} | ({group[0]} if group else set())
+
+
+def _group(each: Deferred) -> tuple[str, str] | None:
+    """Return the name and the description of what a tool belongs to."""
+    if each.server is not None:
+        return each.server.server_label, each.server.server_description or ""
+    return (each.namespace.name, each.namespace.description) if each.namespace else None
 
 
 def _about(each: Deferred) -> str:
     parameters = (each.tool.parameters or {}) if isinstance(each.tool, FunctionTool) else {}
     properties = parameters.get("properties")
     names = " ".join(properties) if isinstance(properties, dict) else ""
-    of = f"{each.namespace.name} {each.namespace.description}" if each.namespace else ""
+    of = " ".join(_group(each) or ())
     # The name says most: it counts twice.
     return f"{each.tool.name} {each.tool.name} {each.tool.description or ''} {of} {names}"
 
@@ -78,7 +88,13 @@ def _scores(texts: Sequence[Counter[str]], query: Counter[str]) -> list[float]:
 
 def _grouped(found: Iterable[Deferred]) -> list[AnyTool]:
     tools: dict[str, AnyTool] = {}
+    servers: dict[str, list[str]] = {}
     for each in found:
+        if each.server is not None:
+            label = each.server.server_label
+            servers.setdefault(label, []).append(each.tool.name)
+            tools[f"mcp {label}"] = McpTool(server_label=label, allowed_tools=servers[label])
+            continue
         if each.namespace is None:
             tools[f"tool {each.tool.name}"] = each.tool
             continue

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec import UNSET
+
 from antiphon.chat.dialects import Dialect
 from antiphon.chat.offering import Toolbox
 from antiphon.errors import ClientError
@@ -15,13 +17,17 @@ from antiphon.protocol.tools import (
     ComputerUseChoice,
     ComputerUsePreviewChoice,
     CustomChoice,
+    DatedWebSearchChoice,
+    DatedWebSearchPreviewChoice,
     FunctionChoice,
     HostedChoice,
     LocalShellChoice,
+    McpChoice,
     NamespaceChoice,
     ShellChoice,
     ToolChoice,
     ToolSearchChoice,
+    WebSearchPreviewChoice,
 )
 
 ChatChoice = str | dict[str, Any] | None
@@ -49,7 +55,9 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
     choice names no tool in force, where it demands one that only a server can run, or forces a call on a backend that
     cannot be forced.
     """
-    offers = list(toolbox.offers.values())
+    offers = toolbox.offered
+    if isinstance(choice, McpChoice) and not choice.name:
+        choice = AllowedTools(mode="required", tools=[choice])
     if isinstance(choice, AllowedTools):
         return _allowed(toolbox, choice, dialect)
     if isinstance(choice, Choice):
@@ -67,6 +75,13 @@ def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str]
     if choice == "none":
         return frozenset()
     return _names(toolbox, choice) if isinstance(choice, AllowedTools) else None
+
+
+def relaxed(choice: ToolChoice | None) -> ToolChoice | None:
+    """Return the choice once this server carried out a call: what it demanded was done, and the model may speak."""
+    if isinstance(choice, AllowedTools):
+        return AllowedTools(mode="auto", tools=choice.tools)
+    return choice if choice in (None, "none", "auto") else "auto"
 
 
 def not_served(type: str) -> ClientError:
@@ -107,7 +122,7 @@ def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[
 
 
 def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
-    offers, names = list(toolbox.offers.values()), _names(toolbox, choice)
+    offers, names = toolbox.offered, _names(toolbox, choice)
     allowed = [offer for offer in offers if offer.chat_name in names]
     if not allowed or dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
         return _mode(allowed, choice.mode, dialect)
@@ -117,12 +132,13 @@ def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[
 
 def _names(toolbox: Toolbox, choice: AllowedTools) -> frozenset[str]:
     given = [*toolbox.offers.values(), *toolbox.absent]
-    return frozenset(
-        offer.chat_name
-        for each in choice.tools
-        if choice.mode == "required" or not isinstance(each, HostedChoice)
-        for offer in chosen(given, each)
-    )
+    return frozenset(offer.chat_name for each in choice.tools for offer in _permitted(given, each, choice.mode))
+
+
+def _permitted(given: list[Offer], each: Choice, mode: str) -> list[Offer]:
+    """Return what may be called; of tools that a server alone runs there may be none, unless one of them must be."""
+    is_needless = mode == "auto" and isinstance(each, HostedChoice)
+    return _meant(given, each) if is_needless else chosen(given, each)
 
 
 def _reference(offer: Offer) -> dict[str, Any]:
@@ -131,14 +147,23 @@ def _reference(offer: Offer) -> dict[str, Any]:
 
 def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
     """Return the tools that a choice means, those without a namespace first. Raises `ClientError` where it is none."""
-    if isinstance(choice, HostedChoice):
+    found = _meant(offers, choice)
+    if not found and isinstance(choice, HostedChoice):
         raise not_served(str(choice.__struct_config__.tag))
-    means = _MEANT[type(choice)]
-    found = [offer for offer in offers if means(offer, choice)]
     if not found:
         name = getattr(choice, "name", choice.__struct_config__.tag)
         raise ClientError(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
     return sorted(found, key=lambda offer: bool(offer.namespace))
+
+
+def _meant(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
+    means = _MEANT.get(type(choice))
+    return [offer for offer in offers if means(offer, choice)] if means else []
+
+
+def _of_server(offer: Offer, choice: McpChoice) -> bool:
+    is_its_own = (offer.kind, offer.namespace) == ("mcp", choice.server_label)
+    return is_its_own and choice.name in (None, UNSET, "", offer.name)
 
 
 def _of_kind(*kinds: Kind) -> Callable[[Offer, Any], bool]:
@@ -156,4 +181,9 @@ _MEANT: dict[type, Callable[[Offer, Any], bool]] = {
     ComputerChoice: _of_kind(*_COMPUTERS),
     ComputerUseChoice: _of_kind(*_COMPUTERS),
     ComputerUsePreviewChoice: _of_kind(*_COMPUTERS),
+    McpChoice: _of_server,
+    HostedChoice: _of_kind("web_search"),
+    DatedWebSearchChoice: _of_kind("web_search"),
+    WebSearchPreviewChoice: _of_kind("web_search"),
+    DatedWebSearchPreviewChoice: _of_kind("web_search"),
 }

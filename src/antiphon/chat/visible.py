@@ -4,12 +4,13 @@ A compaction stands for what came before it, users' and system messages excepted
 (specification section 11). What another server's tools did is told as calls.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from antiphon.chat.called import output_of
-from antiphon.chat.hosted import retold
+from antiphon.chat.hosted import approvals_in, retold
+from antiphon.chat.sealed import Unseal, recount
 from antiphon.protocol.calls import CALLS, OUTPUTS, tie
 from antiphon.protocol.content import InputText
 from antiphon.protocol.items import Compaction, FunctionCallOutput, InputItem, Message, Reasoning
@@ -18,22 +19,25 @@ from antiphon.protocol.tool_items import ToolSearchCall, ToolSearchOutput
 Placed = tuple[int, InputItem]
 """An item, and the index of the one in the conversation that it comes from."""
 
-Recount = Callable[[Compaction], str]
-"""Tells what a compaction stands for."""
-
 LATE = "[The output is not there yet. It will come later.]"
 
 
-def visible(items: Sequence[InputItem], recount: Recount) -> list[Placed]:
-    """Return what is shown, in its order."""
+def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
+    """Return what is shown, in its order. Calls of one answer stand together, their outputs behind them."""
+    approvals = approvals_in(items)
+    behind: list[Placed] = []
     answered = {tie(item) for item in items if type(item) in OUTPUTS}
     search = ""
     shown: list[Placed] = []
     for index, item in remembered(items):
+        served = retold(item, unseal, approvals)
+        if behind and served is None and type(item) not in CALLS:
+            shown += behind
+            behind = []
         if isinstance(item, Message | Reasoning):
             shown.append((index, item))
         elif isinstance(item, Compaction):
-            shown.append((index, summary(recount(item))))
+            shown.append((index, summary(recount(item, unseal))))
         elif isinstance(item, ToolSearchCall) and not item.call_id:
             search = f"call_{item.id}"
             shown.append((index, replace(item, call_id=search)))
@@ -45,9 +49,13 @@ def visible(items: Sequence[InputItem], recount: Recount) -> list[Placed]:
                 shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
         elif type(item) in OUTPUTS:
             shown.append((index, item if tie(item) else _nameless(item)))
-        else:
-            shown += [(index, each) for each in retold(item) or ()]
-    return shown
+        elif served is not None:
+            shown.append((index, served.call))
+            behind.append((index, served.output))
+            if not served.joins_next:
+                shown += behind
+                behind = []
+    return shown + behind
 
 
 def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:

@@ -3,7 +3,7 @@
 Of a question's outcome `turn.py` hears the end, the writer the answer, the observers all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +25,7 @@ from antiphon.errors import AntiphonError, BackendError
 from antiphon.native.stream import ResponsesStream
 from antiphon.protocol.calls import call_ids
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import Tool
 from antiphon.stream.answer import AnswerReader, AnswerStream
 from antiphon.stream.chat import ChatStream, Ending
 from antiphon.stream.writer import ResponseWriter
@@ -79,7 +80,9 @@ class Asking:
         writer: ResponseWriter,
         route: Route,
         observers: Observer,
+        served: Collection[type[Tool]],
     ) -> None:
+        self._served = served
         self._items = context.items
         self._turn = turn
         self._writer = writer
@@ -142,7 +145,7 @@ class Asking:
     def _tell_tools(self, run: "Run", api: Api, reply: Reply) -> None:
         """Note which tools are left out: here, or by another Antiphon that is asked."""
         told = plain_types(reply.headers.get(IGNORED, ""))
-        run.ignored_tools = told or look_at_tools(self._request, self._items, api, refuses=False)
+        run.ignored_tools = told or look_at_tools(self._request, self._items, api, self._served, refuses=False)
 
     async def read(self, answer: Answer) -> Answer | None:
         """Take the answer's next part; return it if there may be more. In the end the turn is told."""
@@ -194,6 +197,7 @@ class Asking:
             allowed=step.allowed,
             call_ids=self._call_ids,
             only_one=self._request.parallel_tool_calls is False,
+            hosted_left=step.hosted_left if isinstance(step, CallModel) else 0,
             preopened=self.target.preopened,
             needs_reason=not self.target.dialect.ends_without_finish_reason,
             cap=output_cap(step.body),

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace as replace_struct
 
 from antiphon.engine.announcements import announcement
+from antiphon.engine.called import from_bytes
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
 from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
@@ -48,7 +49,9 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     api = candidates[0].api_for(request, context.items)
     if lends(request) and any(each.api_for(request, context.items) == "responses" for each in candidates):
         raise lost_meanwhile()
-    ignored = look_at_tools(request, context.items, api, refuses=engine.strict_tools)
+    ignored = look_at_tools(request, context.items, api, engine.toolset.served, refuses=engine.strict_tools)
+    if api == "chat":
+        engine.toolset.check(request.tools or ())
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)
@@ -141,6 +144,7 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
         begins=is_new,
+        called=from_bytes(job.called),
     )
     recorder = Recorder(engine, job, context, _terms(engine, request, stored.tenant))
     asked = replace_struct(request, stream=True)

@@ -14,6 +14,7 @@ from antiphon.engine.observers import Observers
 from antiphon.engine.routing.router import Router, chains_of
 from antiphon.engine.run import Run
 from antiphon.engine.tools import look_at_tools
+from antiphon.engine.toolset import Toolset
 from antiphon.engine.wakes import Wakes
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
@@ -36,6 +37,8 @@ class Engine:
     keyring: Keyring = field(default_factory=Keyring)
     strict_tools: bool = False
     """Tools that this server cannot run are refused, not left out."""
+    toolset: Toolset = field(default_factory=Toolset)
+    """The tools that this server runs itself."""
     strict_seals: bool = False
     """An `encrypted_content` that cannot be opened is refused, not left out."""
     worker: str = field(default_factory=lambda: new_id("worker"))
@@ -92,7 +95,10 @@ class Engine:
             chains, tenant = chains_of(request, ticket.tenant), ticket.tenant
             route = await self.router.route(request.model, *chains, tenant=tenant, is_late=lookup is not None)
             items = keeper.context.items
-            ignored = look_at_tools(request, items, route.target.api_for(request, items), refuses=self.strict_tools)
+            api, served = route.target.api_for(request, items), self.toolset.served
+            ignored = look_at_tools(request, items, api, served, refuses=self.strict_tools)
+            if api == "chat":
+                self.toolset.check(request.tools or ())
             run = Run(self, request, keeper.context, route, keeper, ticket.response_id, ignored=ignored, lookup=lookup)
             if not generates:
                 run.warm_up()

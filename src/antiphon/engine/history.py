@@ -11,9 +11,13 @@ from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.protocol.calls import check_calls
 from antiphon.protocol.content import Item
+from antiphon.protocol.hosted_items import McpApprovalRequest, McpCall, WebSearchCall
 from antiphon.protocol.items import InputItem, ItemReference, Reasoning
 from antiphon.protocol.requests import CreateResponse
 from antiphon.store.base import Store, StoredItem
+
+WITH_STATE = (Reasoning, McpCall, McpApprovalRequest, WebSearchCall)
+"""Items with which something is sealed that only this server reads."""
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that another can follow."""
@@ -115,8 +119,8 @@ def duplicate_item(item_id: str, param: str = "input") -> ClientError:
 
 
 def store_item(item: Item, sealed: str | None = None) -> StoredItem:
-    """Return an item as it is kept; a reasoning item's `encrypted_content` is kept apart."""
-    if isinstance(item, Reasoning) and item.encrypted_content:
+    """Return an item as it is kept; `encrypted_content` is kept apart, but for a compaction, which is nothing else."""
+    if isinstance(item, WITH_STATE) and item.encrypted_content:
         sealed = item.encrypted_content
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
     return StoredItem(str(item.id), _encode(kept_item(item)), sealed)
@@ -125,7 +129,7 @@ def store_item(item: Item, sealed: str | None = None) -> StoredItem:
 def load_item(stored: StoredItem) -> InputItem:
     """Return a stored item as it was, `encrypted_content` included."""
     item: InputItem = _decode(stored.body)
-    if isinstance(item, Reasoning) and stored.sealed:
+    if isinstance(item, WITH_STATE) and stored.sealed:
         item.encrypted_content = stored.sealed
     return item
 
@@ -173,7 +177,7 @@ async def _resolve(item: InputItem, store: Store, tenant: str) -> InputItem:
                 param="input",
             )
         return load_item(stored)
-    if isinstance(item, Reasoning) and not item.encrypted_content and item.id:
+    if isinstance(item, WITH_STATE) and not item.encrypted_content and item.id:
         stored = await store.find_item(tenant, item.id)
         if stored is not None and stored.sealed:
             item.encrypted_content = stored.sealed

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from antiphon.engine.called import Called
 from antiphon.engine.history import CHAINABLE, Context, store_item
 from antiphon.engine.response import output_text
 from antiphon.errors import StoreError, log
@@ -48,6 +49,10 @@ class Keeper(Protocol):
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """Nobody waits for it any more: it was cancelled with what there is. Return whether that is its end."""
+        ...
+
+    async def put_down(self, calls: Sequence[Called]) -> None:
+        """See `Notes.put_down`."""
         ...
 
     async def drop(self) -> None:
@@ -132,6 +137,9 @@ class Foreground:
         except StoreError as error:
             log.warning("A response that its client left was not stored: %s", error)
         return True
+
+    async def put_down(self, calls: Sequence[Called]) -> None:
+        """See `Notes.put_down`. Who waits for the response is told if it comes to nothing: it is not taken up again."""
 
     async def drop(self) -> None:
         """See `Keeper.drop`."""

@@ -6,6 +6,7 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from antiphon.engine.announcements import announcement
+from antiphon.engine.called import Called, to_bytes
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import CHAINABLE, Context, store_item
 from antiphon.engine.keeping import Terms, ended, stored_output
@@ -115,6 +116,12 @@ class Recorder:
             return await self._engine.store.find_job(self._job.response.tenant, self._job.response.id) is None
         return False
 
+    async def put_down(self, calls: Sequence[Called]) -> None:
+        """See `Notes.put_down`. Raises `Lost` where the job belongs to somebody else."""
+        async with self._writing:
+            await self._flush()  # what comes before the calls is to stand before them
+            await self._save(Progress((), (), keep=False, called=to_bytes(calls)))
+
     async def drop(self) -> None:
         """See `Keeper.drop`."""
 
@@ -174,7 +181,9 @@ class Recorder:
         frames = [frame(events)] if self._terms.is_streamed else []
         if not (frames or output):
             return
-        progress = Progress(frames, output, keep)
+        await self._save(Progress(frames, output, keep))
+
+    async def _save(self, progress: Progress) -> None:
         newer = await self._persist(lambda: self._engine.store.advance(self._job, progress))
         if newer is None:
             raise Lost

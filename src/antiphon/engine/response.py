@@ -56,6 +56,8 @@ def view_of(request: CreateResponse) -> View:
     return View(
         summary=request.reasoning is not None and request.reasoning.summary is not None,
         encrypted="reasoning.encrypted_content" in include or request.store is False,
+        sources="web_search_call.action.sources" in include,
+        results="web_search_call.results" in include,
         logprobs="message.output_text.logprobs" in include or bool(request.top_logprobs),
         rivals=request.top_logprobs or 0,
         obfuscation=bool(request.stream) and (options is None or options.include_obfuscation is not False),

@@ -17,7 +17,9 @@ from antiphon.chat.estimate import asked_tokens, tokens_of
 from antiphon.engine.asking import Asking
 from antiphon.engine.caching.cache import Lookup, Outcome
 from antiphon.engine.caching.kept import retell
-from antiphon.engine.history import Context, store_item
+from antiphon.engine.called import Called
+from antiphon.engine.history import WITH_STATE, Context, store_item
+from antiphon.engine.hosted import settled
 from antiphon.engine.keeping import Keeper, stored_output
 from antiphon.engine.models import Target
 from antiphon.engine.observers import ToolUse
@@ -25,7 +27,8 @@ from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.router import Route
 from antiphon.engine.sealer import mark_of
-from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, Settle, Step, Tell, Turn
+from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Tell, Turn
+from antiphon.engine.using import Using
 from antiphon.errors import AntiphonError, reportable
 from antiphon.protocol.calls import open_calls
 from antiphon.protocol.content import Item
@@ -57,6 +60,23 @@ class TakenUp:
     next_number: int
     begins: bool
     """Nobody was told yet that it is in progress."""
+    called: Sequence[Called] = ()
+    """The answer that called this server's tools last, as far as it was told and carried out."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether all that was made stands, up to the end of an answer, and the model is not asked for it again."""
+        return bool(self.called) and self.called[-1].index + 1 >= len(self.kept)
+
+    @property
+    def settled(self) -> int:
+        """How many of the items are not made again."""
+        return len(self.kept) if self.stands else settled(self.kept)
+
+    @property
+    def left(self) -> Sequence[Called] | None:
+        """What is still to be told of that answer; None where it is not at that."""
+        return [one for one in self.called if one.index >= len(self.kept)] if self.stands else None
 
 
 class Run:
@@ -105,12 +125,27 @@ class Run:
         # Nothing of these refers back to the run: all of a request is gone when it ends, without the collector.
         writer = self._writer
         unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
-        self._turn = Turn(request, context, route.target, lambda: writer.made, unseal)
-        self._asking = Asking(request, context, self._turn, writer, route, engine.observers)
+        items, left = context.items, taken_up.left if taken_up else None
+
+        def made() -> list[Any]:
+            return [_with_state(item, writer.sealed) for item in writer.made]
+
+        self._turn = Turn(request, context, route.target, made, unseal, engine.toolset, left)
+        self._using = Using(
+            request,
+            context.tenant,
+            engine.toolset,
+            writer,
+            keeper,
+            engine.observers,
+            lambda: [*items, *made()],
+            unseal,
+        )
+        self._asking = Asking(request, context, self._turn, writer, route, engine.observers, engine.toolset.served)
         self._compaction: StreamingCompaction | None = None
         if taken_up is not None:
             self._is_started = True
-            self._writer.resume(taken_up.kept, taken_up.next_number)
+            self._writer.resume(taken_up.kept, taken_up.next_number, taken_up.settled)
             self._writer.sealed.update(taken_up.sealed)
             if taken_up.begins:
                 self._writer.begin()
@@ -252,11 +287,12 @@ class Run:
                 if (found := await self._find()) is None:
                     self._asking.choose()
                 while not isinstance(step := found or self._turn.next(), Finish):
-                    if not isinstance(step, CallModel | AskAside):
+                    if not isinstance(step, CallModel | AskAside | ListTools | RunTools):
                         self._perform(step)
                         yield self._told()
                         continue
-                    async with aclosing(self._ask(step)) as batches:
+                    work = self._ask(step) if isinstance(step, CallModel | AskAside) else self._use(step)
+                    async with aclosing(work) as batches:
                         async for batch in batches:
                             self._is_told = True
                             yield batch
@@ -328,7 +364,6 @@ class Run:
         """Do what the turn decided, where no model is asked."""
         match step:
             case Tell(item):
-                # What else this server does itself is told here too, once there is more than searching for tools.
                 use = ToolUse(self, "tool_search", "datastore")
                 self._engine.observers.used(use)
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
@@ -356,6 +391,18 @@ class Run:
                 answer = await self._asking.read(answer)
         finally:
             await self._asking.close()
+
+    async def _use(self, step: ListTools | RunTools) -> AsyncGenerator[list[Event], None]:
+        """Have this server's own tools used; give what there is to tell meanwhile."""
+        if self.is_stream:
+            self._start()
+        work = self._using.look(step) if isinstance(step, ListTools) else self._using.carry_out(self, step)
+        async with aclosing(work) as moments:
+            async for _ in moments:
+                if self._writer.has_pending:
+                    yield self._told()
+        if self._using.is_late:
+            self._turn.is_late()
 
     def _answering(self, step: CallModel | AskAside) -> None:
         """A backend is at it: from now on a stream is a stream, and what is folded away is being so."""
@@ -405,3 +452,9 @@ class Run:
             return
         self._writer.cancel(self._turn.usage)
         self._is_handed_on = not await self._keeper.leave(self._writer.response, self._writer.sealed)
+
+
+def _with_state(item: Item, sealed: Mapping[str, str]) -> Item:
+    """Return an item with what is sealed with it, whether or not the client sees that."""
+    blob = sealed.get(str(item.id)) if isinstance(item, WITH_STATE) else None
+    return replace(item, encrypted_content=blob) if blob else item

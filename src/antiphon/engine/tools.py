@@ -1,12 +1,13 @@
 """Tools that the model is not offered, since only a server could run them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from antiphon.chat.dialects import Api
 from antiphon.chat.offering import left_out
 from antiphon.errors import ClientError, log
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import Tool
 
 IGNORED = "antiphon-ignored-tools"
 """The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
@@ -14,14 +15,16 @@ IGNORED = "antiphon-ignored-tools"
 _told: set[str] = set()
 
 
-def look_at_tools(request: CreateResponse, items: Sequence[InputItem], api: Api, *, refuses: bool) -> list[str]:
-    """Return the types of tools that are left out; the log has a line for each, once.
+def look_at_tools(
+    request: CreateResponse, items: Sequence[InputItem], api: Api, served: Collection[type[Tool]], *, refuses: bool
+) -> list[str]:
+    """Return the types of tools that are left out, not being `served`; the log has a line for each, once.
 
     A backend that is asked by Responses, its `api`, is given every tool: what it does not run, it refuses itself.
 
     Raises `ClientError` (400) for the first of them where this server `refuses` such tools.
     """
-    types = left_out(request, items) if api == "chat" else []
+    types = left_out(request, items, served) if api == "chat" else []
     if types and refuses:
         raise ClientError(
             f"Unsupported tool: this server does not run tools of type '{types[0]}'.",

@@ -1,15 +1,19 @@
 """The turn machine: what to do next for one response. It decides, `run.py` does.
 
 next() ──> [AskAside for a summary ──> Compact]                  where the context is too long already
+       ──> ListTools of MCP servers ──> RunTools that the client approved
        ──> CallModel ── refused(error) ──> next()                without the parameter, or with less history
               └──────── answered(ending) ──> AskAside, to mend a call's input ──> Settle
+                                         ──> RunTools that the model called ──> CallModel
                                          ──> Tell what a search for tools found ──> CallModel
                                          ──> [AskAside for a summary ──> Compact] ──> Finish
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec.structs import replace as replace_struct
 
 from antiphon.chat.dialects import Api
 from antiphon.chat.estimate import tokens_of
@@ -18,23 +22,29 @@ from antiphon.chat.offering import Toolbox, toolbox_of
 from antiphon.chat.request import responses_parameter, to_chat
 from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.search import search
-from antiphon.chat.toolbox import allowed_names
+from antiphon.chat.toolbox import allowed_names, relaxed
 from antiphon.engine.asides import repair_of, summary_of
+from antiphon.engine.called import Called
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
+from antiphon.engine.hosted import Approved, HostedTools, sources_of
 from antiphon.engine.models import Target
 from antiphon.engine.sealer import sealer_of
+from antiphon.engine.toolset import Toolset
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
 from antiphon.protocol.calls import CALLS, open_calls
 from antiphon.protocol.content import Item, OutputText
+from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.protocol.tool_items import CustomToolCall, ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.tools import McpTool
 from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.chat import Ending
+from antiphon.stream.hosted_calls import HostedCall
 
 MAX_REFUSALS = 8
 """Refused parameters of one response; a backend that refuses more means something else."""
@@ -68,6 +78,10 @@ class CallModel:
     """The names that may be called, None where any may."""
     api: Api
     """The API in which the backend is asked."""
+    hosted_left: int | None = None
+    """How many calls of this server's own tools are heard, None for any number."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """What the model may cite: the title by the URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,26 @@ class Tell:
     """Give the client an item that no model made."""
 
     item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class ListTools:
+    """Look which tools these servers have; tell it where the conversation does not know (`listed`, by label)."""
+
+    servers: Sequence[McpTool]
+    listed: Mapping[str, McpListTools]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Carry these calls out side by side, and tell what came of each.
+
+    They are held, since the model said them; or `approved`, to be told first; or left by an earlier attempt (`left`).
+    """
+
+    held: Sequence[HostedCall] = ()
+    approved: Sequence[Approved] = ()
+    left: Sequence[Called] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +145,7 @@ class Finish:
     ending: Ending
 
 
-Step = CallModel | AskAside | Tell | Settle | Compact | Finish
+Step = CallModel | AskAside | Tell | ListTools | RunTools | Settle | Compact | Finish
 Steps = Generator[Step, None, None]
 
 
@@ -126,7 +160,8 @@ class Answer:
 class Turn:
     """One response's turn. Ask `next`, do it, tell the outcome, until it says `Finish`.
 
-    `made` gives the items that this response has so far; `unseal` opens what the client kept for us.
+    `made` gives the items that this response has so far; `unseal` opens what the client kept for us. `left` are the
+    calls that an earlier attempt began, None where there was no such attempt or it was not at that.
     """
 
     def __init__(
@@ -136,6 +171,8 @@ class Turn:
         target: Target,
         made: Callable[[], Sequence[Any]] = list,
         unseal: Unseal = nothing,
+        toolset: Toolset | None = None,
+        left: Sequence[Called] | None = None,
     ) -> None:
         self._request = request
         self._items = context.items
@@ -144,6 +181,10 @@ class Turn:
         """Where the model is asked; another one once that one failed before its first byte."""
         self._made = made
         self._unseal = unseal
+        self._toolset = toolset or Toolset()
+        items = context.items
+        self._hosted = HostedTools(request, self._toolset, lambda: [*items, *made()], made, unseal)
+        self._left = left
         self._refusals = 0
         self._searches = 0
         self._usage: Usage | None = None
@@ -180,6 +221,10 @@ class Turn:
     def close(self) -> None:
         """Nothing more is decided."""
         self._steps.close()
+
+    def is_late(self) -> None:
+        """The time that this server's own tools may take is over."""
+        self._hosted.is_late = True
 
     def answered(self, ending: Ending, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
         """The backend's answer was read to its end; `items` is what it made, where it was asked aside.
@@ -237,15 +282,50 @@ class Turn:
 
     def _respond(self) -> Generator[Step, None, Ending]:
         """Call the model until it wants nothing more of this server."""
+        if self._left is not None:
+            yield RunTools(left=self._left)
+            if self._waits_for_client():
+                return Ending("completed", None)
         while True:
             answer = yield from self._ask(self._request, self._conversation)
-            for call in answer.ending.held:
-                yield from self._repair(call) if answer.ending.error is None else iter([Settle(call, call.text)])
-            found = self._find() if answer.ending.error is None and answer.ending.outcome == "completed" else []
-            for item in found:
-                yield Tell(item)
-            if not found or open_calls(self._made()):
-                return answer.ending
+            ending = answer.ending
+            for call in ending.held:
+                if isinstance(call, StreamingCustomCall):
+                    yield from self._repair(call) if ending.error is None else iter([Settle(call, call.text)])
+            if ending.error is not None or ending.outcome != "completed":
+                return ending
+            if not (yield from self._carry_out(ending)) or self._waits_for_client():
+                return ending
+            if self._hosted.is_enough(were_used_up=ending.are_used_up):
+                return replace(ending, outcome="max_messages")
+
+    def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
+        """Do what the model called this server for; return whether it is to go on with what came of that."""
+        calls = [call for call in ending.held if isinstance(call, HostedCall)]
+        if calls:
+            yield RunTools(calls)
+            self._relax()
+        found = self._find()
+        for item in found:
+            yield Tell(item)
+        return bool(calls or found or ending.are_used_up)
+
+    def _relax(self) -> None:
+        """What the choice demanded was done: from now on the model may speak."""
+        self._request = replace_struct(self._request, tool_choice=relaxed(self._request.tool_choice))
+
+    def _waits_for_client(self) -> bool:
+        return bool(open_calls(self._made())) or self._hosted.waits_for_client
+
+    def _prepare(self) -> Steps:
+        """Before a model is asked by Chat: look at the servers' tools, and make the calls that the client approved."""
+        if not self._hosted.begins():
+            return
+        if servers := self._hosted.servers():
+            yield ListTools(servers, self._hosted.listed())
+        toolbox = toolbox_of(self._request, self._conversation(), self.target.dialect, self._toolset.served)
+        if approved := self._hosted.approved(toolbox):
+            yield RunTools(approved=approved)
 
     def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
         """Have the conversation summarised; return why not. Unless it `is_wanted`, the response goes on without."""
@@ -286,7 +366,12 @@ class Turn:
         self, request: CreateResponse, conversation: Callable[[], Sequence[InputItem]]
     ) -> Generator[Step, None, Answer]:
         while (answer := self._taken()) is None:
-            yield CallModel(*self._body_of(request, conversation()))
+            if self._api_for(request, conversation()) == "chat":
+                yield from self._prepare()
+                if self._hosted.waits_for_client:
+                    return Answer(Ending("completed", None))
+            body = self._body_of(request, conversation())
+            yield CallModel(*body, self._hosted.left, sources_of(conversation(), self._unseal))
         return answer
 
     def _ask_aside(
@@ -313,15 +398,16 @@ class Turn:
     ) -> tuple[dict[str, Any], Toolbox, frozenset[str] | None, Api]:
         refused = frozenset(self.target.refused)
         dialect = self.target.dialect
-        self._api = "chat" if self._goes_by_chat else self.target.api_for(request, items)
+        self._api = self._api_for(request, items)
         if self._api == "responses":
             origin = "" if self._is_without_blobs else sealer_of(self.target)
             self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
             self._body["model"] = self.target.model
             return self._body, Toolbox(), None, "responses"
-        toolbox = toolbox_of(request, items, dialect.taught(refused))
+        toolbox = toolbox_of(request, items, dialect.taught(refused), self._toolset.served)
         if self._searches >= (request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
+        toolbox.are_used_up = self._hosted.left == 0
         self._body = to_chat(
             request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
         )
@@ -329,6 +415,9 @@ class Turn:
         if self._is_plain:
             self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
         return self._body, toolbox, allowed_names(toolbox, request.tool_choice), "chat"
+
+    def _api_for(self, request: CreateResponse, items: Sequence[InputItem]) -> Api:
+        return "chat" if self._goes_by_chat else self.target.api_for(request, items)
 
     def _conversation(self) -> list[InputItem]:
         return [*self._items, *self._made()]
@@ -402,7 +491,7 @@ class Turn:
         if not new:
             return []
         self._searches = len(searches)
-        toolbox = toolbox_of(self._request, self._conversation(), self.target.dialect)
+        toolbox = toolbox_of(self._request, self._conversation(), self.target.dialect, self._toolset.served)
         return [
             ToolSearchOutput(
                 call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)

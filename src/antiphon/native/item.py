@@ -22,6 +22,12 @@ Value = dict[str, Any]
 CUT = {"apply_patch_call": "in_progress", "image_generation_call": "failed"}
 """Statuses of what an answer broke off in, where the API has no `incomplete` for it."""
 
+LATER: dict[str, dict[str, Any]] = {
+    "mcp_list_tools": {"tools": [], "error": None},
+    "mcp_call": {"output": None, "error": None},
+}
+"""What an item says only when it is done, and how it opens without it."""
+
 
 class PassedItem:
     """Any item, and all of it where nothing streams. `end` it once the backend has, then `close` it."""
@@ -40,7 +46,7 @@ class PassedItem:
         self._item = item
         self._reached = -1
         self._images = 0
-        item = replace(item, id=self.id)
+        item = replace(item, id=self.id, **LATER.get(self.kind, {}))
         if has_status(item) and not self.kind.endswith("_output"):
             item = replace(item, status="in_progress")
         self.output_index = writer.open_item(self._opened(item))
@@ -101,7 +107,7 @@ class PassedItem:
     def _lose(self) -> None:
         """The backend never said how it ended."""
         if self.kind == "mcp_list_tools":  # it has no status to say so
-            self.value = self.value | {"error": "The backend's answer ended before it was finished."}
+            self.value = self.value | {"tools": [], "error": "The backend's answer ended before it was finished."}
 
     def _read(self, **changes: Any) -> Item:
         """Return the item as it is now; where the backend spoiled it at last, as it was when it opened."""

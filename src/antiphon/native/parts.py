@@ -6,7 +6,7 @@ from typing import Any
 from antiphon.native.reading import dicts, text
 from antiphon.protocol import events
 from antiphon.protocol.content import OutputText, ReasoningText, Refusal, SummaryText
-from antiphon.stream.annotations import read_annotation
+from antiphon.stream.annotations import Annotations, read_annotation
 from antiphon.stream.items import padding
 from antiphon.stream.writer import ResponseWriter
 
@@ -42,7 +42,8 @@ class Part:
     is_closed: bool = False
     _pieces: list[str] = field(default_factory=list)
     _logprobs: list[dict[str, Any]] = field(default_factory=list)
-    _annotations: list[dict[str, Any]] = field(default_factory=list)
+    _length: int = 0
+    _annotations: Annotations = field(default_factory=Annotations)
     _heard: int = 0
     """How many annotations the backend gave."""
 
@@ -60,6 +61,7 @@ class Part:
         if self.is_closed or not delta:
             return
         self._pieces.append(delta)
+        self._length += len(delta)
         place = self.place.content()
         if self.kind == "refusal":
             self.writer.emit(events.RefusalDelta(**place, delta=delta))
@@ -72,6 +74,7 @@ class Part:
             if self.writer.view.obfuscation:
                 event.obfuscation = padding(delta)
             self.writer.emit(event)
+            self._tell_annotations()
 
     def annotate(self, value: Any) -> None:
         """Give its text an annotation."""
@@ -79,9 +82,13 @@ class Part:
         annotation = read_annotation(value)
         if self.is_closed or self.kind != "output_text" or not annotation:
             return
-        place, index = self.place.content(), len(self._annotations)
-        self._annotations.append(annotation)
-        self.writer.emit(events.AnnotationAdded(**place, annotation_index=index, annotation=annotation))
+        self._annotations.add(annotation)
+        self._tell_annotations()
+
+    def _tell_annotations(self, *, is_over: bool = False) -> None:
+        for index, annotation in self._annotations.tell(self._length, is_over=is_over):
+            place = self.place.content()
+            self.writer.emit(events.AnnotationAdded(**place, annotation_index=index, annotation=annotation))
 
     def settle(self, whole: dict[str, Any]) -> None:
         """Say what of the whole part was not said yet. What was said and is not in it cannot be unsaid."""
@@ -104,13 +111,14 @@ class Part:
         elif self.kind == "reasoning_text":
             self.writer.emit(events.ReasoningTextDone(**place, text=said))
         else:
+            self._tell_annotations(is_over=True)
             self.writer.emit(events.OutputTextDone(**place, text=said, logprobs=self._logprobs))
         self.writer.emit(events.ContentPartDone(**place, part=self.whole()))
 
     def whole(self) -> Any:
         """Return the part as the item has it."""
         if self.kind == "output_text":
-            return OutputText(text=self.text, annotations=self._annotations, logprobs=self._logprobs)
+            return OutputText(text=self.text, annotations=self._annotations.told, logprobs=self._logprobs)
         return _SHAPES[self.kind](self.text)
 
 

@@ -181,6 +181,8 @@ def _said(item: InputItem, unseal: Unseal) -> Body:
 def _item(item: InputItem) -> Body:
     said: Body = {name: value for name, value in plain(item).items() if name not in _UNKNOWN_THERE}
     is_answer = isinstance(item, Message) and item.role == "assistant"
+    if not isinstance(item, Reasoning):
+        said.pop("encrypted_content", None)
     if not (is_answer or isinstance(item, _WITH_ID)) or len(str(said.get("id"))) > LONGEST_ID:
         said.pop("id", None)
     if isinstance(item, LocalShellCallOutput):

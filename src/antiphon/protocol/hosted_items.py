@@ -13,12 +13,20 @@ CallStatus = (
 )
 
 
+Said = str | UnsetType | None
+"""What the model was told of a call that this server carried out, and how it had made it, sealed: for later turns.
+
+An extension: who keeps the items itself gets it where reasoning comes with its own (specification section 10.4).
+"""
+
+
 class WebSearchCall(Item, kw_only=True, tag="web_search_call"):
     """A search of the web, or a page that was opened."""
 
     status: CallStatus = UNSET
     action: dict[str, Any] | UnsetType | None = UNSET
     results: list[Any] | UnsetType | None = UNSET
+    encrypted_content: Said = UNSET
 
 
 class FileSearchCall(Item, kw_only=True, tag="file_search_call"):
@@ -67,6 +75,7 @@ class McpApprovalRequest(Item, kw_only=True, tag="mcp_approval_request"):
     arguments: str
     name: str
     server_label: str
+    encrypted_content: Said = UNSET
 
 
 class McpApprovalResponse(Item, kw_only=True, tag="mcp_approval_response"):
@@ -87,6 +96,7 @@ class McpCall(Item, kw_only=True, tag="mcp_call"):
     approval_request_id: str | UnsetType | None = UNSET
     error: Any = UNSET
     output: str | UnsetType | None = UNSET
+    encrypted_content: Said = UNSET
 
 
 class Program(Item, kw_only=True, tag="program"):

@@ -5,8 +5,19 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from antiphon.protocol.tools import Tool
+
 Kind = Literal[
-    "function", "custom", "tool_search", "local_shell", "shell", "apply_patch", "computer", "computer_use_preview"
+    "function",
+    "custom",
+    "tool_search",
+    "local_shell",
+    "shell",
+    "apply_patch",
+    "computer",
+    "computer_use_preview",
+    "mcp",
+    "web_search",
 ]
 Key = tuple[Kind, str, str]
 """A tool as the client knows it: its kind, its namespace and its name, empty where it has none."""
@@ -30,6 +41,14 @@ class Offer(Struct, frozen=True):
     """A search here brought it, alone: a call then has its name as its namespace (recorded of OpenAI)."""
     environment: dict[str, Any] | None = None
     """Where a shell runs."""
+    tool: Tool | None = None
+    """The tool as the request gives it, of one that this server runs beside searching for tools."""
+    needs_approval: bool = False
+    """Whether the client is asked before each call."""
+    is_changed: bool = False
+    """It is not any more what the client knew, or approved."""
+    approval_request_id: str | None = None
+    """The request by which the client approved a call."""
     misfit: Callable[[str], str] | None = None
     """What is wrong with a custom tool's input, empty where it fits; None where any text will do."""
 

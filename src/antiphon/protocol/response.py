@@ -1,9 +1,11 @@
 """The response object (specification section 3)."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from antiphon.protocol.hosted_items import WebSearchCall
 from antiphon.protocol.items import InputItem
 
 Status = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
@@ -100,5 +102,13 @@ class Response(Struct, kw_only=True):
     access_programs: None = None
     input_transformations: None = None
     prompt_cache_diagnostics: None = None
-    tool_usage: None = None
+    tool_usage: dict[str, Any] | None = None
     output_text: str | UnsetType = UNSET
+
+
+def web_searches(output: Sequence[Any]) -> dict[str, Any]:
+    """Return `tool_usage` (specification section 3): how often the web was searched, and that no image was made."""
+    searches = sum(isinstance(item, WebSearchCall) and (item.action or {}).get("type") == "search" for item in output)
+    none = {"image_tokens": 0, "text_tokens": 0}
+    images = {"input_tokens": 0, "input_tokens_details": none, "output_tokens": 0, "total_tokens": 0}
+    return {"image_gen": {**images, "output_tokens_details": none}, "web_search": {"num_requests": searches}}

@@ -86,6 +86,8 @@ class Job:
     lost: int
     """How often its worker died of it."""
     taken: Taken = NOTHING_TAKEN
+    called: bytes = b""
+    """What was put down last of the calls that are being carried out for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,14 @@ class Progress:
     """What was made of a background response since the last time.
 
     `output` holds the items that closed, each with its output index. With `keep`, everything so far outlives this
-    attempt; events since the last such moment are dropped when the work begins anew.
+    attempt; events since the last such moment are dropped when the work begins anew. `called` is kept in any case, in
+    place of what was there.
     """
 
     frames: Sequence[Frames] = ()
     output: Sequence[tuple[int, StoredItem]] = ()
     keep: bool = False
+    called: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

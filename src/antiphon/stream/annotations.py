@@ -1,5 +1,6 @@
 """Citations: Chat's annotations in the form of the Responses API (specification section 5, Annotation)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 FIELDS: dict[str, dict[str, Any]] = {
@@ -9,6 +10,40 @@ FIELDS: dict[str, dict[str, Any]] = {
     "file_path": {"file_id": "", "index": 0},
 }
 """The API's annotations, with what a field is where the backend gives none. Indexes count characters of the text."""
+
+INDEXES = ("start_index", "end_index", "index")
+
+
+class Annotations:
+    """The annotations of one text. One that reaches past the text so far waits, and never reaches past its end."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+        self._waiting: list[dict[str, Any]] = []
+
+    def add(self, annotation: dict[str, Any]) -> None:
+        """Take an annotation."""
+        self._waiting.append(annotation)
+
+    def tell(self, length: int, *, is_over: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Tell those, each with its number, that a text of so many characters has; all of them when it `is_over`."""
+        while self._waiting and (is_over or _reach(self._waiting[0]) <= length):
+            annotation = _within(self._waiting.pop(0), length)
+            self.told.append(annotation)
+            yield len(self.told) - 1, annotation
+
+
+def _reach(annotation: dict[str, Any]) -> int:
+    return max((annotation[name] for name in INDEXES if name in annotation), default=0)
+
+
+def _within(annotation: dict[str, Any], length: int) -> dict[str, Any]:
+    """Return the annotation with indexes inside the text, the second not before the first."""
+    inside, least = dict(annotation), 0
+    for name in INDEXES:
+        if name in inside:
+            inside[name] = least = min(max(inside[name], least), length)
+    return inside
 
 
 def read_annotation(value: Any) -> dict[str, Any]:

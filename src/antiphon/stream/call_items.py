@@ -45,6 +45,8 @@ PREFIXES: dict[Kind, str] = {
     "apply_patch": "apc",
     "computer": "cu",
     "computer_use_preview": "cu",
+    "mcp": "mcp",
+    "web_search": "ws",
 }
 """How the id of each kind's call begins."""
 
@@ -89,8 +91,8 @@ class StreamingCall:
         self._length += len(delta)
         self._grow(delta)
 
-    def close(self, status: Status) -> "StreamingCustomCall | None":
-        """End the call. Returns it where its input is still to be fitted to a grammar."""
+    def close(self, status: Status) -> "StreamingCall | None":
+        """End the call. Returns it where something is still to be done with it before its item ends."""
         # Clients parse arguments as JSON.
         if status == "completed" and not self.arguments.strip():
             self.add("{}")
@@ -163,7 +165,7 @@ class StreamingCustomCall(StreamingCall):
         event = events.CustomInputDelta(output_index=self._output_index, item_id=self.id, delta=piece)
         self._emit_padded(event, piece)
 
-    def close(self, status: Status) -> "StreamingCustomCall | None":
+    def close(self, status: Status) -> StreamingCall | None:
         """See `StreamingCall.close`."""
         if self._place is None and self.arguments.strip():
             self._say(_bare(self.arguments))
@@ -232,7 +234,7 @@ class StreamingShellCall(StreamingCall):
                 self._emit(events.ShellCommandDone, command="".join(self._commands[-1]))
                 self._path = None
 
-    def close(self, status: Status) -> StreamingCustomCall | None:
+    def close(self, status: Status) -> StreamingCall | None:
         """See `StreamingCall.close`."""
         if self._path is not None:
             self._emit(events.ShellCommandDone, command="".join(self._commands[-1]))
@@ -301,7 +303,7 @@ class StreamingPatchCall(StreamingCall):
             event = events.DiffDelta(output_index=self._output_index, item_id=self.id, delta=new)
             self._emit_padded(event, new)
 
-    def close(self, status: Status) -> StreamingCustomCall | None:
+    def close(self, status: Status) -> StreamingCall | None:
         """See `StreamingCall.close`."""
         operation = _operation(_joined(self._fields))
         if operation is None:
@@ -346,7 +348,7 @@ class StreamingWholeCall(StreamingCall):
     def _grow(self, delta: str) -> None:
         """Wait."""
 
-    def close(self, status: Status) -> StreamingCustomCall | None:
+    def close(self, status: Status) -> StreamingCall | None:
         """See `StreamingCall.close`."""
         value = read_object(self.arguments or "{}")
         if value is None and self.offer.is_hosted and status == "completed":

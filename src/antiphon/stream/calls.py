@@ -13,7 +13,8 @@ import msgspec
 from antiphon.errors import log
 from antiphon.protocol.content import Status
 from antiphon.protocol.offers import Offer
-from antiphon.stream.call_items import STREAMING, StreamingCall, StreamingCustomCall
+from antiphon.stream.call_items import StreamingCall
+from antiphon.stream.hosted_calls import HOSTED, streaming
 from antiphon.stream.surrogates import SurrogateJoiner
 from antiphon.stream.writer import ResponseWriter
 
@@ -56,7 +57,7 @@ class StreamingCalls:
     `make_room` is called before a call opens. `offers` are the tools that the request offers: a name that only begins
     one of theirs waits for its rest. `allowed` are the names that may be called, None where any may. `taken` are the
     call ids that the conversation has already. With `only_one`, what comes after the first call is not heard: the
-    client wants no calls side by side.
+    client wants no calls side by side. Of the tools that this server runs, `hosted_left` calls are heard, None for any.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class StreamingCalls:
         *,
         allowed: Collection[str] | None = None,
         only_one: bool = False,
+        hosted_left: int | None = None,
     ) -> None:
         self._writer = writer
         self._make_room = make_room
@@ -75,10 +77,13 @@ class StreamingCalls:
         self._taken = set(taken)
         self._allowed = allowed
         self._only_one = only_one
+        self._hosted_left = hosted_left
+        self.are_used_up = False
+        """Calls that this server would have carried out were not heard."""
         self.is_cut = False
         """A call came beside the only one."""
-        self.held: list[StreamingCustomCall] = []
-        """Calls that are over, but whose input does not fit its grammar."""
+        self.held: list[StreamingCall] = []
+        """Calls that are over, but with which something is still to be done."""
         self._last: _Call | None = None
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
@@ -200,16 +205,21 @@ class StreamingCalls:
         self._make_room()
         self.close_whole()
         offer = self._offers.get(call.name) or Offer(call.name, name=call.name[:MAX_NAME])
-        call.stream = STREAMING[offer.kind](self._writer_of(call), self._settle_id(call), offer)
+        call.stream = streaming(self._writer_of(call, offer), self._settle_id(call), offer)
         self._grow(call, call.stream, "".join(call.early))
 
-    def _writer_of(self, call: _Call) -> ResponseWriter:
-        """Return where a call is written: aside, where the client ruled it out (specification section 17, rule 8)."""
+    def _writer_of(self, call: _Call, offer: Offer) -> ResponseWriter:
+        """Return where a call is written: aside, where the client ruled it out (specification section 17, rule 8).
+
+        So it is where the calls that this server carries out are used up (section 2, `max_tool_calls`).
+        """
         call.is_muted = self._allowed is not None and call.name not in self._allowed
-        if not call.is_muted:
-            return self._writer
-        log.warning("A call is left out: the request does not allow it.")
-        return self._writer.aside()
+        if call.is_muted:
+            log.warning("A call is left out: the request does not allow it.")
+        elif self._hosted_left is not None and offer.kind in HOSTED and not offer.needs_approval:
+            call.is_muted = self.are_used_up = self._hosted_left <= 0
+            self._hosted_left -= 1
+        return self._writer.aside() if call.is_muted else self._writer
 
     def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:
         if arguments:

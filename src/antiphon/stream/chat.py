@@ -21,7 +21,7 @@ from antiphon.protocol.content import Status
 from antiphon.protocol.offers import Offer
 from antiphon.protocol.response import Usage
 from antiphon.stream.annotations import read_annotation, read_citations
-from antiphon.stream.call_items import StreamingCustomCall
+from antiphon.stream.call_items import StreamingCall
 from antiphon.stream.calls import StreamingCalls, read_call
 from antiphon.stream.decode import decode_chunk
 from antiphon.stream.items import StreamingMessage, StreamingReasoning
@@ -32,7 +32,7 @@ from antiphon.stream.think import Piece, ThinkSplitter
 from antiphon.stream.usage import read_usage
 from antiphon.stream.writer import ResponseWriter
 
-Outcome = Literal["completed", "max_output_tokens", "content_filter", "steered"]
+Outcome = Literal["completed", "max_output_tokens", "content_filter", "steered", "max_messages"]
 
 FINISH_REASONS: dict[str, Outcome] = {
     "stop": "completed",
@@ -71,8 +71,10 @@ class Ending:
     outcome: Outcome
     usage: Usage | None
     error: AntiphonError | None = None
-    held: Sequence[StreamingCustomCall] = ()
-    """Custom tools' calls that wait for an input that fits."""
+    held: Sequence[StreamingCall] = ()
+    """Calls that are not told to their end: this server is to carry them out, or their input is to be mended."""
+    are_used_up: bool = False
+    """Calls that this server would have carried out were not heard: there were enough."""
 
 
 class ChatStream:
@@ -82,7 +84,8 @@ class ChatStream:
 
     `offers` are the tools offered, by the names that the backend knows, `allowed` the names that may be called, None
     where any may, and `call_ids` those taken in the conversation;
-    `only_one` cuts the answer after its first call; `preopened` says that the model's template opens `<think>`;
+    `only_one` cuts the answer after its first call; `hosted_left` calls of this server's own tools are heard;
+    `preopened` says that the model's template opens `<think>`;
     `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any.
     """
 
@@ -94,13 +97,20 @@ class ChatStream:
         allowed: Collection[str] | None = None,
         call_ids: Collection[str] = (),
         only_one: bool = False,
+        hosted_left: int | None = None,
         preopened: bool = False,
         needs_reason: bool = True,
         cap: int | None = None,
     ) -> None:
         self._writer = writer
         self._calls = StreamingCalls(
-            writer, self._make_room, offers or {}, call_ids, allowed=allowed, only_one=only_one
+            writer,
+            self._make_room,
+            offers or {},
+            call_ids,
+            allowed=allowed,
+            only_one=only_one,
+            hosted_left=hosted_left,
         )
         self._think = ThinkSplitter(preopened)
         self._surrogates = SurrogateJoiner()
@@ -167,7 +177,7 @@ class ChatStream:
         if self._reasoning_state and self._calls and status == "completed":
             self._open_reasoning()
             self._close_reasoning(status)
-        return Ending(outcome, read_usage(self._usage), error, self._calls.held)
+        return Ending(outcome, read_usage(self._usage), error, self._calls.held, self._calls.are_used_up)
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
         groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}

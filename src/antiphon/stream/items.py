@@ -11,6 +11,7 @@ import msgspec
 from antiphon.protocol import events
 from antiphon.protocol.content import OutputText, Part, ReasoningText, Refusal, Status, SummaryText
 from antiphon.protocol.items import Compaction, Message, Reasoning
+from antiphon.stream.annotations import Annotations
 from antiphon.stream.reasoning import ReasoningState
 from antiphon.stream.writer import ResponseWriter
 
@@ -38,14 +39,16 @@ class StreamingMessage:
         self._content: list[Any] = []
         self._kind: type[Part] | None = None
         self._text: list[str] = []
+        self._length = 0
         self._logprobs: list[dict[str, Any]] = []
-        self._annotations: list[dict[str, Any]] = []
+        self._annotations = Annotations()
 
     def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         """Append text with the log probabilities of its tokens."""
         if self._kind is not OutputText:
             self._open_part(OutputText, OutputText(text=""))
         self._text.append(delta)
+        self._length += len(delta)
         event = events.OutputTextDelta(
             output_index=self._output_index, item_id=self.id, content_index=len(self._content), delta=delta
         )
@@ -55,6 +58,7 @@ class StreamingMessage:
         if self._obfuscate:
             event.obfuscation = padding(delta)
         self._writer.emit(event)
+        self._tell_annotations()
 
     def add_refusal(self, delta: str) -> None:
         """Append words of a refusal."""
@@ -64,12 +68,11 @@ class StreamingMessage:
         self._writer.emit(events.RefusalDelta(**self._place(), delta=delta))
 
     def annotate(self, annotation: dict[str, Any]) -> None:
-        """Annotate the text so far, in a new part where there is none yet."""
+        """Annotate the text, in a new part where there is none yet. What is past the text so far waits for it."""
         if self._kind is not OutputText:
             self._open_part(OutputText, OutputText(text=""))
-        index = len(self._annotations)
-        self._annotations.append(annotation)
-        self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
+        self._annotations.add(annotation)
+        self._tell_annotations()
 
     def close(self, status: Status) -> None:
         """End the message."""
@@ -80,7 +83,7 @@ class StreamingMessage:
     def _open_part(self, kind: type[Part], part: Part) -> None:
         self._close_part()
         self._kind = kind
-        self._text, self._logprobs, self._annotations = [], [], []
+        self._text, self._length, self._logprobs, self._annotations = [], 0, [], Annotations()
         self._writer.emit(events.ContentPartAdded(**self._place(), part=part))
 
     def _close_part(self) -> None:
@@ -89,7 +92,8 @@ class StreamingMessage:
         text = "".join(self._text)
         part: Part
         if self._kind is OutputText:
-            part = OutputText(text=text, annotations=self._annotations, logprobs=self._logprobs)
+            self._tell_annotations(is_over=True)
+            part = OutputText(text=text, annotations=self._annotations.told, logprobs=self._logprobs)
             self._writer.emit(events.OutputTextDone(**self._place(), text=text, logprobs=self._logprobs))
         else:
             part = Refusal(refusal=text)
@@ -97,6 +101,10 @@ class StreamingMessage:
         self._writer.emit(events.ContentPartDone(**self._place(), part=part))
         self._content.append(part)
         self._kind = None
+
+    def _tell_annotations(self, *, is_over: bool = False) -> None:
+        for index, annotation in self._annotations.tell(self._length, is_over=is_over):
+            self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
 
     def _place(self) -> dict[str, Any]:
         return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}

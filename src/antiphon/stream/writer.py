@@ -29,6 +29,10 @@ class View:
     """Raw reasoning goes out as summary parts."""
     encrypted: bool = False
     """Reasoning items carry their `encrypted_content`."""
+    sources: bool = False
+    """Searches of the web tell which pages they found."""
+    results: bool = False
+    """They tell what they found there."""
     logprobs: bool = True
     rivals: int = 20
     """How many alternatives to each token; llama-cpp-python sends one more than it is asked for."""
@@ -57,6 +61,10 @@ class ResponseWriter:
     """Whether an `error` goes before `response.failed`."""
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
     """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
+    _gate: int | None = None
+    """The item that is held open: what is told of later ones waits until it closes (specification section 16)."""
+    _behind: dict[int, list[events.Event]] = field(default_factory=dict)
+    """What waits behind the gate, by output index."""
     _output: list[Item | None] = field(default_factory=list)
     _sequence_number: int = 0
     _kept: int = 0
@@ -72,6 +80,9 @@ class ResponseWriter:
     def emit(self, event: events.Event) -> None:
         """Number an event and queue it."""
         if self._kept and getattr(event, "output_index", self._kept) < self._kept:
+            return
+        if self._gate is not None and (index := getattr(event, "output_index", self._gate)) > self._gate:
+            self._behind.setdefault(index, []).append(event)
             return
         event.sequence_number = self._sequence_number
         self._sequence_number += 1
@@ -96,14 +107,16 @@ class ResponseWriter:
         """Give the numbers from here on again: the events that had them were never told."""
         self._sequence_number = number
 
-    def resume(self, kept: Sequence[Item], number: int) -> None:
+    def resume(self, kept: Sequence[Item], number: int, settled: int = 0) -> None:
         """Take over where an earlier attempt was lost: these items stand, and the next event gets this number.
 
-        The model is asked again, so it makes again what it had made. An item that is of the same kind as the one that
-        stands in its place is not told; with the first that is not, or that comes after the last, new ones begin.
+        The first `settled` of them are not made again: it goes on after them. Of the others the model is asked again,
+        so it makes again what it had made. An item that is of the same kind as the one that stands in its place is not
+        told; with the first that is not, or that comes after the last, new ones begin.
         """
         self._output = list(kept)
         self._kept = len(kept)
+        self._again = settled
         self._sequence_number = number
 
     # The life of an item.
@@ -120,17 +133,38 @@ class ResponseWriter:
         self.emit(events.OutputItemAdded(output_index=output_index, item=item))
         return output_index
 
+    def hold(self, output_index: int) -> None:
+        """Have later items wait until this one closes: it stays open while its tool runs, and one follows another."""
+        if self._gate is None:
+            self._gate = output_index
+
     def close_item(self, output_index: int, item: Item) -> None:
         """Close an item in its final form, which is the one in the response's `output`."""
         self.waiting.pop(output_index, None)
         if output_index >= self._kept:
             self._output[output_index] = item
         self.emit(events.OutputItemDone(output_index=output_index, item=item))
+        if output_index == self._gate:
+            self._open_gate()
+
+    def _open_gate(self) -> None:
+        """Tell what waited, item by item, up to the first that is not closed: it is the next gate."""
+        self._gate = None
+        for index in sorted(self._behind):
+            for event in self._behind.pop(index):
+                self.emit(event)
+            if self._output[index] is None:
+                self._gate = index
+                return
 
     @property
     def newest(self) -> int:
         """The output index of the item opened last, -1 before the first."""
         return len(self._output) - 1
+
+    def since(self, output_index: int) -> list[tuple[int, Item | None]]:
+        """The items from a place on, each with its own; None for one that is open."""
+        return list(enumerate(self._output))[output_index:]
 
     @property
     def output(self) -> list[Item]:
@@ -199,7 +233,7 @@ class ResponseWriter:
         incomplete_details: IncompleteDetails | None = None,
         error: ResponseError | None = None,
     ) -> None:
-        for close in list(self.waiting.values()):
+        for _, close in sorted(self.waiting.items()):
             close()
         self.response = replace(
             self.response,

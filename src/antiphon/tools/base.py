@@ -13,7 +13,7 @@ class Use:
     """One call that the model made, to be carried out."""
 
     tool: Tool
-    """As the request gives it, with what it lends: an `authorization` goes to the tool's own origin and nowhere else."""
+    """As the request gives it, with what it lends: `authorization` goes to the tool's own origin, nowhere else."""
     name: str
     """Which function: an MCP server's tool, or `web_search`, `open_page` and `find_in_page`."""
     arguments: Mapping[str, Any]

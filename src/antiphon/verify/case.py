@@ -50,9 +50,9 @@ def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
 class Playing:
     """A case under way: `step` is what it wants done next, None at its end; `answer` tells it what came."""
 
-    def __init__(self, case: Case, model: str, cap: str = "max_tokens") -> None:
+    def __init__(self, case: Case, model: str, cap: str = "max_tokens", tools_url: str = "") -> None:
         self.case = case
-        self.trial = Trial(case.ids, model, cap)
+        self.trial = Trial(case.ids, model, cap, tools_url)
         self._steps = case.script(self.trial)
         self.step: Step | None = None
 

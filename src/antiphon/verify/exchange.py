@@ -9,10 +9,14 @@ from typing import Any
 from antiphon.verify.reading import MISSING
 from antiphon.verify.sse import Frame, read_frames
 
+HEARD = "HEARD"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One HTTP request, or with method `WS` one frame to a WebSocket.
+
+    With method `HEARD` nothing goes to the tested server: the answer is what it asked the run's own MCP server.
 
     `path` stands below the base URL and may have a query. `body` is a JSON value; `content` are bytes instead of it.
     """

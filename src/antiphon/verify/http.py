@@ -5,14 +5,17 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import SimpleNamespace, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import aiohttp
 from aiohttp.client_ws import ClientWebSocketResponse
 from yarl import URL
 
-from antiphon.verify.exchange import Exchange, Pause, Request, Step, Together, parsed
+from antiphon.verify.exchange import HEARD, Exchange, Pause, Request, Step, Together, parsed
 from antiphon.verify.reading import at
+
+if TYPE_CHECKING:
+    from antiphon.verify.tool_server import ToolServer
 
 MAX_BODY = 4 * 1024 * 1024
 """Bytes of an answer that are read: far more than any short answer has, and an end for one without end."""
@@ -30,11 +33,15 @@ BUSY = {429, 503}
 
 
 class Subject:
-    """The server at a base URL, asked with a key where there is one. An asynchronous context manager."""
+    """The server at a base URL, asked with a key where there is one. An asynchronous context manager.
 
-    def __init__(self, base_url: str, key: str = "") -> None:
+    `tools` is the MCP server that it is given, where it can reach one.
+    """
+
+    def __init__(self, base_url: str, key: str = "", tools: "ToolServer | None" = None) -> None:
         self.base_url = base_url.rstrip("/")
         self.key = key
+        self.tools = tools
         self.requests = 0
 
     async def __aenter__(self) -> Self:
@@ -102,6 +109,9 @@ class Visit:
 
     async def fetch(self, request: Request) -> Exchange:
         """Send a request; again where the server is too busy or had closed an idle connection."""
+        if request.method == HEARD:
+            heard = self._subject.tools.heard(request.path) if self._subject.tools else b"[]"
+            return Exchange(request, 200, body=heard)
         for again in reversed(range(TRIES)):
             exchange = await (self._converse(request) if request.method == "WS" else self._ask(request))
             wait = self._wait(exchange)

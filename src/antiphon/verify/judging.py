@@ -1,14 +1,19 @@
 """One server judged: the plan of a run in, its report out."""
 
+import ipaddress
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
+from yarl import URL
 
 from antiphon.errors import ConfigError
 from antiphon.verify.case import Case
 from antiphon.verify.cases import CASES
+from antiphon.verify.choice import is_under
 from antiphon.verify.exchange import Request
 from antiphon.verify.http import Subject
 from antiphon.verify.legible import legible
@@ -18,6 +23,9 @@ from antiphon.verify.report import Report, Result, Shown
 from antiphon.verify.requirement import Requirement
 from antiphon.verify.run import Run, Tried, results
 from antiphon.version import __version__
+
+if TYPE_CHECKING:
+    from antiphon.verify.tool_server import ToolServer
 
 LOOK = 15.0
 """Seconds for the first look at a server."""
@@ -52,6 +60,11 @@ class Plan:
         wanted = {requirement.id for requirement in self.requirements} - self.skip
         return [case for case in CASES if not wanted.isdisjoint(case.ids)]
 
+    @property
+    def wants_tools(self) -> bool:
+        """Whether something is to be judged that needs an MCP server, of a server that can reach one of ours."""
+        return is_here(self.base_url) and any(is_under(one.id, "responses:mcp") for one in self.requirements)
+
 
 async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Report:
     """Judge a server and return the report; `on_done` is called after each case.
@@ -75,7 +88,9 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
 
 async def try_all(plan: Plan, on_done: Callable[[], None] = lambda: None) -> tuple[list[Tried], str, int]:
     """Try the plan's cases; return them, the model that was asked, and the number of requests. Raises as `judge`."""
-    async with Subject(plan.base_url, plan.key) as subject:
+    async with AsyncExitStack() as stack:
+        tools = await _bring_tools(plan, stack)
+        subject = await stack.enter_async_context(Subject(plan.base_url, plan.key, tools))
         model = await _model(plan, subject)
         tried = await Run(subject, model, plan.limit, plan.at_once, on_done).try_all(plan.cases)
     return [one.without(plan.skip) for one in tried], model, subject.requests
@@ -92,6 +107,23 @@ def masked(result: Result, key: str) -> Result:
 def hidden(text: str, key: str) -> str:
     """Return a text in which the key is not to be read; a key too short to be a secret is a word like others."""
     return text.replace(key, MASK) if len(key) >= SHORTEST_KEY else text
+
+
+def is_here(base_url: str) -> bool:
+    """Whether a server at this URL is on this machine, as far as its name tells."""
+    host = URL(base_url).host or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+async def _bring_tools(plan: Plan, stack: AsyncExitStack) -> "ToolServer | None":
+    if not plan.wants_tools:
+        return None
+    from antiphon.verify.tool_server import ToolServer  # noqa: PLC0415 - who brings none need not load a server
+
+    return await stack.enter_async_context(ToolServer())
 
 
 async def _model(plan: Plan, subject: Subject) -> str:

@@ -67,7 +67,8 @@ class Run:
 
     async def _try(self, case: Case, slots: asyncio.Semaphore) -> Tried:
         async with slots:
-            playing = Playing(case, self.model, self._manners.cap)
+            tools_url = self.subject.tools.url if self.subject.tools else ""
+            playing = Playing(case, self.model, self._manners.cap, tools_url)
             try:
                 await self._play(playing)
             except Exception as error:

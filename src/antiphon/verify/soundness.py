@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from antiphon.testing import RULES, Rule, check_event_stream
+from antiphon.verify.reading import at
 from antiphon.verify.requirement import Requirement, Table
 from antiphon.verify.trial import Trial
 
@@ -46,10 +47,18 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
     "text": (*CONTENT[1:], *CALLS, "response.reasoning_summary_text"),
     "annotation": ("response.output_text.annotation",),
     "tool": HOSTED,
+    "mcp:list-first": ("response.mcp_list_tools",),
+    "mcp:list-once": ("response.mcp_list_tools",),
+    "mcp:list-outcome": ("response.mcp_list_tools",),
+    "mcp:request-whole": ("mcp_approval_request",),
+    "mcp": ("response.mcp_call.",),
     "image": ("response.image_generation_call.partial_image",),
     "output": ENDS,
 }
-"""By a rule or the first word of some: how the types of events begin that show it. What stands not here, any shows."""
+"""By a rule or the first word of some: how the types of events or items begin that show it.
+
+What stands not here, any shows.
+"""
 
 
 def stream_id(rule: str) -> str:
@@ -76,7 +85,8 @@ def judge_stream(trial: Trial, events: Iterable[dict[str, Any]]) -> None:
     """Judge a whole stream, from `response.created` to its end, by every rule that it shows."""
     events = list(events)
     broken = {violation.rule: violation for violation in check_event_stream(events)}
-    types = {name for event in events if isinstance(name := event.get("type"), str)}
+    things = (thing for event in events for thing in (event, event.get("item")))
+    types = {name for thing in things if isinstance(name := at(thing, "type"), str)}
     for rule in RULES:
         if rule in broken or _is_shown(rule, types):
             trial.expect(stream_id(rule), rule not in broken, str(broken.get(rule, "")))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.verify.absence import absence, path_absence
-from antiphon.verify.exchange import Exchange, Pause, Request, Step, Together
+from antiphon.verify.exchange import HEARD, Exchange, Pause, Request, Step, Together
 from antiphon.verify.reading import MISSING, at, shown
 from antiphon.verify.verdict import Stop, Verdict
 
@@ -24,6 +24,8 @@ MAX_TOKENS = 1024
 """Tokens that an ordinary answer may have: enough for a model that thinks first, and an end for one that rambles."""
 
 
+NO_TOOLS = "The server is not on this machine, so it cannot reach the MCP server that a run brings along."
+
 UNSHOWN = "No answer showed whether it is so."
 """Why a requirement is skipped that nothing judged."""
 
@@ -31,12 +33,14 @@ UNSHOWN = "No answer showed whether it is so."
 class Trial:
     """One case's facts, questions and findings.
 
-    `ids` are the requirements that it judges, `cap` is the name of the limit of a chat completion's tokens.
+    `ids` are the requirements that it judges, `cap` is the name of the limit of a chat completion's tokens,
+    `tools_url` is where the run's MCP server listens.
     """
 
-    def __init__(self, ids: Iterable[str], model: str, cap: str = "max_tokens") -> None:
+    def __init__(self, ids: Iterable[str], model: str, cap: str = "max_tokens", tools_url: str = "") -> None:
         self.model = model
         self._cap = cap
+        self._tools_url = tools_url
         self.exchanges: list[Exchange] = []
         self.verdicts: dict[str, Verdict] = {}
         self._ids = tuple(ids)
@@ -83,6 +87,19 @@ class Trial:
         The fields are a `Request`'s: `socket`, `answers`, `until`, `content`.
         """
         return self.ask(Request(method="WS", path="/responses", body=message, **fields))
+
+    def mcp_tool(self, path: str, **fields: Any) -> dict[str, Any]:
+        """Return an MCP tool at a path of the run's server. Ends the case where there is no such server."""
+        if not self._tools_url:
+            raise Stop("skipped", NO_TOOLS)
+        url = f"{self._tools_url}{path}"
+        return given(
+            {"type": "mcp", "server_label": "shelves", "server_url": url, "require_approval": "never", **fields}
+        )
+
+    def heard(self, path: str) -> Asking:
+        """Ask the run's MCP server for what it was asked under a path: a list of messages, with their `headers`."""
+        return self.ask(Request(method=HEARD, path=path))
 
     def together(self, *requests: Request) -> Generator[Step, Any, list[Exchange]]:
         """Send requests at once; return their exchanges in order."""

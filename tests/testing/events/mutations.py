@@ -122,6 +122,38 @@ def renumber(key: str, old: int, new: int, types: str = "") -> Change:
     return change
 
 
+def move(type: str, nth: int, before: tuple[str, int]) -> Change:
+    """Put an event before another one, where it came after it."""
+
+    def change(events: list[Event]) -> list[Event]:
+        moved, place = events[find(events, type, nth)], find(events, *before)
+        rest = [each for each in events if each is not moved]
+        return [*rest[:place], moved, *rest[place:]]
+
+    return change
+
+
+def cited(**fields: Any) -> Change:
+    """The citation says this, where it is added and where its part is done."""
+    added, done = "output_text.annotation.added", "content_part.done"
+    places = ((added, "annotation"), (done, "part.annotations.0"))
+    return both(*(put(each, f"{path}.{name}", value) for each, path in places for name, value in fields.items()))
+
+
+def relisted(label: str) -> Change:
+    """The tools of another server are listed, at the end."""
+    added = {"id": "mcpl_9", "type": "mcp_list_tools", "server_label": label, "tools": [], "error": None}
+    place = {"output_index": 6}
+    named = {**place, "item_id": "mcpl_9"}
+    listing = [
+        event("output_item.added", **place, item=added),
+        event("mcp_list_tools.in_progress", **named),
+        event("mcp_list_tools.completed", **named),
+        event("output_item.done", **place, item=added),
+    ]
+    return lambda events: [*events[:-1], *listing, events[-1]]
+
+
 def both(*changes: Change) -> Change:
     def change(events: list[Event]) -> list[Event]:
         for each in changes:
@@ -134,6 +166,7 @@ def both(*changes: Change) -> Change:
 ADDED, DONE = "output_item.added", "output_item.done"
 COMPACTING = event("compaction.compacting", output_index=1, item_id="msg_1")
 MALFORMED = event("output_text.delta", output_index=1, delta="x")
+TOOL = {"name": "roll", "input_schema": {"type": "object"}}
 FLAT = {"code": "server_error", "message": "The backend broke off."}
 
 MUTATIONS: dict[str, Mutation] = {
@@ -163,7 +196,7 @@ MUTATIONS: dict[str, Mutation] = {
     "usage:details": Mutation("answer", put("completed", "response.usage.input_tokens_details", None)),
     "usage:totals": Mutation("answer", put("completed", "response.usage.total_tokens", 16)),
     "item:added-once": Mutation("calls", double(ADDED)),
-    "item:index-next": Mutation("calls", renumber("output_index", 4, 5)),
+    "item:index-next": Mutation("calls", renumber("output_index", 2, 3)),
     "item:id-set": Mutation("tools", both(put(ADDED, "item.id", None, 3), put(DONE, "item.id", None, 3))),
     "item:id-unique": Mutation("tools", both(put(ADDED, "item.id", "ws_1", 3), put(DONE, "item.id", "ws_1", 3))),
     "item:opens-empty": Mutation("calls", put(ADDED, "item.arguments", "{}")),
@@ -181,7 +214,7 @@ MUTATIONS: dict[str, Mutation] = {
     "part:done-once": Mutation("answer", drop_one("content_part.done", 1)),
     "part:kind": Mutation("answer", put("content_part.added", "part", {"type": "output_text", "text": ""}, 1)),
     "part:opens-empty": Mutation("answer", put("content_part.added", "part.text", "He")),
-    "part:done-equals-text": Mutation("answer", put("content_part.done", "part.text", "Bye")),
+    "part:done-equals-text": Mutation("answer", put("content_part.done", "part.text", "Goodbye")),
     "summary:index-next": Mutation("answer", renumber("summary_index", 0, 1)),
     "summary:events-inside-life": Mutation("answer", drop("reasoning_summary_part.added")),
     "summary:done-once": Mutation("answer", drop("reasoning_summary_part.done")),
@@ -201,6 +234,8 @@ MUTATIONS: dict[str, Mutation] = {
     "text:logprobs-equal-deltas": Mutation("answer", put("content_part.done", "part.logprobs", [])),
     "annotation:index-next": Mutation("answer", put("output_text.annotation.added", "annotation_index", 1)),
     "annotation:part-equals-added": Mutation("answer", put("content_part.done", "part.annotations", [])),
+    "annotation:fields": Mutation("answer", cited(title=None)),
+    "annotation:in-text": Mutation("answer", cited(start_index=5, end_index=4)),
     "item:content-equals-parts": Mutation("answer", put(DONE, "item.content", [], 1), "output"),
     "item:summary-equals-parts": Mutation("answer", put(DONE, "item.summary", [], 0), "output"),
     "item:equals-text": Mutation("calls", put(DONE, "item.arguments", "{}")),
@@ -208,6 +243,15 @@ MUTATIONS: dict[str, Mutation] = {
     "tool:step-once": Mutation("tools", double("web_search_call.searching")),
     "tool:steps-complete": Mutation("tools", drop("web_search_call.searching")),
     "tool:end-matches-status": Mutation("tools", put(DONE, "item.status", "failed", 0)),
+    "tool:fields": Mutation("tools", put(DONE, "item.action", None, 0)),
+    "tool:alone": Mutation("tools", move(ADDED, 1, before=(DONE, 0))),
+    "mcp:list-first": Mutation("mcp", relisted("cards")),
+    "mcp:list-once": Mutation("mcp", both(*(put(name, "item.server_label", "dead", 1) for name in (ADDED, DONE)))),
+    "mcp:list-outcome": Mutation("mcp", put(DONE, "item.tools", [TOOL], 0)),
+    "mcp:call-outcome": Mutation("mcp", put(DONE, "item.output", "5", 3)),
+    "mcp:call-error": Mutation("mcp", put(DONE, "item.error", "boom", 3)),
+    "mcp:arguments-kept": Mutation("mcp", put(ADDED, "item.arguments", '{"e":"9d9"}', 4)),
+    "mcp:request-whole": Mutation("mcp", put(DONE, "item.arguments", '{"e":"9d9"}', 5)),
     "image:partial-index-next": Mutation("tools", put("image_generation_call.partial_image", "partial_image_index", 1)),
     "output:equals-done-items": Mutation("answer", put("completed", "response.output", []), "nothing"),
     "output:same-content": Mutation("answer", put("completed", "response.output.1.role", "user"), "nothing"),
@@ -239,15 +283,60 @@ MORE: list[tuple[str, Mutation]] = [
     ("text:done-equals-deltas", Mutation("tools", put("shell_call_command.delta", "delta", "x"))),
     ("text:done-equals-deltas", Mutation("tools", put("shell_call_output_content.delta", "delta.stdout", "x"))),
     ("text:done-equals-deltas", Mutation("tools", put("apply_patch_call_operation_diff.delta", "delta", "x"))),
-    ("text:done-once", Mutation("calls", drop("mcp_call_arguments.done"))),
+    ("text:done-once", Mutation("mcp", drop("mcp_call_arguments.done"))),
     ("text:done-once", Mutation("calls", double("function_call_arguments.done"))),
     ("text:done-once", Mutation("calls", drop("custom_tool_call_input.done"))),
     ("text:done-once", Mutation("tools", drop("shell_call_output_content.done"))),
     ("text:logprobs-equal-deltas", Mutation("answer", put("output_text.delta", "logprobs", []))),
-    ("item:equals-text", Mutation("calls", put(DONE, "item.arguments", "x", 4))),
+    ("item:equals-text", Mutation("mcp", put(DONE, "item.arguments", "x", 2))),
     ("item:equals-text", Mutation("tools", put(DONE, "item.action.commands", ["ls"], 3))),
     ("item:equals-text", Mutation("tools", put(DONE, "item.output", [], 4))),
     ("item:equals-text", Mutation("tools", put(DONE, "item.operation.diff", "", 5))),
-    ("tool:order", Mutation("calls", swap("mcp_call_arguments.done", "mcp_call.completed"))),
-    ("tool:end-matches-status", Mutation("calls", put(DONE, "item.error", None, 3))),
+    ("text:done-equals-deltas", Mutation("mcp", put("mcp_call_arguments.delta", "delta", "x"))),
+    ("tool:order", Mutation("mcp", swap("mcp_call_arguments.done", "mcp_call.completed"))),
+    ("tool:order", Mutation("mcp", swap("mcp_list_tools.in_progress", "mcp_list_tools.failed"))),
+    ("tool:step-once", Mutation("mcp", double("mcp_call.in_progress"))),
+    ("tool:steps-complete", Mutation("mcp", drop("mcp_call.completed"))),
+    ("tool:steps-complete", Mutation("mcp", drop("mcp_list_tools.completed"))),
+    ("tool:end-matches-status", Mutation("mcp", put(DONE, "item.error", None, 0))),
+    ("tool:end-matches-status", Mutation("mcp", put(DONE, "item.error", "unreachable", 1))),
+    ("tool:end-matches-status", Mutation("mcp", put(DONE, "item.status", "failed", 2))),
+    ("tool:end-matches-status", Mutation("mcp", drop("mcp_call.failed"))),
+    ("tool:end-matches-status", Mutation("mcp", drop("mcp_list_tools.failed"))),
+    ("item:opens-empty", Mutation("mcp", put(ADDED, "item.tools", [{}]))),
+    ("item:opens-empty", Mutation("mcp", put(ADDED, "item.output", "5", 2))),
+    ("item:opens-empty", Mutation("mcp", put(ADDED, "item.arguments", "{}", 3))),
+    ("item:done-matches-added", Mutation("mcp", put(DONE, "item.server_label", "cards", 1))),
+    ("item:done-matches-added", Mutation("mcp", put(DONE, "item.name", "deal", 2))),
+    ("item:done-matches-added", Mutation("mcp", put(DONE, "item.approval_request_id", None, 4))),
+    *(
+        ("tool:fields", Mutation("mcp", put(DONE, f"item.{name}", None, nth)))
+        for name, nth in (
+            *(("server_label", 0), ("tools", 1), ("tools.0.name", 1), ("tools.0.input_schema", 1)),
+            *(("name", 2), ("server_label", 2), ("arguments", 2)),
+            *(("name", 5), ("server_label", 5), ("arguments", 5)),
+        )
+    ),
+    *(
+        ("tool:fields", Mutation("tools", put(DONE, "item.action", action)))
+        for action in (
+            *({"type": "dig", "query": "q"}, {}, "search"),
+            *({"type": "find_in_page", "pattern": "x"}, {"type": "find_in_page", "url": "https://e.example/"}),
+            {"type": "search", "query": "q", "sources": [{"type": "url"}]},
+        )
+    ),
+    ("tool:alone", Mutation("mcp", move(ADDED, 5, before=(DONE, 4)))),
+    ("tool:alone", Mutation("tools", move(ADDED, 3, before=(DONE, 2)))),
+    ("mcp:list-outcome", Mutation("mcp", put(DONE, "item.error", {"message": "unreachable"}, 0))),
+    ("mcp:call-outcome", Mutation("mcp", put(DONE, "item.error", {"type": "http_error"}, 2))),
+    ("mcp:call-error", Mutation("mcp", put(DONE, "item.error.content", None, 3))),
+    ("mcp:call-error", Mutation("mcp", put(DONE, "item.error", {"type": "mcp_protocol_error", "code": 1}, 3))),
+    ("mcp:call-error", Mutation("mcp", put(DONE, "item.error", {"type": "timeout", "message": "x"}, 3))),
+    ("mcp:request-whole", Mutation("mcp", put(ADDED, "item.arguments", "", 5))),
+    ("annotation:in-text", Mutation("answer", cited(start_index=6))),
+    ("annotation:in-text", Mutation("answer", cited(start_index=-1))),
+    ("annotation:in-text", Mutation("answer", cited(end_index=10))),
+    ("annotation:fields", Mutation("answer", cited(end_index="5"))),
+    ("annotation:fields", Mutation("answer", cited(type="file_citation"))),
+    ("annotation:fields", Mutation("answer", cited(type="footnote"))),
 ]

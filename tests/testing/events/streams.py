@@ -157,20 +157,51 @@ def code_interpreter(index: int) -> list[Event]:
 
 
 def mcp_tools(index: int) -> list[Event]:
+    added = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "dice", "tools": [], "error": None}
+    tools = [{"name": "roll", "description": "d", "input_schema": {"type": "object"}, "annotations": None}]
+    return item(index, added, steps("mcp_list_tools", "in_progress", "completed"), tools=tools)
+
+
+def mcp_tools_failed(index: int) -> list[Event]:
     """A server whose tools cannot be listed: the item has no status, its error says that it failed."""
-    added = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": [], "error": None}
+    added = {"id": "mcpl_2", "type": "mcp_list_tools", "server_label": "dead", "tools": [], "error": None}
     return item(index, added, steps("mcp_list_tools", "in_progress", "failed"), error="unreachable")
 
 
-def mcp_call(index: int) -> list[Event]:
+def mcp_call(index: int, id: str, said: list[Event], end: str = "completed", **fields: Any) -> list[Event]:
+    """A call; `fields` are the item's when it is added, or when it is done: a result, an approval."""
+    at_first = {"arguments": "", "approval_request_id": None, "output": None, "error": None}
+    at_last = {key: fields.pop(key) for key in ("output", "error") if key in fields}
+    added = {"id": id, "type": "mcp_call", "status": "in_progress", "name": "roll", "server_label": "dice"}
+    inside = [*steps("mcp_call", "in_progress"), *said, *steps("mcp_call", end)]
+    done = {"arguments": said[-1]["arguments"], "status": end, **at_last}
+    return item(index, added | at_first | fields, inside, **done)
+
+
+def rolled(index: int) -> list[Event]:
+    return mcp_call(index, "mcp_1", grown("mcp_call_arguments", "arguments", '{"e":', '"2d4"}'), output="5")
+
+
+def roll_failed(index: int) -> list[Event]:
+    error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "boom"}]}
+    return mcp_call(index, "mcp_2", grown("mcp_call_arguments", "arguments", "{}"), "failed", error=error)
+
+
+def roll_approved(index: int) -> list[Event]:
     """A call that was approved: its arguments are there from the start."""
-    added = {"id": "mcp_1", "type": "mcp_call", "status": "in_progress", "name": "roll", "arguments": "{}"}
-    inside = [
-        *steps("mcp_call", "in_progress"),
-        event("mcp_call_arguments.done", arguments="{}"),
-        *steps("mcp_call", "completed"),
-    ]
-    return item(index, added, inside, status="completed", output="5")
+    said = [event("mcp_call_arguments.done", arguments="{}")]
+    return mcp_call(index, "mcp_3", said, output="5", approval_request_id="mcpr_0", arguments="{}")
+
+
+def roll_requested(index: int) -> list[Event]:
+    request = {
+        "id": "mcpr_1",
+        "type": "mcp_approval_request",
+        "arguments": "{}",
+        "name": "roll",
+        "server_label": "dice",
+    }
+    return item(index, request, [])
 
 
 def image(index: int) -> list[Event]:
@@ -230,7 +261,10 @@ ERROR = {"type": "server_error", "code": "server_error", "message": "The backend
 
 STREAMS: dict[str, list[Event]] = {
     "answer": stream(summarized(0), [event("keepalive")], message(1), reasoned(2), **WELL),
-    "calls": stream(interleaved(0), custom_call(2), mcp_tools(3), mcp_call(4), **WELL),
+    "calls": stream(interleaved(0), custom_call(2), **WELL),
+    "mcp": stream(
+        *(mcp_tools_failed(0), mcp_tools(1), rolled(2), roll_failed(3), roll_approved(4), roll_requested(5)), **WELL
+    ),
     "tools": stream(
         web_search(0), code_interpreter(1), image(2), shell(3), shell_output(4), patch(5), compaction(6), **WELL
     ),

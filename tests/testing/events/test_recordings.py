@@ -48,7 +48,13 @@ OTHERS: dict[str, dict[str, int]] = {
         "text:done-equals-deltas": 1,
         "text:logprobs-equal-deltas": 2,
     },
-    "xai": {"item:opens-in-progress": 1, "text:logprobs-listed": 1, "tool:steps-complete": 1},
+    "xai": {
+        "annotation:fields": 1,
+        "item:opens-in-progress": 1,
+        "text:logprobs-listed": 1,
+        "tool:fields": 1,
+        "tool:steps-complete": 1,
+    },
 }
 """How many streams of other servers break a rule, by provider."""
 

@@ -15,6 +15,9 @@ from antiphon.verify.verdict import Verdict
 
 MODEL = "demo"
 
+TOOLS_URL = "http://127.0.0.1:9"
+"""Where nobody is: what the MCP server heard is written down like all answers."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -113,7 +116,7 @@ def changed(value: Any, *path: str | int, to: Any) -> Any:
 
 def play(case: Case, script: Script) -> dict[str, Verdict]:
     """Play a case against a script; return its verdicts. Whoever asks for more than was written down gets a 500."""
-    playing, replies = Playing(case, MODEL), iter(script)
+    playing, replies = Playing(case, MODEL, tools_url=TOOLS_URL), iter(script)
 
     def answer(request: Request) -> Exchange:
         reply = next(replies, error("The script ends here.", 500))

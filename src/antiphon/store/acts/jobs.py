@@ -78,7 +78,7 @@ def claim(worker: str, per_tenant: int) -> Act[Job | None]:
 def advance(job: Job, progress: Progress) -> Act[Job | None]:
     """Keep progress, if nobody else wrote; see `Store.advance`."""
     next_number = max(job.next_number, _next(progress.frames))
-    row = yield from first("advance", job.response.id, job.version, next_number, int(progress.keep))
+    row = yield from first("advance", job.response.id, job.version, next_number, int(progress.keep), progress.called)
     if row is None:
         return None
     yield from _log(row[0], progress.frames)
@@ -94,6 +94,7 @@ def advance(job: Job, progress: Progress) -> Act[Job | None]:
         next_number=next_number,
         kept_number=next_number if progress.keep else job.kept_number,
         response=replace(job.response, output=output),
+        called=job.called if progress.called is None else progress.called,
     )
 
 
@@ -193,11 +194,11 @@ def tail(tenant: str, response_id: str, after: int, now: int) -> Act[Tail | None
 
 
 def _job(row: Row) -> Act[Job | None]:
-    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, *taken = row
+    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row
     response = yield from load(tenant, response_id, 0)  # whatever its age: it is being made
     if response is None:
         return None
-    return Job(response, request, version, next_number, kept_number, attempt, lost, Taken(*taken))
+    return Job(response, request, version, next_number, kept_number, attempt, lost, Taken(*taken), called)
 
 
 def _log(seq: int, frames: Sequence[Frames]) -> Act[None]:

@@ -36,7 +36,7 @@ UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued'
 SELECT
     responses.seq, responses.id, responses.tenant,
     jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
-    jobs.api_key, jobs.tokens_taken
+    jobs.called, jobs.api_key, jobs.tokens_taken
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.seq = $1
 
@@ -44,7 +44,7 @@ WHERE responses.seq = $1
 SELECT
     responses.seq, responses.id, responses.tenant,
     jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
-    jobs.api_key, jobs.tokens_taken
+    jobs.called, jobs.api_key, jobs.tokens_taken
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.id = $1 AND responses.tenant = $2
 
@@ -52,7 +52,8 @@ WHERE responses.id = $1 AND responses.tenant = $2
 UPDATE jobs SET
     version = version + 1,
     next_number = $3,
-    kept_number = CASE WHEN $4 = 1 THEN $3 ELSE kept_number END
+    kept_number = CASE WHEN $4 = 1 THEN $3 ELSE kept_number END,
+    called = coalesce($5, called)
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
 RETURNING response
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from antiphon.testing.events.details import check_details
 from antiphon.testing.events.envelope import check_envelope
+from antiphon.testing.events.hosted import check_hosted
 from antiphon.testing.events.items import check_items
 from antiphon.testing.events.parts import check_parts
 from antiphon.testing.events.reading import check_fields, plain, readable
@@ -23,6 +24,7 @@ CHECKS = (
     check_text,
     check_details,
     check_tools,
+    check_hosted,
     check_wholes,
 )
 

@@ -1,10 +1,29 @@
-"""What comes with a text: the log probabilities of its tokens, and its annotations."""
+"""What comes with a text: the log probabilities of its tokens, and its annotations.
+
+Nobody says in which units the indexes of an annotation count, so a text is as long as the longest of them makes it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.testing.events.rules import Breach, Event
+from antiphon.testing.events.rules import Breach, Event, shown
+
+ANNOTATIONS: dict[str, dict[str, type]] = {
+    "url_citation": {"url": str, "title": str, "start_index": int, "end_index": int},
+    "file_citation": {"file_id": str, "filename": str, "index": int},
+    "container_file_citation": {
+        "container_id": str,
+        "file_id": str,
+        "filename": str,
+        "start_index": int,
+        "end_index": int,
+    },
+    "file_path": {"file_id": str, "index": int},
+}
+"""The fields of an annotation, by its type (specification section 5)."""
+
+INDEXES = ("start_index", "end_index", "index")
 
 
 @dataclass(slots=True)
@@ -26,6 +45,11 @@ def check_details(events: list[Event]) -> Iterator[Breach]:
         yield from CHECKS[name](details, event)
 
 
+def units(text: str) -> int:
+    """Return how long a text is in units of UTF-16: as many as its characters, or more."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
 def _check_delta(details: Details, event: Event) -> Iterator[Breach]:
     if not isinstance(event.get("logprobs"), list):
         yield Breach("text:logprobs-listed", f"{event['type']} has {event.get('logprobs')}", event)
@@ -45,6 +69,29 @@ def _check_annotation(details: Details, event: Event) -> Iterator[Breach]:
     if index != expected:
         yield Breach("annotation:index-next", f"{index} came when {expected} was next", event)
     details.annotations.append(event["annotation"])
+    yield from _check_fields(event)
+
+
+def _check_fields(event: Event) -> Iterator[Breach]:
+    annotation = event["annotation"]
+    kind = annotation.get("type")
+    fields = ANNOTATIONS.get(kind) if isinstance(kind, str) else None
+    if fields is None or any(type(annotation.get(name)) is not wanted for name, wanted in fields.items()):
+        yield Breach("annotation:fields", f"the annotation is {shown(annotation)}", event)
+
+
+def _indexes(annotation: Any) -> list[int]:
+    found = [annotation.get(name) for name in INDEXES] if isinstance(annotation, dict) else []
+    return [index for index in found if type(index) is int]
+
+
+def _check_places(part: dict[str, Any], event: Event) -> Iterator[Breach]:
+    annotations, text = part.get("annotations"), part.get("text")
+    length = units(text) if isinstance(text, str) else 0
+    for annotation in annotations if isinstance(annotations, list) else ():
+        indexes = _indexes(annotation)
+        if indexes != sorted(indexes) or any(not 0 <= index <= length for index in indexes):
+            yield Breach("annotation:in-text", f"{shown(annotation)} in {length} characters", event)
 
 
 def _check_part(details: Details, event: Event) -> Iterator[Breach]:
@@ -53,6 +100,7 @@ def _check_part(details: Details, event: Event) -> Iterator[Breach]:
         yield Breach("text:logprobs-equal-deltas", "the done part has others than its deltas", event)
     if (part.get("annotations") or []) != details.annotations:
         yield Breach("annotation:part-equals-added", "the done part has others than were added", event)
+    yield from _check_places(part, event)
 
 
 CHECKS = {

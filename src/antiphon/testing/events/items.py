@@ -12,9 +12,17 @@ FINAL = ("completed", "incomplete", "failed")
 STREAMED: dict[str, tuple[tuple[str, ...], ...]] = {
     "message": (("content",),),
     "reasoning": (("content",), ("summary",)),
-    **{item: (TEXTS[stem].item_path,) for item, stem in ITEM_TEXTS.items() if item != "mcp_call"},
+    **{item: (TEXTS[stem].item_path,) for item, stem in ITEM_TEXTS.items()},
+    "mcp_list_tools": (("tools",), ("error",)),
+    "mcp_call": (("arguments",), ("output",), ("error",)),
 }
-"""Where an item has what will be streamed. An approved MCP call has its arguments from the start."""
+"""Where an item has what comes later."""
+
+APPROVED = "approval_request_id"
+"""An MCP call that has it was asked for before, and has its arguments from the start."""
+
+KEPT = ("type", "id", "call_id", "name", "server_label", APPROVED)
+"""What of an item is known when it is added."""
 
 
 @dataclass(slots=True)
@@ -60,7 +68,7 @@ def _check_added(lives: dict[int, Life], ids: set[str], event: Event) -> Iterato
 
 def _check_fresh(item: dict[str, Any], event: Event) -> Iterator[Breach]:
     for path in STREAMED.get(item["type"], ()):
-        if at(item, path):
+        if at(item, path) and not (path == ("arguments",) and item.get(APPROVED)):
             yield Breach("item:opens-empty", f"a {item['type']} is added with its {'.'.join(path)}", event)
     is_streamed = item["type"] in STREAMED or item["type"] in STEPS
     is_result = item["type"].endswith("_output")
@@ -77,7 +85,7 @@ def _check_done(lives: dict[int, Life], event: Event) -> Iterator[Breach]:
     if life.is_done:
         yield Breach("item:done-once", f"output index {index} was done before", event)
     life.is_done = True
-    for key in ("type", "id", "call_id"):
+    for key in KEPT:
         if life.added.get(key) not in (None, item.get(key)):
             yield Breach("item:done-matches-added", f"{key} {item.get(key)} was {life.added[key]}", event)
     is_excused = at(item, ("caller", "type")) == "program" or item["type"] == "apply_patch_call"

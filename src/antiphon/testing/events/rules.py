@@ -126,7 +126,7 @@ RULES: dict[str, Rule] = {
         Rule("item:done-once", "An item is done once, before the terminal event.", "section 7"),
         Rule(
             "item:done-matches-added",
-            "An item's type, id and call id stay what they were when it was added.",
+            "An item's type, ids and names stay what they were when it was added.",
             "section 7",
         ),
         Rule(
@@ -190,6 +190,13 @@ RULES: dict[str, Rule] = {
             "section 16",
         ),
         Rule("annotation:part-equals-added", "A done part has the annotations that were added.", "section 16"),
+        Rule(
+            "annotation:fields",
+            "An annotation has the fields of its type, each of its JSON type.",
+            "section 5",
+            "should",
+        ),
+        Rule("annotation:in-text", "An annotation's indexes lie inside its text.", "section 5"),
         # Items whole again.
         Rule("item:content-equals-parts", "A done item's content is its done parts.", "section 16"),
         Rule("item:summary-equals-parts", "A done reasoning item's summary is its done summary parts.", "section 16"),
@@ -205,6 +212,24 @@ RULES: dict[str, Rule] = {
             "tool:steps-complete", "A hosted tool's completed item has gone through every step.", "section 16", "should"
         ),
         Rule("tool:end-matches-status", "A hosted tool's item ends as its last step says.", "section 16"),
+        Rule("tool:fields", "A hosted tool's done item has the fields of its type.", "section 5"),
+        Rule("tool:alone", "No other item is open while a hosted tool's is.", "section 16", "should"),
+        Rule("mcp:list-first", "The tools of MCP servers are listed before any other item.", "section 16", "should"),
+        Rule("mcp:list-once", "An MCP server's tools are listed once in a response.", "section 16", "should"),
+        Rule("mcp:list-outcome", "A list of tools has either tools or an error, in words.", "section 5"),
+        Rule(
+            "mcp:call-outcome",
+            "A completed MCP call has no error, and a failed one no output.",
+            "section 16",
+        ),
+        Rule(
+            "mcp:call-error",
+            "An MCP call's error is an object: of the protocol, of the tool's execution, or of HTTP.",
+            "section 5",
+            "should",
+        ),
+        Rule("mcp:arguments-kept", "An approved MCP call has the arguments with which it was added.", "section 16"),
+        Rule("mcp:request-whole", "A request for approval is whole when it is added.", "section 16", "should"),
         Rule("image:partial-index-next", "Partial images are numbered 0, 1, 2.", "section 4", "should"),
         # The end.
         Rule("output:equals-done-items", "The terminal response's output is the done items in order.", "section 7"),

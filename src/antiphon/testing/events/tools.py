@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.testing.events.grammar import STEP_ORDER, STEPS, stem
+from antiphon.testing.events.grammar import FIELDS, STEP_ORDER, STEPS, stem
 from antiphon.testing.events.rules import Breach, Event
 
 ENDS = ("completed", "failed")
@@ -61,8 +61,13 @@ def _check_partial_image(progress: Progress, event: Event) -> Iterator[Breach]:
 def _check_done(progress: Progress, event: Event) -> Iterator[Breach]:
     item = event["item"]
     outcome = _outcome(item)
-    if progress.end is not None and progress.end != outcome:
-        yield Breach("tool:end-matches-status", f"a {item['type']} {progress.end} is done as {outcome}", event)
+    is_told = progress.end is not None or (outcome == "failed" and f"response.{item['type']}.failed" in FIELDS)
+    if is_told and progress.end != outcome:
+        yield Breach(
+            "tool:end-matches-status",
+            f"a {item['type']} {progress.end or 'without an end'} is done as {outcome}",
+            event,
+        )
     missing = [step for step in STEPS[item["type"]] if step not in progress.steps]
     if outcome == "completed" and progress.end != "failed" and missing:
         yield Breach("tool:steps-complete", f"a {item['type']} completed without {', '.join(missing)}", event)

@@ -1,0 +1,161 @@
+"""What is to be done with this server's own tools in one response: which servers to list, which calls the client
+approved, how many are left. It decides, `using.py` does."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.chat.hosted import approvals_in, state_of
+from antiphon.chat.mcp import lists_in
+from antiphon.chat.offering import Toolbox, servers_of
+from antiphon.chat.sealed import Unseal
+from antiphon.engine.toolset import Toolset
+from antiphon.errors import ClientError
+from antiphon.protocol.content import Item
+from antiphon.protocol.hosted_items import McpApprovalRequest, McpApprovalResponse, McpCall, McpListTools, WebSearchCall
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.offers import Offer
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_items import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.tools import McpTool
+
+MADE_HERE = (McpListTools, McpCall, WebSearchCall, ToolSearchOutput)
+"""Items that this server made: a response that is taken up again stands on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A call that the client approved, to be made; or to be asked for again, where its tool is another by now."""
+
+    offer: Offer
+    call_id: str
+    arguments: str
+
+
+class HostedTools:
+    """The decisions. `conversation` gives everything that was said so far."""
+
+    def __init__(
+        self,
+        request: CreateResponse,
+        toolset: Toolset,
+        conversation: Callable[[], Sequence[InputItem]],
+        made: Callable[[], Sequence[Item]],
+        unseal: Unseal,
+    ) -> None:
+        self._request = request
+        self._toolset = toolset
+        self._conversation = conversation
+        self._made = made
+        self._unseal = unseal
+        self._has_begun = False
+        self._rounds = 0
+        self.is_late = False
+        """The time for tools is over."""
+        self._was_warned = False
+
+    def begins(self) -> bool:
+        """Whether servers are to be looked at and approved calls to be made: once a response, where there are any."""
+        if self._has_begun or McpTool not in self._toolset.served:
+            return False
+        self._has_begun = True
+        if any(isinstance(tool, McpTool) for tool in self._request.tools or ()):
+            return True
+        return any(isinstance(item, McpApprovalResponse | AdditionalTools) for item in self._conversation())
+
+    def servers(self) -> Sequence[McpTool]:
+        """Return the servers to be looked at."""
+        return servers_of(self._request, self._conversation())
+
+    def listed(self) -> Mapping[str, McpListTools]:
+        """Return what is known of each server's tools, by its label."""
+        return lists_in(self._conversation())
+
+    def approved(self, toolbox: Toolbox) -> list[Approved]:
+        """Return the calls that the client approved and that were not made yet.
+
+        Raises `ClientError` (400) for a word on a request that nobody made, or to a server that is not given any more.
+        """
+        items = self._conversation()
+        requests = {item.id: item for item in items if isinstance(item, McpApprovalRequest)}
+        approvals = approvals_in(items)
+        for item in items:
+            if isinstance(item, McpApprovalResponse) and item.approval_request_id not in requests:
+                raise _unknown(item)
+        return [
+            self._call_of(requests[request_id], toolbox)
+            for request_id, answer in approvals.answers.items()
+            if answer.approve and request_id not in approvals.called
+        ]
+
+    def _call_of(self, request: McpApprovalRequest, toolbox: Toolbox) -> Approved:
+        servers = {tool.server_label: tool for tool in servers_of(self._request, self._conversation())}
+        server = servers.get(request.server_label)
+        if server is None:
+            raise ClientError(
+                f"The approved call of '{request.name}' is for the MCP server '{request.server_label}', which is not "
+                "among the tools. Give the same tools as in the request before.",
+                code="invalid_value",
+                param="tools",
+            )
+        name = toolbox.names.get(("mcp", request.server_label, request.name), "")
+        found = toolbox.offers.get(name) or Offer(
+            "", "mcp", request.name, namespace=request.server_label, tool=server, is_hosted=True
+        )
+        made = state_of(request, self._unseal).get("call") or {}
+        is_changed = found.is_changed
+        offer = replace(
+            found,
+            needs_approval=is_changed,
+            approval_request_id=None if is_changed else str(request.id),
+        )
+        return Approved(offer, str(made.get("id") or f"call_{request.id}"[:64]), request.arguments)
+
+    # Limits.
+
+    @property
+    def left(self) -> int | None:
+        """How many calls may still be made (specification section 2, `max_tool_calls`); None for any number."""
+        most = self._request.max_tool_calls
+        return None if most is None else max(0, most - self._used())
+
+    def _used(self) -> int:
+        return sum(isinstance(item, McpCall | WebSearchCall | ToolSearchOutput) for item in self._made())
+
+    def is_enough(self, *, were_used_up: bool) -> bool:
+        """Whether another answer is not asked for: the loop has gone on for long enough.
+
+        A model that calls what it is not offered any more has one chance to speak instead.
+        """
+        self._rounds += 1
+        is_deaf = were_used_up and self._was_warned
+        self._was_warned = were_used_up
+        return is_deaf or self.is_late or self._rounds >= self._toolset.rounds
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether the client is asked for its word in this response."""
+        return any(isinstance(item, McpApprovalRequest) for item in self._made())
+
+
+def settled(kept: Sequence[Any]) -> int:
+    """Return how many of the items of an earlier attempt stand: up to the last that this server made."""
+    return max((place + 1 for place, item in enumerate(kept) if isinstance(item, MADE_HERE)), default=0)
+
+
+def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
+    """Return what the model was given to cite in a conversation, in its order: the title by the URL."""
+    found: dict[str, str] = {}
+    for item in items:
+        if isinstance(item, WebSearchCall):
+            for url, title in (state_of(item, unseal).get("sources") or {}).items():
+                found.setdefault(url, title)
+    return found
+
+
+def _unknown(answer: McpApprovalResponse) -> ClientError:
+    return ClientError(
+        f"Approval request with id '{answer.approval_request_id[:100]}' not found.", code="invalid_value", param="input"
+    )

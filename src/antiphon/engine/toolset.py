@@ -1,0 +1,47 @@
+"""The tools that this server runs itself, and how far a response may go with them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from antiphon.protocol.offers import Kind
+from antiphon.protocol.tools import McpTool, Tool, WebSearchTool
+from antiphon.tools.base import HostedTool, ToolServers
+
+KINDS: Mapping[Kind, type[Tool]] = {"mcp": McpTool, "web_search": WebSearchTool}
+"""The tool of the API behind each kind of call."""
+
+
+@dataclass(slots=True)
+class Toolset:
+    """What is behind each kind of hosted tool, and the limits of one response."""
+
+    web_search: HostedTool | None = None
+    mcp: ToolServers | None = None
+    rounds: int = 64
+    """Times that the model may ask for tools of this server."""
+    seconds: float = 1800.0
+    """For how long it may."""
+    served: frozenset[type[Tool]] = field(init=False)
+    """The tools of the API that this server runs."""
+
+    def __post_init__(self) -> None:
+        self.served = frozenset(tool for kind, tool in KINDS.items() if self.of(kind) is not None)
+
+    def of(self, kind: Kind) -> HostedTool | None:
+        """Return what carries out calls of this kind."""
+        behind: Mapping[Kind, HostedTool | None] = {"mcp": self.mcp, "web_search": self.web_search}
+        return behind.get(kind)
+
+    def check(self, tools: Iterable[Tool]) -> None:
+        """Raise `ClientError` (400) for the first tool that cannot be used as it is given."""
+        for tool in tools:
+            for kind, type_ in KINDS.items():
+                behind = self.of(kind)
+                if isinstance(tool, type_) and behind is not None:
+                    behind.check(tool)
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        for kind in KINDS:
+            if (behind := self.of(kind)) is not None:
+                await behind.close()

@@ -1,0 +1,303 @@
+"""Carries out what one response wants of this server's own tools: lists servers, runs calls side by side.
+
+What is told goes through the response's writer, which keeps the items in their order; what came of a call is made
+durable before anything else is done with it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
+
+from antiphon.chat.mcp import is_repeatable, lists_in, permitted, too_many
+from antiphon.chat.sealed import Unseal
+from antiphon.engine.called import Called, Notes
+from antiphon.engine.given import givens
+from antiphon.engine.hosted import Approved, sources_of
+from antiphon.engine.observers import Observer, ToolUse
+from antiphon.engine.toolset import KINDS, Toolset
+from antiphon.engine.turn import ListTools, RunTools
+from antiphon.errors import reportable
+from antiphon.native.items import pass_on
+from antiphon.protocol.events import STEP_EVENTS
+from antiphon.protocol.hosted_items import McpListTools, WebSearchCall
+from antiphon.protocol.items import InputItem
+from antiphon.protocol.offers import Kind, Offer
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.response import web_searches
+from antiphon.protocol.tools import McpTool, Tool
+from antiphon.stream.call_items import read_object
+from antiphon.stream.hosted_calls import ApprovalRequest, HostedCall, Result, begin
+from antiphon.stream.writer import ResponseWriter
+from antiphon.tools.base import Listing, Use
+
+if TYPE_CHECKING:
+    from antiphon.engine.run import Run
+
+LOST = (
+    "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
+    "it was not made again."
+)
+UNREADABLE = "The arguments are not a JSON object."
+LATE = "The time for tools was over before the result came."
+NOT_HERE = "This server does not run the tool any more."
+BROKEN = "The tool failed inside this server."
+
+CODES = {UNREADABLE: -32602}
+"""JSON-RPC's code for what is wrong; -32603 for everything else."""
+
+
+@dataclass(slots=True)
+class Running:
+    """A call that is being carried out, and what is kept of it meanwhile."""
+
+    call: HostedCall
+    note: Called
+    was_begun: bool = False
+    """An earlier attempt may have carried it out."""
+
+
+class Using:
+    """All that one response does with this server's tools. `seen` gives everything that was said so far."""
+
+    def __init__(
+        self,
+        request: CreateResponse,
+        tenant: str,
+        toolset: Toolset,
+        writer: ResponseWriter,
+        notes: Notes,
+        observers: Observer,
+        seen: Callable[[], Sequence[InputItem]],
+        unseal: Unseal,
+    ) -> None:
+        self._request = request
+        self._tenant = tenant
+        self._toolset = toolset
+        self._writer = writer
+        self._notes = notes
+        self._observers = observers
+        self._seen = seen
+        self._unseal = unseal
+        self._until: float | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for tools is over."""
+        return self._until is not None and asyncio.get_running_loop().time() >= self._until
+
+    async def look(self, step: ListTools) -> AsyncGenerator[None, None]:
+        """Look which tools the servers have, all at once; give a chance to tell whenever there is something to."""
+        self._begin()
+        asked = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
+        try:
+            for tool, listing in zip(step.servers, asked, strict=True):
+                known = step.listed.get(tool.server_label)
+                if known is None or _differs(known, tool, await listing):
+                    async for _ in self._tell_list(tool, listing):
+                        yield
+        finally:
+            await _cancel(asked)
+
+    async def carry_out(self, run: "Run", step: RunTools) -> AsyncGenerator[None, None]:
+        """Carry calls out side by side; give a chance to tell whenever one has ended."""
+        self._begin()
+        running = [
+            *map(self._held, step.held),
+            *(self._held(self._approved(one)) for one in step.approved),
+            *self._restored(step.left),
+        ]
+        notes = self._notes_of(running)
+        calls = [one for one in running if not one.note.is_done]
+        yield
+        if not calls:
+            return
+        await self._notes.put_down(notes)
+        was_given = givens(self._request, self._seen(), self._unseal)
+        tasks = [asyncio.ensure_future(self._run(run, one, was_given)) for one in calls]
+        try:
+            for one in calls:
+                one.call.run()
+            yield
+            for task in asyncio.as_completed(tasks):
+                await task
+                await self._notes.put_down(notes)
+                yield
+        finally:
+            await _cancel(tasks)
+
+    def _begin(self) -> None:
+        if self._until is None:
+            self._until = asyncio.get_running_loop().time() + self._toolset.seconds
+
+    # Lists.
+
+    async def _list(self, tool: McpTool) -> Listing:
+        servers = self._toolset.mcp
+        return await servers.list(tool, self._tenant) if servers else Listing(error=NOT_HERE)
+
+    async def _tell_list(self, tool: McpTool, listing: Awaitable[Listing]) -> AsyncGenerator[None, None]:
+        """Tell an `mcp_list_tools` item (specification section 16)."""
+        writer, label = self._writer, tool.server_label
+        item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[], error=None)
+        index = writer.open_item(item)
+        step = partial(_tell_step, writer, index, str(item.id))
+        step("in_progress")
+        writer.waiting[index] = lambda: writer.close_item(index, replace(item, error=LATE))
+        yield
+        found = await listing
+        tools = [dict(each) for each in permitted(tool, found.tools)]
+        error = found.error or too_many(tool, tools)
+        step("failed" if error else "completed")
+        writer.close_item(index, replace(item, tools=[] if error else tools, error=error or None))
+        yield
+
+    # Calls as they begin.
+
+    def _held(self, call: HostedCall) -> Running:
+        call.joins_next = any(_is_call(item) for _, item in self._writer.since(call.output_index + 1))
+        offer = call.offer
+        note = Called(
+            index=call.output_index,
+            item=Raw(b"null"),
+            is_done=False,
+            kind=offer.kind,
+            namespace=offer.namespace,
+            name=offer.name,
+            call_id=call.call_id,
+            arguments=call.arguments,
+            joins_next=call.joins_next,
+            approval_request_id=offer.approval_request_id,
+        )
+        running = Running(call, note)
+        if isinstance(call, ApprovalRequest):
+            self._end(running, Result())
+        return running
+
+    def _approved(self, approved: Approved) -> HostedCall:
+        """Begin a call that the client approved; where its tool is another by now, ask again."""
+        return begin(self._writer, approved.call_id, approved.offer, approved.arguments)
+
+    def _restored(self, left: Sequence[Called]) -> list[Running]:
+        """Tell what an earlier attempt had of its calls; return those of which it did not see the end."""
+        return [Running(call, note, was_begun=True) for note in left if (call := self._restore(note)) is not None]
+
+    def _restore(self, note: Called) -> HostedCall | None:
+        if not note.is_done:
+            return begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
+        value = msgspec.json.decode(note.item)
+        passed = pass_on(self._writer, value)
+        if passed is not None:
+            if note.sealed:
+                self._writer.sealed[passed.id] = note.sealed
+            passed.end(value)
+            passed.close(None)
+        return None
+
+    def _offer_of(self, note: Called) -> Offer:
+        return Offer(
+            "",
+            note.kind,
+            note.name,
+            namespace=note.namespace,
+            is_hosted=True,
+            tool=next((tool for tool in self._request.tools or () if _is_behind(tool, note)), None),
+            approval_request_id=note.approval_request_id,
+        )
+
+    def _notes_of(self, running: Sequence[Running]) -> list[Called]:
+        """Return what is to be kept of the answer that brought these calls: all that was not told to its end."""
+        notes = {one.note.index: one.note for one in running}
+        first = min(notes, default=0)
+        for index, item in self._writer.since(first):
+            if item is not None and index not in notes:
+                encoded = Raw(msgspec.json.encode(item))
+                notes[index] = Called(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
+        return [notes[index] for index in sorted(notes)]
+
+    # Calls as they are carried out.
+
+    async def _run(self, run: "Run", one: Running, was_given: Callable[[str], bool]) -> None:
+        use = ToolUse(run, one.note.name, "extension", one.call.call_id)
+        self._observers.used(use)
+        try:
+            result = await self._result(one, was_given)
+        finally:
+            self._observers.returned(use)
+        self._end(one, result)
+
+    def _end(self, one: Running, result: Result) -> None:
+        item = one.call.end(result)
+        if isinstance(item, WebSearchCall):
+            self._writer.response = replace(self._writer.response, tool_usage=web_searches(self._writer.output))
+        one.note.item = Raw(msgspec.json.encode(item))
+        one.note.sealed = self._writer.sealed.get(str(item.id))
+        one.note.is_done = True
+
+    async def _result(self, one: Running, was_given: Callable[[str], bool]) -> Result:
+        kind = one.note.kind
+        if one.was_begun and not self._is_repeatable(one.note):
+            return _failed(kind, LOST)
+        arguments = read_object(one.call.arguments)
+        if arguments is None:
+            return _failed(kind, UNREADABLE)
+        tool, behind = one.call.offer.tool, self._toolset.of(kind)
+        if tool is None or behind is None:
+            return _failed(kind, NOT_HERE)
+        sources = sources_of(self._seen(), self._unseal)
+        use = Use(tool, one.note.name, arguments, self._tenant, was_given, sources)
+        try:
+            async with asyncio.timeout_at(self._until):
+                outcome = await behind.run(use)
+        except TimeoutError:
+            return _failed(kind, LATE)
+        except Exception as error:
+            reportable(error)  # into the log; the response goes on
+            return _failed(kind, BROKEN)
+        return Result(outcome.fields, outcome.said, outcome.sources, outcome.is_failed)
+
+    def _is_repeatable(self, note: Called) -> bool:
+        """Whether a call that was perhaps made may be made again."""
+        if note.kind != "mcp":
+            return True
+        listed = lists_in(self._seen()).get(note.namespace)
+        return is_repeatable(
+            next((each for each in listed.tools if each["name"] == note.name), None) if listed else None
+        )
+
+
+def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:
+    writer.emit(STEP_EVENTS["mcp_list_tools", step](output_index=output_index, item_id=item_id))
+
+
+def _differs(known: McpListTools, tool: McpTool, found: Listing) -> bool:
+    """Whether the conversation's list of a server's tools is not any more what the server says."""
+    return not found.error and list(permitted(tool, found.tools)) != known.tools
+
+
+def _is_behind(tool: Tool, note: Called) -> bool:
+    is_its_kind = note.kind in KINDS and isinstance(tool, KINDS[note.kind])
+    return is_its_kind and note.namespace in ("", getattr(tool, "server_label", ""))
+
+
+def _is_call(item: Any) -> bool:
+    """Whether an item behind a held one is a call, which is then of the same answer; an open one is."""
+    return item is None or getattr(item, "call_id", UNSET) is not UNSET or hasattr(item, "approval_request_id")
+
+
+def _failed(kind: Kind, message: str) -> Result:
+    """Return a result that is none (specification section 5, MCP errors)."""
+    error = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
+    return Result({"error": error} if kind == "mcp" else {}, f"Error: {message}", is_failed=True)
+
+
+async def _cancel(tasks: Sequence["asyncio.Future[Any]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

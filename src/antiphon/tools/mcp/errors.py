@@ -1,0 +1,42 @@
+"""Why a server gave no result, as an `mcp_call` tells it."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+MAX_WORDS = 2_000
+"""Characters of a server's own words that an error repeats."""
+
+
+class ServerError(Exception):
+    """A server could not be asked (`http_error`, its `code` the HTTP status or 0), or it refused in its protocol.
+
+    The specification's section 5 has both forms. `may_repeat`: the server has certainly not carried anything out.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: Literal["http_error", "mcp_protocol_error"] = "http_error",
+        code: int = 0,
+        may_repeat: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.type = type
+        self.code = code
+        self.may_repeat = may_repeat
+
+    def error(self) -> Mapping[str, Any]:
+        """The `error` of the call's item."""
+        return {"type": self.type, "code": self.code, "message": self.message}
+
+
+def refused(code: int, message: str) -> ServerError:
+    """Return what a server's own error of the protocol becomes."""
+    return ServerError(shortened(message) or "It gives no reason.", type="mcp_protocol_error", code=code)
+
+
+def shortened(text: str, most: int = MAX_WORDS) -> str:
+    """Return a text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,65 @@
+"""Which tools servers have, as far as it is known: asked once for all who want to know, and anew once it is old."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from antiphon.tools.base import Listing
+from antiphon.tools.mcp.sessions import Key
+
+FAILED_TTL = 3.0
+"""Seconds for which it is known that a list cannot be had."""
+
+MAX_LISTS = 256
+MAX_LISTED = 100_000
+"""Lists that are known at once, and tools in all of them."""
+
+
+class Lists:
+    """Lists of tools, each for `ttl` seconds."""
+
+    def __init__(self, ttl: float, clock: Callable[[], float] = monotonic) -> None:
+        self._ttl = ttl
+        self._clock = clock
+        self._known: dict[Key, tuple[float, Listing]] = {}
+        """Until when each is known, in the order of their making."""
+        self._asking: dict[Key, asyncio.Task[Listing]] = {}
+
+    async def get(self, key: Key, ask: Callable[[], Awaitable[Listing]]) -> Listing:
+        """Return the list of a server, by asking if need be. `ask` goes on where one of those who wait goes away."""
+        until, listing = self._known.get(key, (0.0, Listing()))
+        if self._clock() < until:
+            return listing
+        asking = self._asking.get(key)
+        if asking is None:
+            asking = self._asking[key] = asyncio.create_task(self._ask(key, ask))
+        return await asyncio.shield(asking)
+
+    def forget(self, key: Key) -> None:
+        """Do not use what is known, nor what is just being asked."""
+        self._known.pop(key, None)
+        self._asking.pop(key, None)
+
+    async def close(self) -> None:
+        """Ask no more."""
+        asking = set(self._asking.values())
+        for task in asking:
+            task.cancel()
+        if asking:
+            await asyncio.wait(asking)
+
+    async def _ask(self, key: Key, ask: Callable[[], Awaitable[Listing]]) -> Listing:
+        listing = await ask()
+        if self._asking.get(key) is asyncio.current_task():
+            del self._asking[key]
+            self._keep(key, listing)
+        return listing
+
+    def _keep(self, key: Key, listing: Listing) -> None:
+        ttl = min(FAILED_TTL, self._ttl) if listing.error else self._ttl
+        self._known.pop(key, None)
+        self._known[key] = (self._clock() + ttl, listing)
+        held = sum(len(one.tools) for _, one in self._known.values())
+        while len(self._known) > MAX_LISTS or (held > MAX_LISTED and len(self._known) > 1):
+            _, oldest = self._known.pop(next(iter(self._known)))
+            held -= len(oldest.tools)

@@ -1,0 +1,130 @@
+"""The `mcp` tool of the API: which tools a server has, and what comes of using one (specification section 6)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from functools import partial
+from os import environ
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from antiphon.errors import ClientError, reportable
+from antiphon.outgoing.reach import Reach
+from antiphon.protocol.tools import McpTool, Tool
+from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.mcp.errors import ServerError
+from antiphon.tools.mcp.lists import Lists
+from antiphon.tools.mcp.result import came, failed
+from antiphon.tools.mcp.sessions import IDLE, STARTING, Sessions, retrieve
+from antiphon.tools.mcp.target import Configured, Target, Targets
+
+if TYPE_CHECKING:
+    from antiphon.tools.mcp.session import Session
+
+LIST_TIMEOUT = 10.0
+"""Seconds that a list of tools may take, beside the start of a program."""
+
+T = TypeVar("T")
+
+
+class McpServers:
+    """Servers of the settings and of requests: a `ToolServers`.
+
+    `reach` says where the URLs of requests may lead; `environment` has the variables that settings name. A list is
+    asked for anew after `list_ttl` seconds, a call is given up after `timeout`, an unused session after `idle`.
+    Raises `ConfigError` where a variable is not set.
+    """
+
+    def __init__(
+        self,
+        configured: Iterable[Configured] = (),
+        reach: Reach | None = None,
+        *,
+        list_ttl: float = 60.0,
+        timeout: float = 60.0,
+        environment: Mapping[str, str] | None = None,
+        idle: float = IDLE,
+    ) -> None:
+        configured = list(configured)
+        self._targets = Targets(configured, reach or Reach(), environ if environment is None else environment)
+        self._timeout = timeout
+        self._lists = Lists(list_ttl)
+        longest = max(timeout, LIST_TIMEOUT, *(one.timeout or 0 for one in configured))
+        self._sessions = Sessions(self._lists.forget, longest + 1, idle)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def check(self, tool: Tool) -> None:
+        """Raise `ClientError` (400) where a request's tool names no server, or one that cannot be asked."""
+        if isinstance(tool, McpTool):
+            self._targets.find(tool)
+
+    def description(self, tool: McpTool) -> str:
+        """What the settings say of a request's server, empty where they say nothing."""
+        return "" if tool.server_url else self._targets.descriptions.get(tool.server_label, "")
+
+    async def list(self, tool: McpTool, tenant: str = "") -> Listing:
+        """See `ToolServers.list`."""
+        try:
+            target = self._targets.find(tool)
+        except ClientError as error:
+            return Listing(error=error.message)
+        return await self._lists.get((target.key, tenant), partial(self._ask, target, tenant))
+
+    async def run(self, use: Use) -> Outcome:
+        """See `HostedTool.run`."""
+        if not isinstance(use.tool, McpTool):
+            return failed(ServerError("It is no tool of an MCP server."))
+        try:
+            target = self._targets.find(use.tool)
+            limit = target.timeout or self._timeout
+            asked = self._asked(target, use.tenant, lambda session: session.call(use.name, use.arguments))
+            return came(await self._within(limit, asked, target))
+        except ServerError as error:
+            return failed(error)
+        except Exception as error:
+            return failed(ServerError(reportable(error).message))
+
+    async def close(self) -> None:
+        """End every session, every program and all that is under way."""
+        await self._lists.close()
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+        await self._sessions.close()
+
+    async def _ask(self, target: Target, tenant: str) -> Listing:
+        limit = LIST_TIMEOUT + (STARTING if target.command else 0)
+        asked = self._asked(target, tenant, lambda session: session.list_tools(), may_repeat=True)
+        try:
+            return Listing(await self._within(limit, asked, target))
+        except ServerError as error:
+            return Listing(error=error.message)
+        except Exception as error:
+            return Listing(error=reportable(error).message)
+
+    async def _asked(
+        self, target: Target, tenant: str, ask: Callable[["Session"], Awaitable[T]], *, may_repeat: bool = False
+    ) -> T:
+        """Ask by a session, and once more by another where the first has ended and nothing can have been done."""
+        async with self._sessions.lend(target, tenant) as session:
+            try:
+                return await ask(session)
+            except ServerError as error:
+                if not error.may_repeat and (session.is_alive or not may_repeat):
+                    raise
+        async with self._sessions.lend(target, tenant) as session:
+            return await ask(session)
+
+    async def _within(self, seconds: float, work: Coroutine[Any, Any, T], target: Target) -> T:
+        """Return what comes of work, or raise `ServerError` after so many seconds. It ends where nobody waits."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(retrieve)
+        try:
+            # It is not waited for any longer: telling a server that nobody waits takes its time too.
+            await asyncio.wait({task}, timeout=seconds)
+        finally:
+            task.cancel()
+        if task.done() and not task.cancelled():
+            return task.result()
+        raise ServerError(f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.")

@@ -1,0 +1,341 @@
+"""One session with an MCP server, by the official SDK. Only `sessions.py` loads this file, when it is first needed.
+
+The SDK's scopes must end in the task in which they began, so a session lives in a task of its own; whoever uses it
+asks from theirs, and may be cancelled without harm to the others.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from functools import cache
+from typing import Any, Literal
+
+import httpx2
+import mcp_types as types
+from mcp.client.session import ClientSession
+from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import listen
+from mcp.shared._httpx_utils import McpHttpClientFactory
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from antiphon.errors import log
+from antiphon.tools.mcp.errors import ServerError, refused
+from antiphon.tools.mcp.sound import sound_page, sound_result
+from antiphon.tools.mcp.spoken import Spoken
+from antiphon.tools.mcp.target import Target
+from antiphon.tools.mcp.wire import MAX_ANSWER, Exchange, Wire, client, exchanging
+from antiphon.version import __version__
+
+MAX_PAGES = 1_000
+MAX_TOOLS = 20_000
+CLOSING = 3.0
+"""Seconds that a session has to end before it is broken off."""
+
+STOPPING = 8.0
+"""Seconds more that a program has; the SDK gives it two to leave, and two after SIGTERM."""
+
+UNDERSTANDING = 5.0
+"""Seconds for the first question, which programs of before 2026 may never answer."""
+
+_SOUND: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "tools/list": sound_page,
+    "tools/call": sound_result,
+}
+_CHATTY = ("client", "httpx2", *(f"mcp.client.{one}" for one in ("sse", "stdio", "streamable_http", "session")))
+_CHATTY += ("mcp.shared.jsonrpc_dispatcher", *(f"httpcore2.{one}" for one in ("connection", "http11")))
+
+_CLOSED = "Connection closed"
+"""The SDK's own words for a connection that ended."""
+
+Way = Literal["http", "sse", "stdio"]
+
+
+class _Dispatcher(JSONRPCDispatcher):
+    """Makes answers sound before the SDK judges them, since it refuses a list for one bad tool; tells of its end."""
+
+    def __init__(self, read: Any, write: Any, ended: asyncio.Event) -> None:
+        super().__init__(read, write)
+        self._ended = ended
+
+    async def send_raw_request(self, method: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """See `JSONRPCDispatcher.send_raw_request`."""
+        answer = await super().send_raw_request(method, *args, **kwargs)
+        return _SOUND[method](answer) if method in _SOUND else answer
+
+    async def run(self, *args: Any, **kwargs: Any) -> None:
+        """See `JSONRPCDispatcher.run`."""
+        try:
+            await super().run(*args, **kwargs)
+        finally:
+            self._ended.set()
+
+
+class Session:
+    """A session that is opened once, used by many, and closed once.
+
+    An answer over HTTP may be silent for `silence` seconds. `on_change` is told that the tools have changed.
+    """
+
+    def __init__(self, target: Target, way: Way, silence: float, on_change: Callable[[], None]) -> None:
+        self._target = target
+        self._silence = silence
+        self._whose = f"The MCP server '{target.label}'"
+        self._way = way
+        self._on_change = on_change
+        self._ended = asyncio.Event()
+        self._opening = Exchange(was_sent=way == "stdio")
+        self._session: ClientSession | None = None
+        self._wire: Wire | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be used."""
+        return self._session is not None and not self._ended.is_set()
+
+    async def open(self, seconds: float) -> None:
+        """Open it within so many seconds. Raises `ServerError`."""
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        token = exchanging.set(self._opening)
+        self._task = asyncio.create_task(self._live(ready), name=f"mcp {self._target.label}")
+        exchanging.reset(token)
+        try:
+            async with asyncio.timeout(seconds):
+                await ready
+        except Exception as error:
+            raise self._failure(error, self._opening) from error
+        finally:
+            if not self.is_alive:
+                await self.close()
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return all tools of the server. Raises `ServerError`."""
+        exchange = self._exchange()
+        try:
+            return await self._pages()
+        except Exception as error:
+            raise self._failure(error, exchange) from error
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the sound result of a tool. Raises `ServerError`."""
+        exchange = self._exchange()
+        try:
+            answer = await self._call(name, arguments)
+        except Exception as error:
+            raise self._failure(error, exchange) from error
+        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    async def close(self) -> None:
+        """End it, and wait until it has ended."""
+        self._ended.set()
+        if self._task is None:
+            return
+        if self._session is not None:
+            await asyncio.wait({self._task}, timeout=STOPPING if self._way == "stdio" else CLOSING)
+        self._task.cancel()
+        await asyncio.wait({self._task}, timeout=STOPPING)
+
+    def _exchange(self) -> Exchange:
+        """Begin to take down what becomes of requests; what a program gets by its input counts as sent."""
+        exchange = Exchange(was_sent=self._way == "stdio" and self.is_alive)
+        exchanging.set(exchange)
+        return exchange
+
+    async def _live(self, ready: "asyncio.Future[None]") -> None:
+        """Be open until the end, which others bring about or the connection does."""
+        try:
+            async with AsyncExitStack() as stack:
+                session = await self._connected(stack)
+                self._session = session
+                if self._wire is not None:
+                    self._wire.is_open = True
+                if not ready.done():
+                    ready.set_result(None)
+                stack.callback(asyncio.create_task(self._hear(session)).cancel)
+                await self._ended.wait()
+        except Exception as error:
+            if not ready.done():
+                ready.set_exception(_first(error))
+            log.debug("A session with the MCP server '%s' broke: %s", self._target.label, type(_first(error)).__name__)
+        finally:
+            self._ended.set()
+            if not ready.done():
+                ready.set_exception(ConnectionError())
+
+    async def _connected(self, stack: AsyncExitStack) -> ClientSession:
+        _hush()
+        read, write = await (self._started(stack) if self._way == "stdio" else self._reached(stack))
+        dispatcher = _Dispatcher(read, write, self._ended)
+        who = types.Implementation(name="antiphon", version=__version__)
+        session = ClientSession(dispatcher=dispatcher, client_info=who, message_handler=self._noted)
+        await stack.enter_async_context(session)
+        await _agree(session)
+        return session
+
+    async def _started(self, stack: AsyncExitStack) -> tuple[Any, Any]:
+        program, *arguments = self._target.command
+        errors = stack.enter_context(Spoken(self._target.label))
+        parameters = StdioServerParameters(command=program, args=arguments, env=dict(self._target.environment))
+        streams = await stack.enter_async_context(stdio_client(parameters, errors.file))
+        errors.file.close()
+        return streams
+
+    async def _reached(self, stack: AsyncExitStack) -> tuple[Any, Any]:
+        url, has_events = self._target.url, self._way == "sse"
+        self._wire = Wire(url, self._target.reach, await asyncio.to_thread(_tls), has_events=has_events)
+        self._wire.on_break = self._ended.set
+        asking = client(self._wire, dict(self._target.headers), self._silence)
+        if has_events:
+            return await stack.enter_async_context(sse_client(url, httpx_client_factory=_given(asking)))
+        await stack.enter_async_context(asking)
+        streams = streamable_http_client(url, http_client=asking, max_sse_event_size=MAX_ANSWER)
+        return await stack.enter_async_context(streams)
+
+    async def _pages(self) -> list[dict[str, Any]]:
+        session = self._usable()
+        tools: dict[str, dict[str, Any]] = {}
+        cursor, cursors = None, set[str]()
+        for _ in range(MAX_PAGES):
+            page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
+            for tool in page.tools:
+                tools.setdefault(tool.name, _described(tool))
+            if len(tools) > MAX_TOOLS:
+                raise ServerError(f"{self._whose} lists more than {MAX_TOOLS:,} tools.")
+            cursor = page.next_cursor
+            if cursor is None:
+                return list(tools.values())
+            if cursor in cursors:
+                raise ServerError(f"{self._whose} gives a list of tools that leads in a circle.")
+            cursors.add(cursor)
+        raise ServerError(f"{self._whose} gives a list of tools of more than {MAX_PAGES:,} pages.")
+
+    async def _call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        session = self._usable()
+        params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+        try:
+            return await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
+        except MCPError as error:
+            if error.code != types.HEADER_MISMATCH:
+                raise
+        # It wants arguments as headers too, which the SDK knows of tools that it has seen listed. Nothing was done.
+        await self._pages()
+        return await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
+
+    def _usable(self) -> ClientSession:
+        if self._session is None or self._ended.is_set():
+            raise ServerError(f"{self._whose}: the connection has ended.", may_repeat=True)
+        return self._session
+
+    async def _noted(self, message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._on_change()
+
+    async def _hear(self, session: ClientSession) -> None:
+        """Hear of changes from servers that tell of them only where they are asked to."""
+        tools = session.server_capabilities.tools if session.server_capabilities else None
+        if session.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+            return
+        try:
+            async with listen(session, tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._on_change()
+        except Exception as error:
+            log.debug("The MCP server '%s' tells of no changes: %s", self._target.label, type(error).__name__)
+        # Nobody tells of the next one.
+        self._on_change()
+
+    def _failure(self, error: Exception, exchange: Exchange) -> ServerError:
+        """Return what went wrong, in words about the server that a client may read."""
+        whose = self._whose
+        if isinstance(error, ServerError):
+            return error
+        is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
+        if exchange.lost_session or is_closed:
+            self._ended.set()
+        may_repeat = exchange.lost_session or not exchange.was_sent
+        if exchange.failure:
+            return ServerError(f"{whose} failed: {exchange.failure}.", may_repeat=may_repeat)
+        if exchange.was_refused:
+            return ServerError(
+                f"{whose} answered with HTTP status {exchange.status}{_meaning(exchange.status)}.",
+                code=exchange.status,
+                may_repeat=may_repeat,
+            )
+        if isinstance(error, TimeoutError):
+            return ServerError(f"{whose} did not answer in time.")
+        if isinstance(error, MCPError) and not is_closed:
+            failure = refused(error.code, error.message)
+            failure.may_repeat = exchange.lost_session
+            return failure
+        if isinstance(error, ValueError):
+            return refused(types.INTERNAL_ERROR, f"{whose} answers what the protocol does not know.")
+        if isinstance(error, OSError) and self._way == "stdio":
+            return ServerError(f"{whose} cannot be started: {error.strerror or type(error).__name__}.")
+        if self._ended.is_set():
+            what = "its program has ended" if self._way == "stdio" else "the connection broke off"
+            return ServerError(f"{whose} failed: {what}.", may_repeat=may_repeat)
+        return refused(types.INTERNAL_ERROR, f"{whose} does not speak the protocol.")
+
+
+async def _agree(session: ClientSession) -> None:
+    """Agree on a version: without a handshake where the server can (2026), else with one."""
+    try:
+        async with asyncio.timeout(UNDERSTANDING):
+            await session.discover()
+    except (MCPError, ValueError, RuntimeError, TimeoutError):
+        await session.initialize()
+
+
+def _described(tool: types.Tool) -> dict[str, Any]:
+    """Return a tool as an `mcp_list_tools` item has it (specification section 5.1)."""
+    notes = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True) if tool.annotations else None
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "annotations": notes,
+    }
+
+
+def _meaning(status: int) -> str:
+    if status in (401, 403):
+        return ": it does not accept the authorization that it was given"
+    return ": it leads elsewhere, which is not followed" if status < 400 else ""
+
+
+def _first(error: Exception) -> Exception:
+    """Return what a group of errors is about."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _given(asking: httpx2.AsyncClient) -> McpHttpClientFactory:
+    def give(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        return asking
+
+    return give
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+def _quiet(_: logging.LogRecord) -> bool:
+    """Whether a line may be logged: those of libraries quote what servers say, and the URLs that they are asked by."""
+    return exchanging.get() is None
+
+
+@cache
+def _hush() -> None:
+    for name in _CHATTY:
+        logging.getLogger(name).addFilter(_quiet)

@@ -1,0 +1,149 @@
+"""The sessions that are open: shared by who asks the same server with the same credentials, for the same tenant."""
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from antiphon.tools.mcp.errors import ServerError
+from antiphon.tools.mcp.target import Target
+
+if TYPE_CHECKING:
+    from antiphon.tools.mcp.session import Session, Way
+
+IDLE = 60.0
+"""Seconds that a session stays open which nobody uses."""
+
+MOST = 256
+"""Sessions that are open at once."""
+
+OPENING = 10.0
+STARTING = 60.0
+"""Seconds that a session may take to open, over HTTP and with a program, which may have to be fetched first."""
+
+_NO_STREAMABLE = (400, 404, 405)
+"""What a server answers that knows only the transport of before (MCP, "Transports", on backwards compatibility)."""
+
+Key = tuple[str, str]
+"""Where and for whom: `Target.key` and the tenant."""
+
+
+@dataclass(slots=True)
+class _Held:
+    opening: "asyncio.Task[Session]"
+    users: int = 0
+    going: asyncio.TimerHandle | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can be asked by it any more."""
+        if not self.opening.done():
+            return False
+        return self.opening.cancelled() or self.opening.exception() is not None or not self.opening.result().is_alive
+
+
+class Sessions:
+    """Opens sessions, lends them, and closes those that nobody used for `idle` seconds.
+
+    `on_change` is told whose tools have changed. `silence`: see `Session`.
+    """
+
+    def __init__(self, on_change: Callable[[Key], None], silence: float, idle: float = IDLE) -> None:
+        self._on_change = on_change
+        self._silence = silence
+        self._idle = idle
+        self._held: dict[Key, _Held] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def lend(self, target: Target, tenant: str) -> AsyncIterator["Session"]:
+        """Lend a session, a new one where none is alive. Raises `ServerError`."""
+        key = (target.key, tenant)
+        held = self._held.get(key)
+        if held is None or held.is_over:
+            held = self._begin(key, target)
+        held.users += 1
+        if held.going is not None:
+            held.going.cancel()
+        try:
+            # Whoever stops waiting leaves it to the others.
+            yield await asyncio.shield(held.opening)
+        finally:
+            held.users -= 1
+            if not held.users:
+                loop = asyncio.get_running_loop()
+                held.going = loop.call_later(0 if held.is_over else self._idle, self._let_go, key, held)
+
+    async def close(self) -> None:
+        """Close every session, and wait until all have ended."""
+        for key, held in list(self._held.items()):
+            self._let_go(key, held)
+        while self._closing:
+            await asyncio.wait(set(self._closing))
+
+    def _begin(self, key: Key, target: Target) -> _Held:
+        if key in self._held:
+            self._let_go(key, self._held[key])
+        if len(self._held) >= MOST:
+            self._make_room()
+        opening = asyncio.create_task(self._open(key, target))
+        opening.add_done_callback(retrieve)
+        held = self._held[key] = _Held(opening)
+        return held
+
+    def _make_room(self) -> None:
+        idle = next((key for key, held in self._held.items() if not held.users), None)
+        if idle is None:
+            raise ServerError("Too many MCP servers are in use at once. Try again later.", may_repeat=True)
+        self._let_go(idle, self._held[idle])
+
+    def _let_go(self, key: Key, held: _Held) -> None:
+        """Stop lending a session, and begin to close it."""
+        if self._held.get(key) is held:
+            del self._held[key]
+        if held.going is not None:
+            held.going.cancel()
+        closing = asyncio.create_task(_close(held))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _open(self, key: Key, target: Target) -> "Session":
+        module = await _loaded()
+
+        async def opened(way: "Way") -> "Session":
+            session: Session = module.Session(target, way, self._silence, lambda: self._on_change(key))
+            await session.open(STARTING if way == "stdio" else OPENING)
+            return session
+
+        if target.transport != "auto":
+            return await opened(target.transport)  # type: ignore[arg-type]
+        try:
+            return await opened("http")
+        except ServerError as error:
+            if error.code not in _NO_STREAMABLE or error.type != "http_error":
+                raise
+            try:
+                return await opened("sse")
+            except ServerError:
+                raise error from None
+
+
+async def _close(held: _Held) -> None:
+    if not held.opening.done():
+        held.opening.cancel()
+        await asyncio.wait({held.opening})
+    if not held.opening.cancelled() and held.opening.exception() is None:
+        await held.opening.result().close()
+
+
+async def _loaded() -> Any:
+    """Load what speaks the protocol, beside the loop: it takes a second, and most servers never need it."""
+    return await asyncio.to_thread(importlib.import_module, "antiphon.tools.mcp.session")
+
+
+def retrieve(task: "asyncio.Task[Any]") -> None:
+    """See an exception that nobody may be waiting for any more."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,197 @@
+"""Which server a request means, and what may be sent to it: those of the settings by label, others by their URL."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from os import urandom
+from typing import Protocol
+
+import msgspec
+
+from antiphon.errors import ClientError, ConfigError
+from antiphon.outgoing.reach import ANYWHERE, Reach
+from antiphon.outgoing.urls import is_address, read_url
+from antiphon.protocol.tools import McpTool
+
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
+_VALUE = re.compile(r"[\x20-\x7e\t]{0,8192}")
+_OURS = frozenset(
+    {
+        *(
+            "host",
+            "connection",
+            "keep-alive",
+            "upgrade",
+            "te",
+            "trailer",
+            "expect",
+            "cookie",
+            "accept",
+            "accept-encoding",
+        ),
+        *("content-length", "content-type", "content-encoding", "transfer-encoding"),
+        *("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"),
+    }
+)
+"""Headers that say how a request is framed, or which session it belongs to: ours to set."""
+
+_SALT = urandom(16)
+"""Digests of credentials mean something to this process alone."""
+
+_ANYWHERE = Reach(ANYWHERE)
+"""Where servers of the settings may be: the operator knows."""
+
+
+class Configured(Protocol):
+    """A server of the settings, as the file describes it; see `antiphon.config.McpServerConfig`."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def command(self) -> str: ...
+    @property
+    def args(self) -> Sequence[str]: ...
+    @property
+    def env(self) -> Sequence[str]: ...
+    @property
+    def transport(self) -> str: ...
+    @property
+    def key_env(self) -> str: ...
+    @property
+    def connector(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def timeout(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server to be asked, with what it is sent."""
+
+    label: str
+    url: str = field(default="", repr=False)
+    """Empty for a command; a URL may hold what is secret."""
+    command: tuple[str, ...] = ()
+    """A program of the settings and its arguments."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables that the program gets beside the harmless ones."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent to the origin of the URL and nowhere else."""
+    transport: str = "auto"
+    """`auto`, `http` (Streamable HTTP), `sse` or `stdio`."""
+    reach: Reach = field(default_factory=Reach, repr=False)
+    """Which addresses its name may lead to."""
+    is_ours: bool = False
+    """Whether the settings name it: a request that names the same URL gets no session to it that was not looked at."""
+    timeout: float | None = None
+
+    @property
+    def key(self) -> str:
+        """Where it is and whom it is asked for, as a digest: servers with one key may share a session."""
+        parts = (self.label if self.is_ours else "", self.url, self.transport, sorted(self.headers.items()))
+        return blake2b(msgspec.json.encode(parts), digest_size=16, key=_SALT).hexdigest()
+
+
+class Targets:
+    """The servers that requests may mean. Raises `ConfigError` where a setting names what is not there."""
+
+    def __init__(self, configured: Iterable[Configured], reach: Reach, environment: Mapping[str, str]) -> None:
+        self._reach = reach
+        self._labelled = {one.label: _configured(one, environment) for one in configured}
+        self._connectors = {one.connector: self._labelled[one.label] for one in configured if one.connector}
+        self.descriptions = {one.label: one.description for one in configured if one.description}
+
+    def find(self, tool: McpTool) -> Target:
+        """Return the server that a request's tool means. Raises `ClientError` (400) saying what to give."""
+        if tool.tunnel_id:
+            raise _refused("'tunnel_id' names a tunnel of OpenAI's. Give the server's 'server_url' instead.")
+        if tool.server_url and tool.connector_id:
+            raise _refused("Give either 'server_url' or 'connector_id' for an MCP server, not both.")
+        if tool.connector_id:
+            return self._lent(self._of_connector(tool.connector_id), tool)
+        configured = self._labelled.get(tool.server_label)
+        if configured is None:
+            return self._lent(self._named(tool), tool)
+        if tool.server_url:
+            raise _refused(
+                f"'{tool.server_label}' is the label of a server of this server's own settings. Leave 'server_url' out "
+                "to use that one, or give another 'server_label'."
+            )
+        return self._lent(configured, tool)
+
+    def _of_connector(self, connector: str) -> Target:
+        if connector not in self._connectors:
+            raise _refused(
+                f"No server is known for the connector '{connector}'. Its operator can name one by 'connector' of "
+                "'mcp_servers' in the settings; or give a 'server_url'."
+            )
+        return self._connectors[connector]
+
+    def _named(self, tool: McpTool) -> Target:
+        if not tool.server_url:
+            raise _refused(
+                f"No MCP server '{tool.server_label}' is known here. Give its 'server_url', or the label of one of "
+                "'mcp_servers' in this server's settings."
+            )
+        try:
+            url = read_url(tool.server_url)
+        except ValueError as error:
+            raise _refused(f"The 'server_url' of '{tool.server_label}' cannot be asked: {error}.") from error
+        host = url.raw_host or ""
+        if is_address(host) and not self._reach.admits(host):
+            raise _refused(
+                f"The 'server_url' of '{tool.server_label}' is a private address, which the setting "
+                f"'{self._reach.setting}' does not permit."
+            )
+        if url.scheme == "http" and is_address(host) and not self._reach.lists(host):
+            raise _refused(f"The 'server_url' of '{tool.server_label}' must begin with https://.")
+        return Target(tool.server_label, str(url), reach=self._reach)
+
+    def _lent(self, target: Target, tool: McpTool) -> Target:
+        """Return a server with the headers that a request lends it; they go before those of the settings."""
+        lent = {name.lower(): value for name, value in (tool.headers or {}).items()}
+        if tool.authorization:
+            if "authorization" in lent:
+                raise _refused("Give 'authorization' or a header of that name, not both.")
+            token = tool.authorization
+            lent["authorization"] = token if token.lower().startswith("bearer ") else f"Bearer {token}"
+        if lent and target.command:
+            raise _refused(f"'{target.label}' is a program of this server's settings: it takes no headers.")
+        for name, value in lent.items():
+            if name in _OURS or not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
+                shown = name if _HEADER.fullmatch(name) else "…"
+                raise _refused(f"The header '{shown}' of '{tool.server_label}' cannot be sent to an MCP server.")
+        return replace(target, headers={**target.headers, **lent}) if lent else target
+
+
+def _refused(message: str) -> ClientError:
+    return ClientError(message, code="invalid_value", param="tools")
+
+
+def _configured(one: Configured, environment: Mapping[str, str]) -> Target:
+    """Return a server of the settings. Raises `ConfigError`."""
+    key = _variable(environment, one.key_env, one.label) if one.key_env else ""
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"The variable {one.key_env} does not hold a key: it has characters that no header can have.")
+    return Target(
+        one.label,
+        one.url,
+        (one.command, *one.args) if one.command else (),
+        {name: _variable(environment, name, one.label) for name in one.env},
+        {"authorization": f"Bearer {key}"} if key else {},
+        "stdio" if one.command else one.transport,
+        _ANYWHERE,
+        is_ours=True,
+        timeout=one.timeout,
+    )
+
+
+def _variable(environment: Mapping[str, str], name: str, label: str) -> str:
+    value = environment.get(name, "").strip()
+    if not value:
+        raise ConfigError(f"The MCP server '{label}' needs the variable {name}, which is not set. Set it.")
+    return value

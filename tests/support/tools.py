@@ -1,0 +1,81 @@
+"""Tools behind the engine's contract that answer from a table: for the loop's own tests, where no server is needed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from antiphon.protocol.tools import McpTool, Tool
+from antiphon.tools.base import Listing, Outcome, Use
+
+ROLL = {"name": "roll", "description": "Rolls dice.", "input_schema": {"type": "object"}, "annotations": None}
+MCP = {"type": "mcp", "server_label": "dice", "server_url": "https://dice.example/mcp", "require_approval": "never"}
+
+
+def output(text: str) -> Outcome:
+    """What a tool that worked gives."""
+    return Outcome(text, {"output": text, "error": None})
+
+
+def boom(use: Use) -> Outcome:
+    """What a tool that failed gives."""
+    error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "boom"}]}
+    return Outcome("Error: boom", {"output": None, "error": error}, is_failed=True)
+
+
+Answer = Callable[[Use], Outcome | Awaitable[Outcome]] | str
+
+
+class Servers:
+    """MCP servers by their label; `answers` says what each tool gives, in whichever way it likes."""
+
+    def __init__(self, **answers: Answer) -> None:
+        self.answers: Mapping[str, Answer] = answers or {"roll": "5"}
+        self.lists: dict[str, Listing] = {}
+        self.listed: list[str] = []
+        self.used: list[Use] = []
+        self.gate: asyncio.Event | None = None
+        """Calls wait for it."""
+
+    def check(self, tool: Tool) -> None:
+        """Take everything."""
+
+    async def list(self, tool: McpTool, tenant: str = "") -> Listing:
+        self.listed.append(tool.server_label)
+        default = Listing([{**ROLL, "name": name} for name in self.answers])
+        return self.lists.get(tool.server_label, default)
+
+    async def run(self, use: Use) -> Outcome:
+        self.used.append(use)
+        if self.gate is not None:
+            await self.gate.wait()
+        answer = self.answers[use.name]
+        if isinstance(answer, str):
+            return output(answer)
+        found = answer(use)
+        return found if isinstance(found, Outcome) else await found
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Web:
+    """A web of one page, which every search finds."""
+
+    def __init__(self) -> None:
+        self.used: list[Use] = []
+
+    def check(self, tool: Tool) -> None:
+        """Take everything."""
+
+    async def run(self, use: Use) -> Outcome:
+        self.used.append(use)
+        arguments: dict[str, Any] = dict(use.arguments)
+        if use.name != "web_search":
+            return Outcome("[1] A page.", {"action": {"type": use.name, **arguments}})
+        sources = [{"type": "url", "url": "https://e.x/"}]
+        action = {"type": "search", "query": arguments["query"], "queries": [arguments["query"]], "sources": sources}
+        results = [{"url": "https://e.x/", "title": "E"}]
+        return Outcome("[1] E", {"action": action, "results": results}, sources={"https://e.x/": "E"})
+
+    async def close(self) -> None:
+        """There is nothing to close."""

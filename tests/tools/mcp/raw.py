@@ -1,0 +1,73 @@
+"""A server that is written by hand, to say what the SDK's would not: it knows the handshake, and what a test adds."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+Said = Mapping[str, Any] | web.StreamResponse | BaseException | None
+"""A result, or a whole answer; None for no answer at all."""
+
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "raw", "version": "1"},
+}
+
+
+@dataclass
+class Raw:
+    """`say` is asked for the answer to each request but those of the handshake, by method and parameters."""
+
+    say: Callable[[str, Mapping[str, Any]], Said]
+    url: str = ""
+    requests: list[web.Request] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    """Of every result."""
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request."""
+        self.requests.append(request)
+        if request.method != "POST":
+            return web.Response(status=405)
+        message = await request.json()
+        method = message["method"]
+        self.asked.append(method)
+        if "id" not in message:
+            return web.Response(status=202)
+        if method == "server/discover":
+            error = {"code": -32601, "message": "Method not found"}
+            return web.json_response({"jsonrpc": "2.0", "id": message["id"], "error": error})
+        said = HELLO if method == "initialize" else self.say(method, message.get("params") or {})
+        if said is None:
+            await asyncio.Event().wait()
+        if isinstance(said, web.StreamResponse):
+            return said
+        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": said}, headers=self.headers)
+
+
+@asynccontextmanager
+async def raw(say: Callable[[str, Mapping[str, Any]], Said]) -> AsyncIterator[Raw]:
+    """Run such a server on a port of its own."""
+    server = Raw(say)
+    async with serving(server.answer) as host:
+        server.url = f"{host}/mcp"
+        yield server
+
+
+@asynccontextmanager
+async def serving(answer: Callable[[web.Request], Any]) -> AsyncIterator[str]:
+    """Answer every request to a port of its own; gives the origin."""
+    app = web.Application(client_max_size=2**30)
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,82 @@
+"""The MCP server that a run brings along."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from antiphon.verify.judging import is_here
+from antiphon.verify.mcp import LOST, TOOLS, answer, shelf
+from antiphon.verify.tool_server import ToolServer
+
+
+def asked(method: str, **params: object) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+
+
+def answered(message: dict[str, Any]) -> dict[str, Any]:
+    said = answer(message)
+    assert said is not None
+    return said
+
+
+def test_it_lists_its_tools_and_calls_them() -> None:
+    looked_up = answered(asked("tools/call", name="lookup", arguments={"word": "antiphon"}))
+
+    assert answered(asked("tools/list"))["result"]["tools"] == TOOLS
+    assert looked_up == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "result": {"content": [{"type": "text", "text": shelf("antiphon")}], "isError": False},
+    }
+
+
+def test_a_tool_fails_in_its_own_words() -> None:
+    result = answered(asked("tools/call", name="lose", arguments={}))["result"]
+
+    assert result == {"content": [{"type": "text", "text": LOST}], "isError": True}
+
+
+@pytest.mark.parametrize("message", [asked("tools/dig"), asked("tools/call", name="dig"), asked("tools/call")])
+def test_what_it_does_not_know_is_an_error_of_the_protocol(message: dict[str, Any]) -> None:
+    assert answered(message)["error"]["code"] in (-32601, -32602)
+
+
+def test_it_speaks_the_version_that_it_is_asked_in() -> None:
+    assert answered(asked("initialize", protocolVersion="2026-01-01"))["result"]["protocolVersion"] == "2026-01-01"
+    assert answered(asked("initialize"))["result"]["capabilities"] == {"tools": {}}
+
+
+def test_a_notification_wants_no_answer() -> None:
+    assert answer({"jsonrpc": "2.0", "method": "notifications/initialized"}) is None
+
+
+async def test_what_was_asked_is_remembered_by_its_path() -> None:
+    async with ToolServer() as server, aiohttp.ClientSession(headers={"X-Shelf": "1"}) as session:
+        async with session.post(f"{server.url}/one", json=asked("ping")) as response:
+            assert (response.status, (await response.json())["result"]) == (200, {})
+        async with session.post(f"{server.url}/two", json={"method": "notifications/initialized"}) as response:
+            assert response.status == 202
+        async with session.post(f"{server.url}/two", data=b"[]") as response:
+            assert response.status == 400
+        async with session.get(f"{server.url}/one") as response:
+            assert response.status == 405
+        heard = server.heard("/one").decode()
+
+    assert '"ping"' in heard and '"x-shelf": "1"' in heard
+    assert server.heard("/three") == b"[]"
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://127.0.0.1:8321/v1", True),
+        ("http://localhost:8321/v1", True),
+        ("http://[::1]:8321/v1", True),
+        ("https://api.example/v1", False),
+        ("http://10.0.0.1/v1", False),
+        ("http://127.0.0.1.example/v1", False),
+    ],
+)
+def test_only_a_server_on_this_machine_can_reach_it(url: str, here: bool) -> None:
+    assert is_here(url) is here
