@@ -150,14 +150,16 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
 def toolset_of(settings: Settings, environment: Mapping[str, str] | None = None) -> Toolset:
     """Return the tools that these settings have a server run. Raises `ConfigError` where a key is missing."""
     environment = os.environ if environment is None else environment
+    reach = Reach(read_networks(settings.outgoing_networks))
     servers = McpServers(
         settings.mcp_servers,
-        Reach(read_networks(settings.outgoing_networks)),
+        reach,
         list_ttl=settings.mcp_list_ttl,
         timeout=settings.mcp_tool_timeout,
         environment=environment,
     )
-    return Toolset(mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
+    web = web_search_of(settings, environment, reach)
+    return Toolset(web_search=web, mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
 
 
 def _tracing(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":

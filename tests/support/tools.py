@@ -36,7 +36,7 @@ class Servers:
         self.gate: asyncio.Event | None = None
         """Calls wait for it."""
 
-    def check(self, tool: Tool) -> None:
+    def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
 
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
@@ -64,7 +64,7 @@ class Web:
     def __init__(self) -> None:
         self.used: list[Use] = []
 
-    def check(self, tool: Tool) -> None:
+    def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
 
     async def run(self, use: Use) -> Outcome:

@@ -34,11 +34,11 @@ class Toolset:
 
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first tool that cannot be used as it is given."""
-        for tool in tools:
+        for number, tool in enumerate(tools):
             for kind, type_ in KINDS.items():
                 behind = self.of(kind)
                 if isinstance(tool, type_) and behind is not None:
-                    behind.check(tool)
+                    behind.check(tool, f"tools[{number}]")
 
     async def close(self) -> None:
         """Let go of everything."""

@@ -51,7 +51,7 @@ class McpServers:
         self._sessions = Sessions(self._lists.forget, longest + 1, idle)
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def check(self, tool: Tool) -> None:
+    def check(self, tool: Tool, path: str = "tools") -> None:
         """Raise `ClientError` (400) where a request's tool names no server, or one that cannot be asked."""
         if isinstance(tool, McpTool):
             self._targets.find(tool)
