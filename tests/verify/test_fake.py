@@ -82,6 +82,9 @@ CAUGHT: dict[str, tuple[Any, Turn, str]] = {
 }
 """By the mutation: its value, what the fake is told to say, and a requirement that sees it."""
 
+ENDLESS = {"no_completed": 2.0}
+"""Mutations after which nothing comes any more, and how many seconds that is watched."""
+
 LACKS = {
     "chat:errors": "it checks no request",
     "responses:errors": "it checks no request",
@@ -121,9 +124,11 @@ LACKS = {
 """What the fake does not do, by requirement or area, and what it does instead."""
 
 
-async def judged(folder: Path, turn: Turn, only: list[str], mutations: dict[str, Any]) -> dict[str, Result]:
+async def judged(
+    folder: Path, turn: Turn, only: list[str], mutations: dict[str, Any], limit: float = 20.0
+) -> dict[str, Result]:
     async with faking(folder, [turn] * ENOUGH, mutations) as url:
-        report = await judge(Plan(base_url=url, model="fake-model", requirements=chosen(only=only), limit=20.0))
+        report = await judge(Plan(base_url=url, model="fake-model", requirements=chosen(only=only), limit=limit))
     return {result.id: result for result in report.results}
 
 
@@ -131,7 +136,7 @@ async def judged(folder: Path, turn: Turn, only: list[str], mutations: dict[str,
 async def test_a_mutation_is_caught_and_nothing_is_without_it(mutation: str, tmp_path: Path) -> None:
     value, turn, name = CAUGHT[mutation]
     sound = await judged(tmp_path, turn, [name], {})
-    broken = await judged(tmp_path, turn, [name], {mutation: value})
+    broken = await judged(tmp_path, turn, [name], {mutation: value}, ENDLESS.get(mutation, 20.0))
 
     assert sound[name].outcome in ("passed", "skipped"), sound[name].came
     assert broken[name].outcome == "failed"
