@@ -228,9 +228,9 @@ async def test_an_errors_words_are_bounded() -> None:
 
 
 async def test_a_list_that_does_not_come_is_given_up_and_asked_for_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.tools.mcp.servers.LIST_TIMEOUT", 0.2)
+    monkeypatch.setattr("antiphon.tools.mcp.servers.LIST_TIMEOUT", 1.0)
     async with raw(lambda method, params: None) as server, using() as servers:
         listing = await servers.list(at(server.url))
         await servers.list(at(server.url))
-    assert listing.error == "The MCP server 'tests' did not answer within 0.2 seconds."
+    assert listing.error == "The MCP server 'tests' did not answer within 1 seconds."
     assert server.asked.count("tools/list") == 1

@@ -254,36 +254,43 @@ class Session:
         self._on_change()
 
     def _failure(self, error: Exception, exchange: Exchange) -> ServerError:
-        """Return what went wrong, in words about the server that a client may read."""
-        whose = self._whose
+        """Return what went wrong, and whether the same may be asked once more."""
         if isinstance(error, ServerError):
             return error
-        is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
-        if exchange.lost_session or is_closed:
+        if exchange.lost_session or _is_closed(error):
             self._ended.set()
-        may_repeat = exchange.lost_session or not exchange.was_sent
+        failure = self._of_http(exchange) or self._of_session(error)
+        is_unheard = failure.type == "http_error" and not exchange.was_sent
+        failure.may_repeat = exchange.lost_session or is_unheard
+        return failure
+
+    def _of_http(self, exchange: Exchange) -> ServerError | None:
+        """Return why HTTP brought no answer, None where it did."""
         if exchange.failure:
-            return ServerError(f"{whose} failed: {exchange.failure}.", may_repeat=may_repeat)
-        if exchange.was_refused:
-            return ServerError(
-                f"{whose} answered with HTTP status {exchange.status}{_meaning(exchange.status)}.",
-                code=exchange.status,
-                may_repeat=may_repeat,
-            )
+            return ServerError(f"{self._whose} failed: {exchange.failure}.")
+        if not exchange.was_refused:
+            return None
+        status = f"HTTP status {exchange.status}{_meaning(exchange.status)}"
+        return ServerError(f"{self._whose} answered with {status}.", code=exchange.status)
+
+    def _of_session(self, error: Exception) -> ServerError:
+        """Return what an error is beyond HTTP, in words about the server that a client may read."""
         if isinstance(error, TimeoutError):
-            return ServerError(f"{whose} did not answer in time.")
-        if isinstance(error, MCPError) and not is_closed:
-            failure = refused(error.code, error.message)
-            failure.may_repeat = exchange.lost_session
-            return failure
+            return ServerError(f"{self._whose} did not answer in time.")
+        if isinstance(error, MCPError) and not _is_closed(error):
+            return refused(error.code, error.message)
         if isinstance(error, ValueError):
-            return refused(types.INTERNAL_ERROR, f"{whose} answers what the protocol does not know.")
+            return refused(types.INTERNAL_ERROR, f"{self._whose} answers what the protocol does not know.")
         if isinstance(error, OSError) and self._way == "stdio":
-            return ServerError(f"{whose} cannot be started: {error.strerror or type(error).__name__}.")
+            return ServerError(f"{self._whose} cannot be started: {error.strerror or type(error).__name__}.")
         if self._ended.is_set():
             what = "its program has ended" if self._way == "stdio" else "the connection broke off"
-            return ServerError(f"{whose} failed: {what}.", may_repeat=may_repeat)
-        return refused(types.INTERNAL_ERROR, f"{whose} speaks no version of the protocol that is known here.")
+            return ServerError(f"{self._whose} failed: {what}.")
+        return refused(types.INTERNAL_ERROR, f"{self._whose} speaks no version of the protocol that is known here.")
+
+
+def _is_closed(error: Exception) -> bool:
+    return isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
 
 
 async def _agree(session: ClientSession) -> None:
