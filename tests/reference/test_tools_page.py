@@ -63,9 +63,7 @@ SEEN = {
     "mcp_call": {"id": "mcp_1", "server_label": "s", "name": "f", "arguments": "{}", "output": "Seen."},
     "program": {"id": "cm_1", "call_id": "c", "code": "1", "fingerprint": "f"},
     "program_output": {"id": "cmo_1", "call_id": "c", "result": "Seen."},
-    "mcp_list_tools": {"id": "mcpl_1", "server_label": "s", "tools": []},
     "mcp_approval_request": {"id": "mcpr_1", "server_label": "s", "name": "f", "arguments": "{}"},
-    "mcp_approval_response": {"approval_request_id": "mcpr_1", "approve": True},
 }
 """An item of each type that a chat model may be shown."""
 
