@@ -13,8 +13,9 @@ from antiphon.backends.http import HttpBackend
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ConfigError
 from antiphon.keyring import new_key
+from antiphon.opening import open_store
 from antiphon.store.sqlite import SqliteStore
-from antiphon.wiring import House, build, open_store
+from antiphon.wiring import House, build
 from tests.support.replay import ReplayBackend
 
 GONE = "http://127.0.0.1:9/v1"
