@@ -32,11 +32,7 @@ from antiphon.protocol.validate import (
     decode_input_items_query,
     decode_request,
 )
-<<<<<<< HEAD
-from antiphon.wiring import open_keyring, open_store, toolset_of
-=======
-from antiphon.wiring import open_keyring
->>>>>>> net7
+from antiphon.wiring import open_keyring, toolset_of
 
 
 class Responses:

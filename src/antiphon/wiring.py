@@ -29,15 +29,10 @@ from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
 from antiphon.measures import Measures
-<<<<<<< HEAD
+from antiphon.opening import open_store
 from antiphon.outgoing.reach import Reach, read_networks
 from antiphon.store.base import Store
-from antiphon.store.sqlite import SqliteStore
 from antiphon.tools.mcp.servers import McpServers
-=======
-from antiphon.opening import open_store
-from antiphon.store.base import Store
->>>>>>> net7
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 
