@@ -27,7 +27,7 @@ from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.called import Called
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
-from antiphon.engine.hosted import Approved, HostedTools, sources_of
+from antiphon.engine.hosted import Approved, HostedTools
 from antiphon.engine.models import Target
 from antiphon.engine.sealer import sealer_of
 from antiphon.engine.toolset import Toolset
@@ -82,6 +82,8 @@ class CallModel:
     """How many calls of this server's own tools are heard, None for any number."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """What the model may cite: the title by the URL."""
+    call_ids: frozenset[str] = frozenset()
+    """The ids of this server's own calls, which are no client's to see: a new call has another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +383,8 @@ class Turn:
                 if self._hosted.waits_for_client:
                     return Answer(Ending("completed", None))
             body = self._body_of(request, conversation())
-            yield CallModel(*body, self._hosted.left, sources_of(conversation(), self._unseal))
+            hosted = self._hosted
+            yield CallModel(*body, hosted.left, hosted.sources(), hosted.call_ids())
         return answer
 
     def _ask_aside(
