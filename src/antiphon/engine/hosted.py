@@ -87,7 +87,7 @@ class HostedTools:
         return [
             self._call_of(requests[request_id], toolbox)
             for request_id, answer in approvals.answers.items()
-            if answer.approve and request_id not in approvals.called
+            if answer.approve and request_id not in approvals.settled
         ]
 
     def _call_of(self, request: McpApprovalRequest, toolbox: Toolbox) -> Approved:
