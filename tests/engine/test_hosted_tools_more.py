@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
+from antiphon.errors import ClientError
 from antiphon.tools.base import Listing
 from tests.engine.test_hosted_tools import ROLLS, items, with_tools
-from tests.support.engine import ask, engine, said
+from tests.support.engine import ask, called, engine, said, stream
 from tests.support.tools import MCP, ROLL
 
 
@@ -70,3 +73,69 @@ async def test_a_call_that_is_asked_for_anew_can_be_refused() -> None:
     assert not servers.used
     assert paired(backend.requests[-1]["messages"]) == [["call_1"]]
     assert "refused it" in backend.requests[-1]["messages"][-1]["content"]
+
+
+async def test_a_word_on_a_request_that_nobody_made_is_refused_before_a_stream_begins() -> None:
+    made, _ = engine(said("5"))
+    servers = with_tools(made)
+    answer = {"type": "mcp_approval_response", "approval_request_id": "mcpr_none", "approve": True}
+
+    with pytest.raises(ClientError, match="Approval request with id 'mcpr_none' not found"):
+        await stream(made, input=[answer], tools=[MCP])
+
+    assert not servers.listed
+
+
+async def test_a_choice_that_demands_a_call_is_met_by_the_one_that_was_approved() -> None:
+    made, backend = engine(ROLLS, said("5"))
+    with_tools(made)
+    body: dict[str, Any] = {"tools": [{**MCP, "require_approval": "always"}], "tool_choice": "required"}
+    first = await ask(made, **body)
+
+    second = await ask(made, input=[word(first)], previous_response_id=first["id"], **body)
+
+    assert [asked["tool_choice"] for asked in backend.requests] == ["required", "auto"]
+    assert second["tool_choice"] == "required"
+
+
+async def test_a_context_is_measured_before_the_tool_that_is_demanded_is_known() -> None:
+    made, _ = engine(said("Hello."), ROLLS, said("5"))
+    with_tools(made)
+    first = await ask(made)
+
+    second = await ask(
+        made,
+        tools=[MCP],
+        previous_response_id=first["id"],
+        tool_choice={"type": "mcp", "server_label": "dice", "name": "roll"},
+        context_management=[{"type": "compaction", "compact_threshold": 100_000}],
+    )
+
+    assert items(second) == ["mcp_list_tools", "mcp_call", "message"]
+
+
+async def test_nothing_is_folded_away_while_the_client_is_asked_for_its_word() -> None:
+    usage = {"prompt_tokens": 5000, "completion_tokens": 2, "total_tokens": 5002}
+    made, backend = engine([*ROLLS[:-1], {**ROLLS[-1], "usage": usage}], said("A summary."))
+    with_tools(made)
+
+    first = await ask(
+        made,
+        tools=[{**MCP, "require_approval": "always"}],
+        context_management=[{"type": "compaction", "compact_threshold": 1000}],
+    )
+
+    assert items(first) == ["mcp_list_tools", "mcp_approval_request"]
+    assert first["usage"]["total_tokens"] == 5002
+    assert len(backend.requests) == 1
+
+
+async def test_a_search_for_tools_is_one_of_the_calls_that_are_counted() -> None:
+    made, backend = engine(ROLLS, called("tool_search", '{"query": "look"}'), said("Enough."))
+    with_tools(made)
+    look = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
+
+    response = await ask(made, tools=[MCP, {"type": "tool_search"}, look], max_tool_calls=1)
+
+    assert items(response) == ["mcp_list_tools", "mcp_call", "message"]
+    assert "tools" not in backend.requests[1]

@@ -191,7 +191,9 @@ class Using:
 
     def _restore(self, note: Called) -> HostedCall | None:
         if not note.is_done:
-            return begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
+            call = begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
+            call.joins_next = note.joins_next
+            return call
         value = msgspec.json.decode(note.item)
         passed = pass_on(self._writer, value)
         if passed is not None:
