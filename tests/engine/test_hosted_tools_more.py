@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing
 from tests.engine.test_hosted_tools import ROLLS, items, with_tools
 from tests.support.engine import ask, called, engine, said, stream
+from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL
 
 
@@ -139,3 +141,36 @@ async def test_a_search_for_tools_is_one_of_the_calls_that_are_counted() -> None
 
     assert items(response) == ["mcp_list_tools", "mcp_call", "message"]
     assert "tools" not in backend.requests[1]
+
+
+def rolls(place: int, **extra: Any) -> dict[str, Any]:
+    """A delta that is one of several calls."""
+    function = {"name": "dice__roll", "arguments": "{}"}
+    return delta(
+        tool_calls=[{"index": place, "id": f"call_{place}", "type": "function", "function": function, **extra}]
+    )
+
+
+async def test_calls_of_one_answer_stay_together_though_the_model_thought_between_them() -> None:
+    thoughts = [delta(reasoning_content="First."), rolls(0), delta(reasoning_content="Then."), rolls(1)]
+    made, backend = engine([*thoughts, delta("tool_calls")], said("5"), dialect="deepseek")
+    with_tools(made)
+
+    events = await stream(made, tools=[MCP])
+
+    assert_event_stream(events)
+    assert paired(backend.requests[1]["messages"]) == [["call_0", "call_1"]]
+    assert backend.requests[1]["messages"][1]["reasoning_content"] == "First.\n\nThen."
+
+
+async def test_signatures_of_calls_go_back_with_all_calls_of_their_answer() -> None:
+    signed = [{"extra_content": {"google": {"thought_signature": name}}} for name in ("a", "b")]
+    answer = [rolls(0, **signed[0]), rolls(1, **signed[1]), delta("tool_calls")]
+    made, backend = engine(answer, said("5"), dialect="gemini")
+    with_tools(made)
+
+    await ask(made, tools=[MCP])
+
+    assert paired(backend.requests[1]["messages"]) == [["call_0", "call_1"]]
+    assistant = backend.requests[1]["messages"][1]
+    assert [call["extra_content"] for call in assistant["tool_calls"]] == [each["extra_content"] for each in signed]

@@ -47,7 +47,10 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
     candidates = await engine.models.candidates(request.model)
     api = candidates[0].api_for(request, context.items)
-    if lends(request) and any(each.api_for(request, context.items) == "responses" for each in candidates):
+    uses_keys = engine.toolset.mcp is not None
+    if lends(request) and (
+        uses_keys or any(each.api_for(request, context.items) == "responses" for each in candidates)
+    ):
         raise lost_meanwhile()
     ignored = look_at_tools(request, context.items, api, engine.toolset.served, refuses=engine.strict_tools)
     if api == "chat":
@@ -154,7 +157,7 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
 
 
 def lost_meanwhile() -> ClientError:
-    """Return the error for keys to other servers that a backend would use: no worker would have them to give."""
+    """Return the error for keys to other servers that would be used: no worker would have them to give."""
     return ClientError(
         "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not kept, so a background response "
         "would be made without them. Send the request without 'background'.",
