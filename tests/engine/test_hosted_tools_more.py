@@ -1,10 +1,13 @@
 """Tools that the server runs, where several things come together."""
 
+import json
 from typing import Any
 
 import pytest
 
+from antiphon.engine.background import enqueue
 from antiphon.errors import ClientError
+from antiphon.protocol.validate import decode_request
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing
 from tests.engine.test_hosted_tools import ROLLS, items, with_tools
@@ -145,10 +148,8 @@ async def test_a_search_for_tools_is_one_of_the_calls_that_are_counted() -> None
 
 def rolls(place: int, **extra: Any) -> dict[str, Any]:
     """A delta that is one of several calls."""
-    function = {"name": "dice__roll", "arguments": "{}"}
-    return delta(
-        tool_calls=[{"index": place, "id": f"call_{place}", "type": "function", "function": function, **extra}]
-    )
+    call = {"index": place, "id": f"call_{place}", "function": {"name": "dice__roll", "arguments": "{}"}, **extra}
+    return delta(tool_calls=[call])
 
 
 async def test_calls_of_one_answer_stay_together_though_the_model_thought_between_them() -> None:
@@ -174,3 +175,21 @@ async def test_signatures_of_calls_go_back_with_all_calls_of_their_answer() -> N
     assert paired(backend.requests[1]["messages"]) == [["call_0", "call_1"]]
     assistant = backend.requests[1]["messages"][1]
     assert [call["extra_content"] for call in assistant["tool_calls"]] == [each["extra_content"] for each in signed]
+
+
+async def test_a_key_to_a_server_is_refused_in_the_background_since_no_worker_would_have_it() -> None:
+    made, _ = engine(said("5"))
+    with_tools(made)
+    body = {"model": "m", "input": "Hi", "background": True, "tools": [{**MCP, "authorization": "a-key"}]}
+    raw = json.dumps(body).encode()
+
+    with pytest.raises(ClientError, match="are not kept"):
+        await enqueue(made, decode_request(raw), raw)
+
+
+@pytest.mark.parametrize("tools", [[{}], [{"name": {}}], [{"name": 1}], [{"name": None}]])
+async def test_a_list_whose_tools_have_no_names_is_refused(tools: Any) -> None:
+    listed = {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "dice", "tools": tools}
+
+    with pytest.raises(ClientError, match="name"):
+        decode_request(json.dumps({"model": "m", "input": [listed]}).encode())

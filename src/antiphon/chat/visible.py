@@ -60,9 +60,8 @@ def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
 
 def _is_said_by_model(item: InputItem) -> bool:
     """Whether it may stand between two calls of one answer."""
-    return (
-        type(item) in CALLS or isinstance(item, Reasoning) or (isinstance(item, Message) and item.role == "assistant")
-    )
+    is_answer = isinstance(item, Message) and item.role == "assistant"
+    return is_answer or type(item) in CALLS or isinstance(item, Reasoning)
 
 
 def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:

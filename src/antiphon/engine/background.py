@@ -47,10 +47,8 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
     candidates = await engine.models.candidates(request.model)
     api = candidates[0].api_for(request, context.items)
-    uses_keys = engine.toolset.mcp is not None
-    if lends(request) and (
-        uses_keys or any(each.api_for(request, context.items) == "responses" for each in candidates)
-    ):
+    apis = {each.api_for(request, context.items) for each in candidates}
+    if lends(request) and (engine.toolset.mcp is not None or "responses" in apis):
         raise lost_meanwhile()
     ignored = look_at_tools(request, context.items, api, engine.toolset.served, refuses=engine.strict_tools)
     if api == "chat":
