@@ -13,7 +13,7 @@ from antiphon.tools.base import Listing
 from tests.engine.test_hosted_tools import ROLLS, items, with_tools
 from tests.support.engine import ask, called, engine, said, stream
 from tests.support.replay import delta
-from tests.support.tools import MCP, ROLL
+from tests.support.tools import MCP, ROLL, Servers
 
 
 def paired(messages: list[dict[str, Any]]) -> list[list[str]]:
@@ -193,3 +193,13 @@ async def test_a_list_whose_tools_have_no_names_is_refused(tools: Any) -> None:
 
     with pytest.raises(ClientError, match="name"):
         decode_request(json.dumps({"model": "m", "input": [listed]}).encode())
+
+
+@pytest.mark.parametrize("allowed", [["roll"], {"tool_names": ["roll", 5]}])
+async def test_many_tools_that_are_allowed_by_name_are_picked_out(allowed: Any) -> None:
+    made, backend = engine(said("5"))
+    with_tools(made, Servers(roll="5", cut="6"))
+
+    await ask(made, tools=[{**MCP, "allowed_tools": allowed}])
+
+    assert [tool["function"]["name"] for tool in backend.requests[0]["tools"]] == ["dice__roll"]

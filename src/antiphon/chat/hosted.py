@@ -63,12 +63,17 @@ class Approvals:
     """Those of which another item tells: the call that was made, or the request by which the client was asked anew."""
 
 
+_OF_APPROVAL = frozenset({McpApprovalRequest, McpApprovalResponse, McpCall})
+
+
 def approvals_in(items: Iterable[InputItem]) -> Approvals:
     """Return what became of each request for approval."""
     found = Approvals()
     approved: dict[Any, set[str]] = {}
     asked: dict[str, Any] = {}
     for item in items:
+        if type(item) not in _OF_APPROVAL:  # nearly all
+            continue
         if isinstance(item, McpApprovalRequest):
             # What was approved and is asked for again was not made: its tool had become another.
             asked[str(item.id)] = call = (item.server_label, item.name, item.arguments)
@@ -182,3 +187,6 @@ _TOLD: dict[type, Callable[[Any], Told]] = {
     ImageGenerationCall: _image,
     McpCall: _mcp,
 }
+
+RETOLD = frozenset({McpApprovalRequest, *_TOLD})
+"""The items of which the model is told as of calls."""

@@ -66,9 +66,11 @@ def permitted(tool: McpTool, definitions: Iterable[Definition]) -> list[Definiti
     """Return what `allowed_tools` leaves of a server's tools."""
     allowed = tool.allowed_tools
     if isinstance(allowed, list):
-        return [each for each in definitions if each["name"] in allowed]
+        names = frozenset(allowed)
+        return [each for each in definitions if each["name"] in names]
     if isinstance(allowed, dict):
-        return [each for each in definitions if _fits(allowed, each)]
+        rule = _quick(allowed)
+        return [each for each in definitions if _fits(rule, each)]
     return list(definitions)
 
 
@@ -133,11 +135,19 @@ def schema_of(definition: Definition) -> dict[str, Any]:
 
 def _fits(rule: Mapping[str, Any], definition: Definition) -> bool:
     names, read_only = rule.get("tool_names"), rule.get("read_only")
-    if isinstance(names, list) and definition["name"] not in names:
+    if isinstance(names, list | frozenset) and definition["name"] not in names:
         return False
     if isinstance(read_only, bool):
         annotations = definition.get("annotations")
         hints = annotations if isinstance(annotations, dict) else {}
         if read_only != any(hints.get(name) is True for name in READ_ONLY):
             return False
-    return isinstance(names, list) or isinstance(read_only, bool)
+    return isinstance(names, list | frozenset) or isinstance(read_only, bool)
+
+
+def _quick(rule: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the rule as it is quick to ask about thousands of tools."""
+    names = rule.get("tool_names")
+    if not isinstance(names, list):
+        return rule
+    return {**rule, "tool_names": frozenset(name for name in names if isinstance(name, str))}

@@ -134,7 +134,7 @@ def toolbox_of(
     given = list(_given(request, items))
     if not given:
         return toolbox
-    hosted = _Hosted(tuple(served), lists_in(items), _servers(given), changed_in(items))
+    hosted = _hosted(given, items, served)
     found: dict[Key, Offer] = {}
     for tool, origin in given:
         for offer in _offers(tool, origin, toolbox, dialect, hosted):
@@ -169,6 +169,14 @@ class _Hosted:
     def definitions(self, tool: McpTool) -> list[Definition]:
         listed = self.lists.get(tool.server_label)
         return permitted(tool, listed.tools) if listed else []
+
+
+def _hosted(
+    given: Sequence[tuple[Tool, Origin]], items: Sequence[InputItem], served: Collection[type[Tool]]
+) -> _Hosted:
+    if not any(isinstance(tool, McpTool) for tool, _ in given):
+        return _Hosted(tuple(served), {}, {}, {})
+    return _Hosted(tuple(served), lists_in(items), _servers(given), changed_in(items))
 
 
 def left_out(

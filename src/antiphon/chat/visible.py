@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from antiphon.chat.called import output_of
-from antiphon.chat.hosted import approvals_in, retold
+from antiphon.chat.hosted import RETOLD, approvals_in, retold
 from antiphon.chat.sealed import Unseal, recount
 from antiphon.protocol.calls import CALLS, OUTPUTS, tie
 from antiphon.protocol.content import InputText
@@ -30,7 +30,7 @@ def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
     search = ""
     shown: list[Placed] = []
     for index, item in remembered(items):
-        served = retold(item, unseal, approvals)
+        served = retold(item, unseal, approvals) if type(item) in RETOLD else None
         if behind and served is None and not _is_said_by_model(item):
             shown += behind
             behind = []

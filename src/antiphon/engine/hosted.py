@@ -24,6 +24,9 @@ from antiphon.protocol.tools import McpTool
 MADE_HERE = (McpListTools, McpCall, WebSearchCall, ToolSearchOutput)
 """Items that this server made: a response that is taken up again stands on them."""
 
+CALLED_HERE = frozenset({McpCall, McpApprovalRequest, WebSearchCall})
+"""Items of calls that the model made of this server's own tools."""
+
 
 @dataclass(frozen=True, slots=True)
 class Approved:
@@ -156,7 +159,7 @@ def settled(kept: Sequence[Any]) -> int:
 
 def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
     """Return what the model was given to cite in a conversation, in its order: the title by the URL."""
-    states = [state_of(item, unseal) for item in items if isinstance(item, WebSearchCall)]
+    states = [state_of(item, unseal) for item in items if type(item) is WebSearchCall]
     found: dict[str, str] = {}
     for state in sorted(states, key=lambda state: int(state.get("first") or 0)):
         for url, title in (state.get("sources") or {}).items():
@@ -166,8 +169,7 @@ def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
 
 def call_ids_of(items: Iterable[Item], unseal: Unseal) -> frozenset[str]:
     """Return the ids of the calls that this server carried out or asked its client for, as the model knows them."""
-    hosted = (item for item in items if isinstance(item, McpCall | McpApprovalRequest | WebSearchCall))
-    made = (state_of(item, unseal).get("call") or {} for item in hosted)
+    made = (state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE)
     return frozenset(str(call["id"]) for call in made if call.get("id"))
 
 
