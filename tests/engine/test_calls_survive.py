@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine.background import enqueue
+from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.engine import Engine
 from antiphon.engine.toolset import Toolset
 from antiphon.engine.worker import Worker
@@ -274,3 +274,29 @@ async def test_a_demand_that_was_met_before_a_crash_is_not_made_again() -> None:
     assert [item["type"] for item in response["output"]] == ["web_search_call", "message"]
     assert second.backend.requests[0]["tool_choice"] == "auto"
     assert response["tool_usage"]["web_search"] == {"num_requests": 1}
+
+
+async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers = Servers()
+    servers.gate = asyncio.Event()
+    one = Dies(store, servers, ROLLS, said("never"))
+    one.worker.start()
+    response_id = await queue(one.engine, tools=[MCP])
+    async with asyncio.timeout(5):
+        while not servers.used:
+            await asyncio.sleep(0.005)
+
+    await cancel(one.engine, "", response_id)
+    servers.gate.set()
+    async with asyncio.timeout(5):
+        while one.worker._running:
+            await asyncio.sleep(0.005)
+    response = await ended(one.engine, response_id)
+    await one.worker.close()
+
+    assert response["status"] == "cancelled"
+    assert len(one.backend.requests) == 1
+    assert "fault" not in caplog.text

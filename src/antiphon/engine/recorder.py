@@ -117,10 +117,14 @@ class Recorder:
         return False
 
     async def put_down(self, calls: Sequence[Called]) -> None:
-        """See `Notes.put_down`. Raises `Lost` where the job belongs to somebody else."""
-        async with self._writing:
-            await self._flush()  # what comes before the calls is to stand before them
-            await self._save(Progress((), (), keep=False, called=to_bytes(calls)))
+        """See `Notes.put_down`. Where the job belongs to somebody else, the work is cancelled."""
+        try:
+            async with self._writing:
+                await self._flush()  # what comes before the calls is to stand before them
+                await self._save(Progress((), (), keep=False, called=to_bytes(calls)))
+        except Lost:
+            self._is_lost = True
+            raise asyncio.CancelledError from None
 
     async def drop(self) -> None:
         """See `Keeper.drop`."""
