@@ -1,6 +1,7 @@
 """Settings from four places, and what is said where one is wrong."""
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
         "WEBSOCKET": "false",
         "FALLBACK": "a=b,c d=e",
+        "TOOL_ROUNDS": "3",
+        "TOOL_TIME": "60",
         "CHECK_INTERVAL": "0",
         "CACHE_TTL": "60",
         "CACHE_SIZE": "8",
@@ -88,6 +91,11 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "MCP_SERVERS": "files=https://a.example/mcp?x=1 mail=http://10.1.2.3/mcp",
         "MCP_LIST_TTL": "5",
         "MCP_TOOL_TIMEOUT": "2.5",
+        "WEB_SEARCH": "brave",
+        "WEB_SEARCH_URL": "http://10.1.2.3/search",
+        "WEB_SEARCH_KEY_ENV": "MY_KEY",
+        "WEB_SEARCH_TIMEOUT": "3",
+        "WEB_SEARCH_RESULTS": "4",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -109,6 +117,9 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         ("mail", "http://10.1.2.3/mcp"),
     ]
     assert (settings.mcp_list_ttl, settings.mcp_tool_timeout) == (5.0, 2.5)
+    assert (settings.web_search, settings.web_search_url) == ("brave", "http://10.1.2.3/search")
+    assert (settings.web_search_key_env, settings.web_search_timeout) == ("MY_KEY", 3.0)
+    assert settings.web_search_results == 4
     assert settings.outgoing_networks == ["10.1.0.0/16", "fd00::/8", "127.0.0.1"]
 
 
@@ -129,6 +140,30 @@ def test_every_setting_can_be_an_environment_variable() -> None:
 def test_a_name_that_no_request_can_have_is_refused(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} has '{value}'"):
         load({f"ANTIPHON_{name.upper()}": value})
+
+
+@pytest.mark.parametrize("value", ["http://127.0.0.1:8888", "https://search.example/searxng/", "brave", "tavily"])
+def test_one_setting_says_who_searches_the_web(value: str) -> None:
+    assert load({"ANTIPHON_WEB_SEARCH": value}).web_search == value
+    assert load(file=write(f"web_search = '{value}'")).web_search == value
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"web_search": "bing"}, "web_search is 'bing', which is no provider"),
+        ({"web_search": "searxng"}, "Give its URL as web_search_url"),
+        ({"web_search": "ftp://search.example"}, "is not one"),
+        ({"web_search": "http://me:secret@search.example"}, "without a password"),
+        ({"web_search": "http://search.example/?key=secret"}, "web_search_key_env"),
+        ({"web_search": "brave", "web_search_url": "search.example"}, "'search.example' is not one"),
+        ({"web_search": "brave", "web_search_results": "21"}, "web_search_results"),
+        ({"web_search": "brave", "web_search_timeout": "0"}, "web_search_timeout"),
+    ],
+)
+def test_a_web_search_that_cannot_be_made_is_refused(values: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        load({f"ANTIPHON_{name.upper()}": value for name, value in values.items()})
 
 
 def test_an_empty_variable_is_none() -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.backends.demo import DemoBackend
 from antiphon.backends.http import HttpBackend
@@ -14,9 +15,13 @@ from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ConfigError
 from antiphon.keyring import new_key
 from antiphon.opening import open_store
+from antiphon.outgoing.reach import Reach
+from antiphon.protocol.tools import WebSearchTool
 from antiphon.store.sqlite import SqliteStore
-from antiphon.wiring import House, build
+from antiphon.tools.base import Use
+from antiphon.wiring import House, build, web_search_of
 from tests.support.replay import ReplayBackend
+from tests.support.small_web import KEY, small_web
 
 GONE = "http://127.0.0.1:9/v1"
 
@@ -213,3 +218,34 @@ async def test_a_backend_is_asked_by_the_api_that_is_configured_and_by_default_b
     async with house(settings(demanded, left_open)) as built:
         assert [served.api for served in built.engine.models.served] == ["responses", "chat"]
     assert backend.requests == []
+
+
+@pytest.mark.parametrize(("name", "key_env"), [("brave", "BRAVE_API_KEY"), ("tavily", "TAVILY_API_KEY")])
+async def test_who_searches_the_web_takes_its_key_from_its_variable(name: str, key_env: str) -> None:
+    async with small_web() as web:
+        wanted = settings(web_search=name, web_search_url=getattr(web, name))
+        for configured, variable in ((wanted, key_env), (replace(wanted, web_search_key_env="MY_KEY"), "MY_KEY")):
+            tool = web_search_of(configured, {variable: KEY}, Reach())
+            assert tool is not None
+            outcome = await tool.run(Use(WebSearchTool(), "web_search", {"query": "harbour"}))
+            await tool.close()
+            assert list(outcome.sources) == [f"{web.site}/harbour"]
+
+
+async def test_searxng_is_asked_at_the_url_that_is_set_and_needs_no_key() -> None:
+    async with small_web() as web:
+        tool = web_search_of(settings(web_search=f"{web.searxng}/", web_search_results=1), {}, Reach())
+        assert tool is not None
+        outcome = await tool.run(Use(WebSearchTool(), "web_search", {"query": "water"}))
+        await tool.close()
+    assert len(outcome.sources) == 1
+    assert "authorization" not in web.searches[0]["headers"]
+
+
+def test_a_key_that_is_missing_is_told_by_its_variable() -> None:
+    with pytest.raises(ConfigError, match="TAVILY_API_KEY, which is not set"):
+        web_search_of(settings(web_search="tavily"), {}, Reach())
+
+
+def test_nobody_searches_the_web_where_none_is_named() -> None:
+    assert web_search_of(settings(), {"BRAVE_API_KEY": "x"}, Reach()) is None

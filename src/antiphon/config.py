@@ -27,6 +27,9 @@ _LABEL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
 
+WEB_SEARCHES = ("searxng", "brave", "tavily")
+"""Providers of web search, by their names; a URL is that of a SearXNG instance."""
+
 OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
 """Variables that are no settings: the file of settings, and where the tests find recordings."""
 
@@ -134,12 +137,26 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
     cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
     """Cosine of two such embeddings from which their questions mean the same."""
+    tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    """Times that a model may ask for tools of this server in one response."""
+    tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0
+    """For how long it may."""
     mcp_servers: list[McpServerConfig] = field(default_factory=list)
     """MCP servers that requests may use by their label."""
     mcp_list_ttl: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
     """How long the list of an MCP server's tools is used before it is asked for anew."""
     mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     """How long the call of an MCP server's tool may take."""
+    web_search: str = ""
+    """Who searches the web: the URL of a SearXNG instance, `brave` or `tavily`; empty where nobody does."""
+    web_search_url: str = ""
+    """Where the provider's API is; by default its own."""
+    web_search_key_env: str = ""
+    """Environment variable with the provider's key; by default `BRAVE_API_KEY` or `TAVILY_API_KEY`."""
+    web_search_timeout: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    """How long a search may take."""
+    web_search_results: Annotated[int, Meta(ge=1, le=20)] = 10
+    """Results that the model is told of a search, where the request asks for a medium context and names no number."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
     connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
@@ -204,6 +221,7 @@ def load_settings(
     _check_backend_names(settings.backends)
     _check_mcp_servers(settings.mcp_servers)
     _check_names(settings)
+    _check_web_search(settings)
     return settings
 
 
@@ -272,13 +290,36 @@ def _check_mcp_servers(servers: list[McpServerConfig]) -> None:
                 raise ConfigError(f"{times} MCP servers have the {name} '{value}'. Give it to one.")
 
 
-def _check_mcp_url(server: McpServerConfig) -> None:
+def _check_web_search(settings: Settings) -> None:
+    name, place = settings.web_search, settings.web_search_url
+    if "://" in name:
+        name, place = "searxng", place or name
+    if name and name not in WEB_SEARCHES:
+        raise ConfigError(
+            f"web_search is '{name}', which is no provider. Give brave, tavily, or the URL of a SearXNG instance, such "
+            "as http://127.0.0.1:8888."
+        )
+    if name == "searxng" and not place:
+        raise ConfigError("web_search is 'searxng', which is nowhere in particular. Give its URL as web_search_url.")
+    if place and (not _is_url(place) or "?" in place):
+        raise ConfigError(
+            f"The web search's URL '{place}' is not one. Give it without a password and a query, and the key's "
+            "variable as web_search_key_env."
+        )
+
+
+def _is_url(text: str) -> bool:
+    """Whether this is a server's URL with no secret before the host and nothing behind a `#`."""
     try:
-        parts = urlsplit(server.url)
+        parts = urlsplit(text)
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_url = False
-    if not is_url or "@" in parts.netloc or parts.fragment:
+        return False
+    return is_url and "@" not in parts.netloc and not parts.fragment
+
+
+def _check_mcp_url(server: McpServerConfig) -> None:
+    if not _is_url(server.url):
         raise ConfigError(
             f"The `url` of the MCP server '{server.label}' is not one. Give it as https://example.com/mcp, and its key "
             "by `key_env`."

@@ -11,6 +11,7 @@ from antiphon import ids
 from antiphon.backends.base import Backend
 from antiphon.backends.demo import DemoBackend
 from antiphon.backends.http import HttpBackend
+from antiphon.config import Settings
 from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.compact import compact
 from antiphon.engine.counting import Count, count_input_tokens
@@ -31,24 +32,33 @@ from antiphon.protocol.validate import (
     decode_input_items_query,
     decode_request,
 )
-from antiphon.wiring import open_keyring
+from antiphon.wiring import open_keyring, toolset_of
 
 
 class Responses:
     """The Responses API as an object. Use it in `async with`; its parameters are those of the API.
 
     `backend` is a base URL such as `http://127.0.0.1:11434/v1` with its `key`, any `Backend`, or None for the scripted
-    model `demo`. `store` is where responses are kept, in memory by default. Every method raises `ClientError` for what
+    model `demo`. `store` is where responses are kept, in memory by default. Of `settings` those for tools
+    count, which this object runs as a server would. Every method raises `ClientError` for what
     the API would answer with 4xx, `BackendError` where the model's server fails, `StoreError` where the store does.
     """
 
-    def __init__(self, backend: str | Backend | None = None, *, key: str = "", store: str = "sqlite://") -> None:
+    def __init__(
+        self,
+        backend: str | Backend | None = None,
+        *,
+        key: str = "",
+        store: str = "sqlite://",
+        settings: Settings | None = None,
+    ) -> None:
         if backend is None:
             backend = DemoBackend()
         elif isinstance(backend, str):
             backend = HttpBackend("backend", backend, key)
         self._backend: Backend = backend
         self._url = store
+        self._toolset = toolset_of(settings or Settings())
         self._worker: Worker | None = None
         self._opening = asyncio.Lock()
 
@@ -112,6 +122,7 @@ class Responses:
     async def close(self) -> None:
         """Release connections and the store; background work under way is left for who opens the store next."""
         await self._backend.close()
+        await self._toolset.close()
         if self._worker is not None:
             await self._worker.close()
             await self._worker.engine.store.close()
@@ -123,7 +134,9 @@ class Responses:
                 store = await open_store(self._url)
                 keyring = await open_keyring(store)
                 models = Models([self._backend], ids.now)
-                self._worker = Worker(Engine(models, store, ids.new_id, ids.now, keyring=keyring))
+                self._worker = Worker(
+                    Engine(models, store, ids.new_id, ids.now, keyring=keyring, toolset=self._toolset)
+                )
                 self._worker.start()
             return self._worker.engine
 

@@ -24,16 +24,20 @@ from antiphon.engine.models import Models
 from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.routing.watch import Watch
+from antiphon.engine.toolset import Toolset
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
 from antiphon.measures import Measures
 from antiphon.opening import open_store
+from antiphon.outgoing.reach import Reach, read_networks
 from antiphon.store.base import Store
+from antiphon.tools.mcp.servers import McpServers
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 
 if TYPE_CHECKING:
+    from antiphon.tools.web.tool import WebSearch
     from antiphon.tracing.collector import Traces
 
 FIRST_LOOK = 0.8
@@ -96,6 +100,7 @@ class House:
             await self.watch.close()
         for backend in (*self.backends, *self._gone):
             await backend.close()
+        await self.engine.toolset.close()
         await self.engine.meter.close()
         await self.engine.store.close()
         if self.traces is not None:
@@ -107,6 +112,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
     begin_traces = _tracing(settings, environment)
+    toolset = toolset_of(settings, environment)
     line = await _backends(settings, environment)
     measures = Measures()
     store = timed(await open_store(settings.store, settings.store_connections), measures)
@@ -119,6 +125,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         ids.new_id,
         ids.now,
         settings.retention_days * 86_400,
+        toolset=toolset,
         keyring=await open_keyring(store, keys),
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
@@ -138,6 +145,21 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach)
     watch = Watch(models, settings.check_interval) if settings.check_interval else None
     return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+
+
+def toolset_of(settings: Settings, environment: Mapping[str, str] | None = None) -> Toolset:
+    """Return the tools that these settings have a server run. Raises `ConfigError` where a key is missing."""
+    environment = os.environ if environment is None else environment
+    reach = Reach(read_networks(settings.outgoing_networks))
+    servers = McpServers(
+        settings.mcp_servers,
+        reach,
+        list_ttl=settings.mcp_list_ttl,
+        timeout=settings.mcp_tool_timeout,
+        environment=environment,
+    )
+    web = web_search_of(settings, environment, reach)
+    return Toolset(web_search=web, mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
 
 
 def _tracing(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
@@ -162,6 +184,30 @@ def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
         return url
     base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
     return f"{base.rstrip('/')}/v1/traces" if base else ""
+
+
+def web_search_of(settings: Settings, environment: Mapping[str, str], reach: Reach) -> "WebSearch | None":
+    """Return the tool that searches the web, None where nobody does. Raises `ConfigError` where its key is missing.
+
+    `reach` says where pages may be; the provider is where the settings say.
+    """
+    if not settings.web_search:
+        return None
+    from antiphon.outgoing.fetch import Fetcher  # noqa: PLC0415 - as the next
+    from antiphon.tools.web import engine, providers, tool  # noqa: PLC0415 - who has none need not load it
+
+    is_url = "://" in settings.web_search
+    provider = providers.PROVIDERS["searxng" if is_url else settings.web_search]
+    key_env = settings.web_search_key_env or provider.key_env
+    key = clean_key(environment, key_env) if key_env else ""
+    if key_env and not key:
+        raise ConfigError(
+            f"The web search takes its key from {key_env}, which is not set. Set it, or name another variable as "
+            "web_search_key_env."
+        )
+    place = settings.web_search_url or (settings.web_search if is_url else "")
+    asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout)
+    return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results)
 
 
 def _room(settings: Settings) -> Room:

@@ -1,75 +1,29 @@
 """The Codex command: installed into the checkout once, and run in a home and a folder of its own."""
 
 import asyncio
-import fcntl
 import json
 import os
-import shutil
 import signal
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import npm
 from tests.support.command import environment
 
 PINNED = Path(__file__).parent / "npm"
 """Which Codex: npm's package.json and its lock."""
 
-CACHE = Path(__file__).parents[2] / ".clients"
-INSTALLING = 300.0
-"""Seconds that npm may take; the package has some 150 MB."""
-
 NOWHERE = "http://127.0.0.1:1"
 """A proxy that nobody runs: Codex looks for plugins on the network, and shall not find it."""
-
-OUR_FAULTS = ("EUSAGE", "EINTEGRITY")
-"""npm's codes for a lock file that does not fit: such a failure is not the network's."""
 
 RUNNING = 60.0
 """Seconds that a run may take; it takes one."""
 
 
-class UnavailableError(Exception):
-    """Codex is not installed and cannot be; the message says why."""
-
-
 def install() -> Path:
-    """Return the command, and install it first where this version is not there yet.
-
-    Raises `UnavailableError` where there is no npm, or no registry that it reaches.
-    """
-    command, done = CACHE / "node_modules" / ".bin" / "codex", CACHE / "installed"
-    lock = PINNED / "package-lock.json"
-    CACHE.mkdir(exist_ok=True)
-    with (CACHE / "installing").open("w") as turnstile:
-        fcntl.flock(turnstile, fcntl.LOCK_EX)  # another test process may be at it
-        if not done.exists() or done.read_bytes() != lock.read_bytes():
-            done.unlink(missing_ok=True)
-            _npm_ci(command)
-            shutil.copy(lock, done)
-    return command
-
-
-def _npm_ci(installed: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise UnavailableError("Codex is installed by npm, and there is none")
-    for file in PINNED.iterdir():
-        shutil.copy(file, CACHE)
-    try:
-        _run(npm, "ci", "--no-audit", "--no-fund", "--fetch-retries=1")
-        _run(str(installed), "--version")  # npm does not mind if what is for this machine cannot be had
-    except subprocess.TimeoutExpired as error:
-        raise UnavailableError(f"npm did not install Codex within {INSTALLING:.0f} s") from error
-    except subprocess.CalledProcessError as error:
-        if any(fault in error.stderr for fault in OUR_FAULTS):
-            raise
-        raise UnavailableError(f"npm could not install Codex: {' '.join(error.stderr.split())[:300]}") from error
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=INSTALLING, check=True)
+    """Return the command, and install it first where this version is not there yet. Raises `UnavailableError`."""
+    return npm.install(PINNED, "Codex", "codex", trial=("--version",))
 
 
 PROMPT = "Begin the work at Dover."

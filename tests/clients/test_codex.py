@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.clients.codex import PROMPT, Codex, UnavailableError, install
+from tests.clients.codex import PROMPT, Codex, install
 from tests.clients.model import Call, Model, Turn
 from tests.clients.relay import Relay, relay
+from tests.support.npm import UnavailableError
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 

@@ -182,6 +182,7 @@ class McpServer:
             on_list_tools=self._list,
             on_call_tool=self._call,
             on_subscriptions_listen=ListenHandler(self._bus),
+            get_tool_input_schema=lambda name: {one.name: one.input_schema for one in self.tools}.get(name),
         )
 
     def _app(self) -> Starlette:

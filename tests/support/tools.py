@@ -36,8 +36,11 @@ class Servers:
         self.gate: asyncio.Event | None = None
         """Calls wait for it."""
 
-    def check(self, tool: Tool) -> None:
+    def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
+
+    def description(self, tool: McpTool) -> str:
+        return ""
 
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
         self.listed.append(tool.server_label)
@@ -64,7 +67,7 @@ class Web:
     def __init__(self) -> None:
         self.used: list[Use] = []
 
-    def check(self, tool: Tool) -> None:
+    def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
 
     async def run(self, use: Use) -> Outcome:

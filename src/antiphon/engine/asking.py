@@ -198,6 +198,7 @@ class Asking:
             call_ids=self._call_ids,
             only_one=self._request.parallel_tool_calls is False,
             hosted_left=step.hosted_left if isinstance(step, CallModel) else 0,
+            sources=step.sources if isinstance(step, CallModel) else None,
             preopened=self.target.preopened,
             needs_reason=not self.target.dialect.ends_without_finish_reason,
             cap=output_cap(step.body),

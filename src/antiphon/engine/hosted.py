@@ -147,11 +147,11 @@ def settled(kept: Sequence[Any]) -> int:
 
 def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
     """Return what the model was given to cite in a conversation, in its order: the title by the URL."""
+    states = [state_of(item, unseal) for item in items if isinstance(item, WebSearchCall)]
     found: dict[str, str] = {}
-    for item in items:
-        if isinstance(item, WebSearchCall):
-            for url, title in (state_of(item, unseal).get("sources") or {}).items():
-                found.setdefault(url, title)
+    for state in sorted(states, key=lambda state: int(state.get("first") or 0)):
+        for url, title in (state.get("sources") or {}).items():
+            found.setdefault(url, title)
     return found
 
 

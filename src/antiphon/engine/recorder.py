@@ -151,10 +151,10 @@ class Recorder:
             except TimeoutError:
                 self.add(self.run.pulse())
         await asyncio.sleep(FLUSH_EVERY)
-        self._news.clear()
 
     async def _flush(self) -> None:
         batch, self._pending = self._pending, []
+        self._news.clear()
         kept = self._note(batch)
         for events, keep in ((batch[:kept], True), (batch[kept:], False)):
             if events:

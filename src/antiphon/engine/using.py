@@ -22,7 +22,7 @@ from antiphon.engine.hosted import Approved, sources_of
 from antiphon.engine.observers import Observer, ToolUse
 from antiphon.engine.toolset import KINDS, Toolset
 from antiphon.engine.turn import ListTools, RunTools
-from antiphon.errors import reportable
+from antiphon.errors import BackendError, reportable
 from antiphon.native.items import pass_on
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.hosted_items import McpListTools, WebSearchCall
@@ -85,6 +85,7 @@ class Using:
         self._seen = seen
         self._unseal = unseal
         self._until: float | None = None
+        self._sources: dict[str, str] = {}
 
     @property
     def is_late(self) -> bool:
@@ -118,6 +119,7 @@ class Using:
         if not calls:
             return
         await self._notes.put_down(notes)
+        self._sources = sources_of(self._seen(), self._unseal)
         was_given = givens(self._request, self._seen(), self._unseal)
         tasks = [asyncio.ensure_future(self._run(run, one, was_given)) for one in calls]
         try:
@@ -227,6 +229,7 @@ class Using:
         self._observers.used(use)
         try:
             result = await self._result(one, was_given)
+            use.error = BackendError("The tool failed.") if result.is_failed else None
         finally:
             self._observers.returned(use)
         self._end(one, result)
@@ -249,8 +252,7 @@ class Using:
         tool, behind = one.call.offer.tool, self._toolset.of(kind)
         if tool is None or behind is None:
             return _failed(kind, NOT_HERE)
-        sources = sources_of(self._seen(), self._unseal)
-        use = Use(tool, one.note.name, arguments, self._tenant, was_given, sources)
+        use = Use(tool, one.note.name, arguments, self._tenant, was_given, self._sources)
         try:
             async with asyncio.timeout_at(self._until):
                 outcome = await behind.run(use)
@@ -259,7 +261,9 @@ class Using:
         except Exception as error:
             reportable(error)  # into the log; the response goes on
             return _failed(kind, BROKEN)
-        return Result(outcome.fields, outcome.said, outcome.sources, outcome.is_failed)
+        first = len(self._sources)
+        self._sources.update(outcome.sources)
+        return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed)
 
     def _is_repeatable(self, note: Called) -> bool:
         """Whether a call that was perhaps made may be made again."""

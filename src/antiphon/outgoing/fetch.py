@@ -51,6 +51,8 @@ class Fetched:
     """As it was told, in lower case; empty where none was."""
     body: bytes
     """Inflated. Empty where the status is no success."""
+    may_be_kept: bool = True
+    """Whether its server lets others keep it (`Cache-Control: no-store`)."""
 
 
 class Fetcher:
@@ -125,7 +127,14 @@ def _headers(types: Sequence[str]) -> dict[str, str]:
 
 async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str], max_bytes: int) -> Fetched:
     """Return what is answered in the end. Raises `FetchError`, before the body where the head says enough."""
-    found = Fetched(str(place), answer.status, answer.content_type.lower(), (answer.charset or "").lower(), body=b"")
+    found = Fetched(
+        url=str(place),
+        status=answer.status,
+        content_type=answer.content_type.lower(),
+        charset=(answer.charset or "").lower(),
+        body=b"",
+        may_be_kept="no-store" not in answer.headers.get("cache-control", "").lower(),
+    )
     if not 200 <= found.status < 300:
         return found
     if not any(fnmatchcase(found.content_type, one) for one in types):

@@ -85,6 +85,7 @@ class ChatStream:
     `offers` are the tools offered, by the names that the backend knows, `allowed` the names that may be called, None
     where any may, and `call_ids` those taken in the conversation;
     `only_one` cuts the answer after its first call; `hosted_left` calls of this server's own tools are heard;
+    `sources` are what the model may cite, each title by its URL;
     `preopened` says that the model's template opens `<think>`;
     `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any.
     """
@@ -98,11 +99,13 @@ class ChatStream:
         call_ids: Collection[str] = (),
         only_one: bool = False,
         hosted_left: int | None = None,
+        sources: Mapping[str, str] | None = None,
         preopened: bool = False,
         needs_reason: bool = True,
         cap: int | None = None,
     ) -> None:
         self._writer = writer
+        self._sources = sources
         self._calls = StreamingCalls(
             writer,
             self._make_room,
@@ -365,7 +368,7 @@ class ChatStream:
         self._has_begun = True
         self._close_reasoning("completed")
         self._calls.close_whole()
-        self._message = StreamingMessage(self._writer)
+        self._message = StreamingMessage(self._writer, self._sources)
         return self._message
 
     def _open_reasoning(self) -> StreamingReasoning:

@@ -30,6 +30,8 @@ class Result:
     """Text, or parts as they go to the model."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """What the model may cite of it: the title by the URL."""
+    first: int = 0
+    """How many there were to cite before."""
     is_failed: bool = False
 
 
@@ -114,6 +116,7 @@ class HostedCall(StreamingCall):
             },
             "said": result.said,
             "sources": dict(result.sources),
+            "first": result.first,
         }
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> Any:

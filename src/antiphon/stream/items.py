@@ -4,6 +4,7 @@ An item that is open is an object here; what goes into events and into the respo
 so nothing that was sent can change. Deltas are kept in lists and joined once.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from antiphon.protocol import events
 from antiphon.protocol.content import OutputText, Part, ReasoningText, Refusal, Status, SummaryText
 from antiphon.protocol.items import Compaction, Message, Reasoning
 from antiphon.stream.annotations import Annotations
+from antiphon.stream.citations import Citations
 from antiphon.stream.reasoning import ReasoningState
 from antiphon.stream.writer import ResponseWriter
 
@@ -29,10 +31,15 @@ def padding(delta: str) -> str:
 
 
 class StreamingMessage:
-    """The assistant's message: text and refusals, a part for each stretch of a kind."""
+    """The assistant's message: text and refusals, a part for each stretch of a kind.
 
-    def __init__(self, writer: ResponseWriter) -> None:
+    Where its text cites one of the `sources`, each title by its URL, it is annotated.
+    """
+
+    def __init__(self, writer: ResponseWriter, sources: Mapping[str, str] | None = None) -> None:
         self._writer = writer
+        self._sources = sources
+        self._citations: Citations | None = None
         self._obfuscate = writer.view.obfuscation
         self.id = writer.new_id("msg")
         self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
@@ -59,6 +66,8 @@ class StreamingMessage:
             event.obfuscation = padding(delta)
         self._writer.emit(event)
         self._tell_annotations()
+        if self._citations is not None:
+            self._cite(self._citations.feed(delta))
 
     def add_refusal(self, delta: str) -> None:
         """Append words of a refusal."""
@@ -84,11 +93,14 @@ class StreamingMessage:
         self._close_part()
         self._kind = kind
         self._text, self._length, self._logprobs, self._annotations = [], 0, [], Annotations()
+        self._citations = Citations(self._sources) if self._sources and kind is OutputText else None
         self._writer.emit(events.ContentPartAdded(**self._place(), part=part))
 
     def _close_part(self) -> None:
         if self._kind is None:
             return
+        if self._citations is not None:
+            self._cite(self._citations.finish())
         text = "".join(self._text)
         part: Part
         if self._kind is OutputText:
@@ -101,6 +113,10 @@ class StreamingMessage:
         self._writer.emit(events.ContentPartDone(**self._place(), part=part))
         self._content.append(part)
         self._kind = None
+
+    def _cite(self, citations: Sequence[dict[str, Any]]) -> None:
+        for citation in citations:
+            self.annotate(citation)
 
     def _tell_annotations(self, *, is_over: bool = False) -> None:
         for index, annotation in self._annotations.tell(self._length, is_over=is_over):

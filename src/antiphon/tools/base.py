@@ -24,7 +24,10 @@ class Use:
     What it made up itself may carry off what it knows (threat 22).
     """
     sources: Mapping[str, str] = field(default_factory=dict)
-    """What the model was given to cite until now, in its order: the title by the URL."""
+    """What the model was given to cite until now, in its order: the title by the URL.
+
+    Uses side by side add to it: it is to be read when the outcome is made, with nothing awaited from then on.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,11 @@ class Listing:
 class HostedTool(Protocol):
     """One kind of tool, for all requests of this process."""
 
-    def check(self, tool: Tool) -> None:
-        """Raise `ClientError` (400) where this tool cannot be used as it is given; nothing is asked for that."""
+    def check(self, tool: Tool, path: str = "tools") -> None:
+        """Raise `ClientError` (400) where this tool cannot be used as it is given; nothing is asked for that.
+
+        `path` is the tool's, as errors name it.
+        """
         ...
 
     async def run(self, use: Use) -> Outcome:
@@ -70,6 +76,10 @@ class HostedTool(Protocol):
 
 class ToolServers(HostedTool, Protocol):
     """Servers that say themselves which tools they have (specification section 6, `mcp`)."""
+
+    def description(self, tool: McpTool) -> str:
+        """Return what the settings say of a server, empty where they say nothing."""
+        ...
 
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
         """Return the tools of a server, all of them; asked anew only once what is known is old. Raises nothing."""

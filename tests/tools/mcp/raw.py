@@ -1,6 +1,7 @@
 """A server that is written by hand, to say what the SDK's would not: it knows the handshake, and what a test adds."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -51,23 +52,23 @@ class Raw:
 
 
 @asynccontextmanager
-async def raw(say: Callable[[str, Mapping[str, Any]], Said]) -> AsyncIterator[Raw]:
+async def raw(say: Callable[[str, Mapping[str, Any]], Said], tls: ssl.SSLContext | None = None) -> AsyncIterator[Raw]:
     """Run such a server on a port of its own."""
     server = Raw(say)
-    async with serving(server.answer) as host:
+    async with serving(server.answer, tls) as host:
         server.url = f"{host}/mcp"
         yield server
 
 
 @asynccontextmanager
-async def serving(answer: Callable[[web.Request], Any]) -> AsyncIterator[str]:
+async def serving(answer: Callable[[web.Request], Any], tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Answer every request to a port of its own; gives the origin."""
     app = web.Application(client_max_size=2**30)
     app.router.add_route("*", "/{path:.*}", answer)
     runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
     try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from antiphon.config import McpServerConfig
 from antiphon.outgoing.reach import Reach
 from antiphon.protocol.tools import McpTool
 from antiphon.tools.mcp.target import Targets
+from tests.support.certificates import certificate
 from tests.support.mcp_server import McpServer, mcp_serving
 from tests.tools.mcp.raw import Said, raw, serving
 from tests.tools.mcp.support import HERE, at, call, using
@@ -186,3 +190,24 @@ async def test_a_name_is_looked_up_and_looked_at_for_every_connection() -> None:
     assert outcome.fields["error"]["message"] == (
         "The MCP server 'tests' failed: its address is private, which the setting `outgoing_networks` does not permit."
     )
+
+
+@pytest.mark.parametrize(("shown", "is_right"), [("mcp.example", True), ("other.example", False)])
+async def test_a_server_at_a_checked_address_must_still_show_that_it_has_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: str, is_right: bool
+) -> None:
+    async def look_up(name: str) -> list[str]:
+        return ["127.0.0.1"]
+
+    context, file = certificate(tmp_path, shown, timedelta(days=1))
+    monkeypatch.setattr("antiphon.tools.mcp.session._tls", lambda: ssl.create_default_context(cafile=str(file)))
+    async with raw(lambda method, params: {"tools": []}, context) as server:
+        named = at(server.url.replace("127.0.0.1", "mcp.example"), **LENT)
+        async with using(reach=Reach(HERE.networks, look_up=look_up)) as servers:
+            listing = await servers.list(named)
+    if is_right:
+        assert listing.error == ""
+        assert {request.host.partition(":")[0] for request in server.requests} == {"mcp.example"}
+    else:
+        assert listing.error == "The MCP server 'tests' failed: its TLS certificate does not hold."
+        assert server.requests == []

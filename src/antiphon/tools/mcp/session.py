@@ -26,10 +26,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from antiphon.errors import log
 from antiphon.tools.mcp.errors import ServerError, refused
-from antiphon.tools.mcp.sound import sound_page, sound_result
+from antiphon.tools.mcp.sound import clean, sound_page, sound_result
 from antiphon.tools.mcp.spoken import Spoken
 from antiphon.tools.mcp.target import Target
-from antiphon.tools.mcp.wire import MAX_ANSWER, Exchange, Wire, client, exchanging
+from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, Exchange, Wire, client, exchanging
 from antiphon.version import __version__
 
 MAX_PAGES = 1_000
@@ -116,7 +116,7 @@ class Session:
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return all tools of the server. Raises `ServerError`."""
-        exchange = self._exchange()
+        exchange = self._exchange(MAX_LIST)
         try:
             return await self._pages()
         except Exception as error:
@@ -124,7 +124,7 @@ class Session:
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sound result of a tool. Raises `ServerError`."""
-        exchange = self._exchange()
+        exchange = self._exchange(MAX_ANSWER)
         try:
             answer = await self._call(name, arguments)
         except Exception as error:
@@ -141,10 +141,12 @@ class Session:
         self._task.cancel()
         await asyncio.wait({self._task}, timeout=STOPPING)
 
-    def _exchange(self) -> Exchange:
+    def _exchange(self, most: int) -> Exchange:
         """Begin to take down what becomes of requests; what a program gets by its input counts as sent."""
-        exchange = Exchange(was_sent=self._way == "stdio" and self.is_alive)
+        exchange = Exchange(was_sent=self._way == "stdio" and self.is_alive, most=most)
         exchanging.set(exchange)
+        if self._wire is not None:
+            self._wire.heard.most += most
         return exchange
 
     async def _live(self, ready: "asyncio.Future[None]") -> None:
@@ -217,7 +219,8 @@ class Session:
 
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         session = self._usable()
-        params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+        # What no UTF-8 can hold would end the session for everybody.
+        params = types.CallToolRequestParams(name=clean(name), arguments=clean(dict(arguments)))
         try:
             return await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
         except MCPError as error:
@@ -251,36 +254,43 @@ class Session:
         self._on_change()
 
     def _failure(self, error: Exception, exchange: Exchange) -> ServerError:
-        """Return what went wrong, in words about the server that a client may read."""
-        whose = self._whose
+        """Return what went wrong, and whether the same may be asked once more."""
         if isinstance(error, ServerError):
             return error
-        is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
-        if exchange.lost_session or is_closed:
+        if exchange.lost_session or _is_closed(error):
             self._ended.set()
-        may_repeat = exchange.lost_session or not exchange.was_sent
+        failure = self._of_http(exchange) or self._of_session(error)
+        is_unheard = failure.type == "http_error" and not exchange.was_sent
+        failure.may_repeat = exchange.lost_session or is_unheard
+        return failure
+
+    def _of_http(self, exchange: Exchange) -> ServerError | None:
+        """Return why HTTP brought no answer, None where it did."""
         if exchange.failure:
-            return ServerError(f"{whose} failed: {exchange.failure}.", may_repeat=may_repeat)
-        if exchange.was_refused:
-            return ServerError(
-                f"{whose} answered with HTTP status {exchange.status}{_meaning(exchange.status)}.",
-                code=exchange.status,
-                may_repeat=may_repeat,
-            )
+            return ServerError(f"{self._whose} failed: {exchange.failure}.")
+        if not exchange.was_refused:
+            return None
+        status = f"HTTP status {exchange.status}{_meaning(exchange.status)}"
+        return ServerError(f"{self._whose} answered with {status}.", code=exchange.status)
+
+    def _of_session(self, error: Exception) -> ServerError:
+        """Return what an error is beyond HTTP, in words about the server that a client may read."""
         if isinstance(error, TimeoutError):
-            return ServerError(f"{whose} did not answer in time.")
-        if isinstance(error, MCPError) and not is_closed:
-            failure = refused(error.code, error.message)
-            failure.may_repeat = exchange.lost_session
-            return failure
+            return ServerError(f"{self._whose} did not answer in time.")
+        if isinstance(error, MCPError) and not _is_closed(error):
+            return refused(error.code, error.message)
         if isinstance(error, ValueError):
-            return refused(types.INTERNAL_ERROR, f"{whose} answers what the protocol does not know.")
+            return refused(types.INTERNAL_ERROR, f"{self._whose} answers what the protocol does not know.")
         if isinstance(error, OSError) and self._way == "stdio":
-            return ServerError(f"{whose} cannot be started: {error.strerror or type(error).__name__}.")
+            return ServerError(f"{self._whose} cannot be started: {error.strerror or type(error).__name__}.")
         if self._ended.is_set():
             what = "its program has ended" if self._way == "stdio" else "the connection broke off"
-            return ServerError(f"{whose} failed: {what}.", may_repeat=may_repeat)
-        return refused(types.INTERNAL_ERROR, f"{whose} does not speak the protocol.")
+            return ServerError(f"{self._whose} failed: {what}.")
+        return refused(types.INTERNAL_ERROR, f"{self._whose} speaks no version of the protocol that is known here.")
+
+
+def _is_closed(error: Exception) -> bool:
+    return isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
 
 
 async def _agree(session: ClientSession) -> None:

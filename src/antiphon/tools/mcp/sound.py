@@ -19,6 +19,9 @@ DEEPEST = 64
 
 _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 _UNKEEPABLE = re.compile("[\x00\ud800-\udfff]")
+_JUDGED = ("$schema", "properties", "required")
+"""What of a schema the SDK judges; the rest is the model's affair."""
+
 _NOTES = {"title": str, **dict.fromkeys(("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), bool)}
 _INVALID_REQUEST = -32600
 """JSON-RPC's."""
@@ -85,10 +88,10 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any] | None:
 
 def _schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema of arguments: those are always an object."""
-    properties, required = schema.get("properties"), schema.get("required")
-    sound = {**schema, "type": "object"}
-    sound.pop("properties", None)
-    sound.pop("required", None)
+    dialect, properties, required = (schema.get(name) for name in _JUDGED)
+    sound = {**{name: value for name, value in schema.items() if name not in _JUDGED}, "type": "object"}
+    if isinstance(dialect, str):
+        sound["$schema"] = dialect
     if isinstance(properties, dict):
         sound["properties"] = {name: one for name, one in properties.items() if isinstance(one, dict | bool)}
     if isinstance(required, list):

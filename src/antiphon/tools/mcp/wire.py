@@ -4,6 +4,7 @@ The SDK tells neither the status of an answer nor whether a request was sent, an
 session of all. So its requests go through here, and what became of one stands in the `Exchange` of who asked.
 """
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextvars import ContextVar
@@ -17,11 +18,11 @@ import msgspec
 from antiphon.outgoing.reach import PrivateAddressError, Reach
 from antiphon.version import __version__
 
-MAX_ANSWER = 16 * 1024 * 1024
-"""Bytes that all answers to one exchange may have together."""
+MAX_ANSWER = 8 * 1024 * 1024
+"""Bytes that the answer to a call may have: 5 MB of images, and some. The SDK reads JSON at 10 MiB/s, on the loop."""
 
-MAX_EVENTS = 64 * 1024 * 1024
-"""Bytes that a session's stream of the server's own messages may have."""
+MAX_LIST = 4 * 1024 * 1024
+"""Bytes that all pages of a list may have together."""
 
 MAX_REFUSAL = 64 * 1024
 """Bytes of an HTTP error that are read."""
@@ -29,7 +30,8 @@ MAX_REFUSAL = 64 * 1024
 CONNECT_TIMEOUT = 10.0
 """Seconds."""
 
-_TOO_MUCH = f"it answers with more than {MAX_ANSWER // 2**20} MiB"
+PACE = 0.2
+"""Seconds from one request for events to the next; the SDK repeats them as fast as the server asks for."""
 
 Resolve = Callable[[str], Any]
 
@@ -48,8 +50,10 @@ class Exchange:
     """Whether the last refusal is one of the protocol, and not of HTTP."""
     lost_session: bool = False
     """Whether the server has forgotten the session."""
-    left: int = MAX_ANSWER
-    """Bytes that may still come."""
+    most: int = MAX_ANSWER
+    """Bytes that all its answers may have."""
+    read: int = 0
+    """Bytes that they had."""
 
     @property
     def was_refused(self) -> bool:
@@ -111,6 +115,9 @@ class Wire(httpx2.AsyncBaseTransport):
             network_backend=_Looking(reach, is_plain=self._origin[0] == "http"),
         )
         self.is_open = False
+        self.heard = Exchange()
+        """What came of itself, beside answers or in their place. Each use of the session allows for more."""
+        self._next_events = 0.0
         self.on_break: Callable[[], None] = lambda: None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -127,8 +134,8 @@ class Wire(httpx2.AsyncBaseTransport):
             if not is_post or not (self.is_open or self._has_events):
                 raise httpx2.ConnectError(exchange.failure) from error
             return self._instead(httpx2.Response(502))
-        left = exchange if is_post else Exchange(left=MAX_EVENTS)
-        return httpx2.Response(answer.status, headers=_kept(answer), stream=_Bounded(answer, left))
+        counted = exchange if is_post else self.heard
+        return httpx2.Response(answer.status, headers=_kept(answer), stream=_Bounded(answer, counted))
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -137,6 +144,8 @@ class Wire(httpx2.AsyncBaseTransport):
     async def _send(self, request: httpx2.Request, exchange: Exchange) -> httpcore2.Response:
         if _origin(request.url) != self._origin:
             raise _UnfitError("it leads to another place, which is not followed")
+        if request.method == "GET":
+            await self._pace()
         exchange.was_sent = True
         url = httpcore2.URL(
             scheme=request.url.raw_scheme,
@@ -162,6 +171,11 @@ class Wire(httpx2.AsyncBaseTransport):
             await answer.aclose()
             raise _UnfitError("its answer is compressed, which it was not asked for")
         return answer
+
+    async def _pace(self) -> None:
+        now = asyncio.get_running_loop().time()
+        delay, self._next_events = max(0.0, self._next_events - now), max(now, self._next_events) + PACE
+        await asyncio.sleep(delay)
 
     async def _refusal(
         self, request: httpx2.Request, answer: httpcore2.Response, exchange: Exchange
@@ -197,9 +211,9 @@ class _Bounded(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for part in self._answer.aiter_stream():
-                self._exchange.left -= len(part)
-                if self._exchange.left < 0:
-                    self._exchange.failure = _TOO_MUCH
+                self._exchange.read += len(part)
+                if self._exchange.read > self._exchange.most:
+                    self._exchange.failure = f"it answers with more than {self._exchange.most // 2**20} MiB"
                     return
                 yield part
         except _FAILURES as error:

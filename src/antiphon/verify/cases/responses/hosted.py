@@ -106,16 +106,17 @@ def mcp(url: str) -> dict[str, Any]:
 def an_mcp_server_is_not_there(trial: Trial) -> Steps:
     """Name an MCP server that nobody reaches."""
     exchange = yield from trial.respond("Say hello.", tools=[mcp(NOWHERE)])
-    if exchange.is_ok:
+    is_refused = 400 <= exchange.status < 500
+    if exchange.is_ok or is_refused:
         told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
-        trial.expect("responses:hosted:mcp-told", "mcp" in told, told)
+        trial.expect("responses:hosted:mcp-told", "mcp" in told or is_refused, told)
     trial.offered(exchange)
     if exchange.is_ok:
         errors = [item for item in listed(exchange.json, "output") if at(item, "error")]
         is_told = bool(errors) or bool(at(exchange.json, "error"))
         trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
     else:
-        is_told = 400 <= exchange.status < 500 and is_text(at(exchange.json, "error", "message"))
+        is_told = is_refused and is_text(at(exchange.json, "error", "message"))
         trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
 
 

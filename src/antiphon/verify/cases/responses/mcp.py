@@ -4,6 +4,7 @@ import json
 from collections.abc import Generator
 from typing import Any
 
+from antiphon.verify.absence import message_of
 from antiphon.verify.case import Case, Script, case
 from antiphon.verify.cases.responses.chain import id_of
 from antiphon.verify.cases.responses.hosted import mcp, steps_of
@@ -51,7 +52,7 @@ def reached(trial: Trial, exchange: Exchange) -> dict[str, Any]:
     is_about_tools = str(at(exchange.json, "error", "param")).startswith("tools")
     trial.offered(exchange)
     if 400 <= exchange.status < 500 and is_about_tools:
-        raise Stop("skipped", f"{UNREACHED}{exchange.came}")
+        raise Stop("skipped", f"{UNREACHED}{message_of(exchange)[:200]}")
     response = trial.response(exchange)
     listed_tools(response)
     return response

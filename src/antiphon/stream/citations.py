@@ -1,0 +1,354 @@
+"""Citations: where a text that streams by cites what the model was given to cite (specification section 5, Annotation).
+
+A model cites by a Markdown link, with or without parentheses around it, by a bare URL, or by the number of a source:
+`[3]`, `[3, 5]`, `【3】`. What stands in code is none. Whether a bracket begins a citation is known only at its end, so
+what is found inside waits in a frame until then: a link's text may hold a number, a span of code may hold a link.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+from urllib.parse import SplitResult, unquote, urlsplit
+
+LONGEST = 2_000
+"""Characters that a citation may have; a bracket that is open for longer opens none."""
+DEEPEST = 8
+"""Brackets and spans of code that may be open at once; beyond, the outermost opens nothing."""
+
+_RUN = 64
+"""Backquotes that are one mark; more are several."""
+
+_MARK = re.compile(rf"\\[^\n]|`{{1,{_RUN}}}|~{{3,{_RUN}}}|[\[\]()【】\n]|https?://")
+_FENCE_MARK = re.compile(rf"`{{3,{_RUN}}}|~{{3,{_RUN}}}|\n")
+_URL_END = re.compile(r"[\s<>\"`\[\]()【】|\\^{}\u3001\u3002\u300d\u300f\uff01\uff09\uff0c\uff1b\uff1f]")
+_CUT = rf"(?P<cut>(?:\\|`{{1,{_RUN - 1}}}|~{{1,{_RUN - 1}}}|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?)\Z)|"
+"""An end of the text that the next characters may make something else of."""
+_MARK_OR_CUT, _FENCE_MARK_OR_CUT = (re.compile(_CUT + mark.pattern) for mark in (_MARK, _FENCE_MARK))
+_LINK = re.compile(r"\s*<?(https?://[^\s<>]+)>?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*")
+_NUMBERS = {
+    "[": re.compile(r"\s*\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*"),
+    # Models of the gpt-oss family name lines after a dagger.
+    "【": re.compile(r"\s*\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*(?:†[^】]*)?"),
+}
+_CLOSED_BY = {"]": "[", "】": "【"}
+_AFTER_URL = ".,;:!?'*_~"
+_LINE_BEGIN = " \t\r>-*+0123456789."
+"""What may stand before a fence in its line: marks of quotes and lists."""
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+Kind = Literal["[", "【", "(", "`"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A citation of `sources`, numbers in the list of what is known, at this place of the text."""
+
+    start: int
+    end: int
+    sources: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Frame:
+    """Something that is open: a link's text, its destination `(`, a span of code."""
+
+    kind: Kind
+    start: int
+    inner: int
+    """Where its content begins."""
+    held: list[_Found] = field(default_factory=list)
+    """What counts only if the frame comes to nothing."""
+    depth: int = 0
+    """Of parentheses in a destination, backquotes of a span of code."""
+
+
+class Citations:
+    """The citations of one `output_text` part. Its text may be cut anywhere; a part has one of these of its own."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        """`sources` holds what may be cited, the title by the URL; a number in the text is a place in its order."""
+        self._sources = dict(sources)
+        self._text = ""
+        self._offset = 0
+        self._at = 0
+        self._frames: list[_Frame] = []
+        self._done: list[_Found] = []
+        self._is_line_blank = True
+        self._fence = ""
+        self._is_info = False
+        self._may_close = False
+        self._url: int | None = None
+        self._url_depth = 0
+        self._label: _Frame | None = None
+        self._link: _Found | None = None
+
+    def feed(self, delta: str) -> Sequence[dict[str, Any]]:
+        """Return the annotations that became complete with this text; their indexes count from the part's begin."""
+        if not self._sources:
+            return ()
+        self._text += delta
+        self._scan(_MARK_OR_CUT, _FENCE_MARK_OR_CUT)
+        self._forget()
+        return self._taken()
+
+    def finish(self) -> Sequence[dict[str, Any]]:
+        """Return the annotations that only the end of the text made complete."""
+        if not self._sources:
+            return ()
+        self._scan(_MARK, _FENCE_MARK)
+        if self._url is not None:
+            self._end_url()
+        self._settle("")
+        self._release(len(self._frames))
+        return self._taken()
+
+    def _taken(self) -> list[dict[str, Any]]:
+        done, self._done = self._done, []
+        return [self._annotation(found, self._known[number]) for found in done for number in found.sources]
+
+    def _annotation(self, found: _Found, url: str) -> dict[str, Any]:
+        title = self._sources[url]
+        return {
+            "type": "url_citation",
+            "url": url,
+            "title": title or url,
+            "start_index": found.start,
+            "end_index": found.end,
+        }
+
+    @cached_property
+    def _known(self) -> list[str]:
+        return list(self._sources)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {_normal(url): number for number, url in reversed(list(enumerate(self._known)))}
+
+    def _scan(self, marks: re.Pattern[str], fence_marks: re.Pattern[str]) -> None:
+        """Look at all of the text, but for an end that these marks say is cut."""
+        is_whole = True
+        while is_whole and self._at < len(self._text):
+            self._settle(self._text[self._at])
+            if self._fence:
+                is_whole = self._scan_code(fence_marks)
+            elif self._url is not None:
+                self._scan_url()
+            else:
+                is_whole = self._scan_prose(marks)
+
+    def _scan_prose(self, marks: re.Pattern[str]) -> bool:
+        mark = marks.search(self._text, self._at)
+        self._pass(mark.start() if mark else len(self._text))
+        if mark is None or mark.lastgroup:
+            return False
+        place = self._offset + self._at
+        self._at = mark.end()
+        self._expire(place)
+        self._meet(mark[0], place)
+        return True
+
+    def _pass(self, end: int) -> None:
+        if end > self._at:
+            self._is_line_blank = self._is_line_blank and not self._text[self._at : end].strip(_LINE_BEGIN)
+            self._at = end
+
+    def _meet(self, mark: str, place: int) -> None:
+        is_first, self._is_line_blank = self._is_line_blank, mark == "\n"
+        if mark == "\n":
+            self._end_line(is_blank=is_first)
+        elif mark[0] in "`~":
+            self._meet_code(mark, place, is_first)
+        elif mark[0] == "h":
+            self._url, self._url_depth = place, 0
+        elif mark in "[【":
+            self._open(_Frame("[" if mark == "[" else "【", place, place + 1))
+        elif mark in "]】":
+            self._close_label(_CLOSED_BY[mark], place)
+        elif mark == "(":
+            self._open_parenthesis()
+        elif mark == ")":
+            self._close_parenthesis(place)
+
+    def _open(self, frame: _Frame) -> None:
+        self._frames.append(frame)
+        if len(self._frames) > DEEPEST:
+            self._release(1)
+
+    def _end_line(self, *, is_blank: bool) -> None:
+        """No destination goes on in the next line, nothing at all in the next paragraph."""
+        if is_blank:
+            self._release(len(self._frames))
+        while self._frames and self._frames[-1].kind == "(":
+            self._drop(self._frames[-1])
+
+    def _meet_code(self, mark: str, place: int, is_first: bool) -> None:
+        if is_first and len(mark) > 2:
+            self._release(len(self._frames))
+            self._fence, self._is_info, self._may_close = mark, True, False
+        elif mark[0] == "`":
+            span = next((one for one in self._frames if one.kind == "`" and one.depth == len(mark)), None)
+            if span:
+                del self._frames[self._frames.index(span) :]
+            else:
+                self._open(_Frame("`", place, place + len(mark), depth=len(mark)))
+
+    def _scan_code(self, marks: re.Pattern[str]) -> bool:
+        """A block of code ends with a line that has nothing but its fence, or a longer one."""
+        mark = marks.search(self._text, self._at)
+        self._pass(mark.start() if mark else len(self._text))
+        self._may_close = self._may_close and self._is_line_blank
+        if mark is None or mark.lastgroup:
+            return False
+        self._at = mark.end()
+        if mark[0] == "\n":
+            self._fence = "" if self._may_close else self._fence
+            self._may_close = self._is_info = False
+            self._is_line_blank = True
+        elif self._is_info and mark[0][0] == self._fence[0] == "`":
+            # What names the language has no backquote: this was a span.
+            self._fence = ""
+        else:
+            self._may_close = self._is_line_blank = self._is_line_blank and mark[0].startswith(self._fence)
+        return True
+
+    def _close_label(self, opened: str, place: int) -> None:
+        frame = next((one for one in reversed(self._frames) if one.kind in (opened, "`", "(")), None)
+        if frame is None or frame.kind != opened:
+            return
+        while self._frames[-1] is not frame:
+            self._drop(self._frames[-1])
+        self._frames.pop()
+        numbered = self._numbered(frame, place)
+        if opened == "【":
+            self._keep(numbered or frame.held)
+            return
+        frame.held = numbered or frame.held
+        frame.inner = place + 1
+        self._label = frame
+
+    def _numbered(self, frame: _Frame, place: int) -> list[_Found]:
+        if place - frame.inner > 64:
+            return []
+        inside = self._between(frame.inner, place)
+        if not _NUMBERS[frame.kind].fullmatch(inside):
+            return []
+        numbers = [int(each) - 1 for each in re.findall(r"\d+", inside.partition("†")[0])]
+        sources = tuple(dict.fromkeys(number for number in numbers if 0 <= number < len(self._sources)))
+        return [_Found(frame.start, place + 1, sources)] if sources else []
+
+    def _open_parenthesis(self) -> None:
+        label, self._label = self._label, None
+        if label:
+            self._open(_Frame("(", label.start, label.inner + 1, label.held))
+        elif self._frames and self._frames[-1].kind == "(":
+            self._frames[-1].depth += 1
+
+    def _close_parenthesis(self, place: int) -> None:
+        if not self._frames or self._frames[-1].kind != "(":
+            return
+        frame = self._frames[-1]
+        if frame.depth:
+            frame.depth -= 1
+            return
+        link = _LINK.fullmatch(self._between(frame.inner, place))
+        number = self._number_of(link[1]) if link else None
+        if number is None:
+            self._drop(frame)
+            return
+        self._frames.pop()
+        found = _Found(frame.start, place + 1, (number,))
+        if self._before(frame.start) == "(":
+            self._link = found
+        else:
+            self._keep([found])
+
+    def _settle(self, following: str) -> None:
+        """Decide what only the next character tells: whether a link follows a text, a parenthesis a link."""
+        if self._link:
+            found, self._link = self._link, None
+            is_wrapped = following == ")"
+            self._keep([_Found(found.start - 1, found.end + 1, found.sources) if is_wrapped else found])
+        if self._label and following != "(":
+            label, self._label = self._label, None
+            self._keep(label.held)
+
+    def _scan_url(self) -> None:
+        stop = _URL_END.search(self._text, self._at)
+        self._at = stop.start() if stop else len(self._text)
+        if stop is None:
+            return
+        if stop[0] == "(":
+            self._url_depth += 1
+        elif stop[0] == ")" and self._url_depth:
+            self._url_depth -= 1
+        else:
+            self._end_url()
+            return
+        # It is part of the URL, and of the destination that the URL may be.
+        self._at += 1
+        self._meet(stop[0], self._offset + stop.start())
+
+    def _end_url(self) -> None:
+        start, self._url = self._url, None
+        end = self._offset + self._at
+        if start is None or end - start > LONGEST:
+            return
+        url = self._between(start, end)
+        for one in (url, url.rstrip(_AFTER_URL)):
+            number = self._number_of(one)
+            if number is not None:
+                self._keep([_Found(start, start + len(one), (number,))])
+                return
+
+    def _number_of(self, url: str) -> int | None:
+        return self._numbers.get(_normal(url))
+
+    def _keep(self, found: Sequence[_Found]) -> None:
+        (self._frames[-1].held if self._frames else self._done).extend(found)
+
+    def _drop(self, frame: _Frame) -> None:
+        """The innermost frame came to nothing: what it held counts for the one around it."""
+        self._frames.remove(frame)
+        self._keep(frame.held)
+
+    def _release(self, count: int) -> None:
+        """So many of the outermost frames came to nothing."""
+        for frame in self._frames[:count]:
+            self._done.extend(frame.held)
+        del self._frames[:count]
+
+    def _expire(self, place: int) -> None:
+        while self._frames and place - self._frames[0].start > LONGEST:
+            self._release(1)
+
+    def _forget(self) -> None:
+        """Let go of the text that no citation can begin in; one character is kept, a parenthesis perhaps."""
+        self._expire(self._offset + self._at)
+        here = self._offset + self._at
+        open_since = [frame.start for frame in (*self._frames[:1], *([self._label] if self._label else []))]
+        if self._url is not None and here - self._url <= LONGEST:
+            open_since.append(self._url)
+        cut = max(0, min(open_since, default=here) - self._offset - 1)
+        if cut:
+            self._text, self._offset, self._at = self._text[cut:], self._offset + cut, self._at - cut
+
+    def _between(self, start: int, end: int) -> str:
+        return self._text[start - self._offset : end - self._offset]
+
+    def _before(self, place: int) -> str:
+        return self._text[place - self._offset - 1] if place > self._offset else ""
+
+
+def _normal(url: str) -> str:
+    """Return what is the same for URLs that lead to the same page."""
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return url
+    if port and port != _DEFAULT_PORTS.get(parts.scheme):
+        host = f"{host}:{port}"
+    query = "&".join(each for each in parts.query.split("&") if not each.lower().startswith("utm_"))
+    return SplitResult(parts.scheme, host, unquote(parts.path).rstrip("/"), query, "").geturl()

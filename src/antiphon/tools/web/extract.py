@@ -1,0 +1,126 @@
+"""A program of its own: reads a page from standard input and writes its text. Nothing of Antiphon is loaded here.
+
+A page may be made to exhaust whoever reads it, and libraries that read HTML have been brought to take gigabytes of
+memory by some kilobytes. So it is read in a process that has a bound for everything, and that nobody minds losing.
+
+Input: a line of JSON, `{"url", "charset", "is_html", "longest", "memory"}`, then the bytes of the page; `longest`
+counts characters, `memory` bytes. Output: `title`, `text` and `is_cut`, in JSON.
+"""
+
+import codecs
+import json
+import re
+import sys
+from html import unescape
+from typing import Any
+
+from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+
+try:
+    import resource
+except ImportError:  # Windows has none; there the parent's clock is the only bound.
+    resource = None  # type: ignore[assignment]
+
+CPU = 10
+"""Seconds."""
+DEEPEST = 200
+"""Elements inside each other; what lies deeper is left out, as the library's work grows with the depth."""
+
+_META = re.compile(rb"<meta[^>]{0,200}charset\s{0,5}=\s{0,5}[\"']?([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
+_DECLARED = re.compile(rb"^<\?xml[^>]{0,200}encoding\s{0,5}=\s{0,5}[\"']([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
+_TITLE = re.compile(r"<title(?:\s[^<>]{0,200})?>([^<]{0,1000})", re.IGNORECASE)
+_LOCAL_LINK = re.compile(
+    r"\]\(<?(?:javascript|data|vbscript|blob|about):(?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)", re.IGNORECASE
+)
+_LINK_TITLE = re.compile(r"(\]\(<?[^()\s]+>?) \"[^\"\n]{0,500}\"\)")
+_SIGN = re.compile(r"\s*(?:\\?\[[^\[\]]{0,8}\]|[§¶#↑^]?)\s*")
+_EMPTY_LINK = re.compile(r"(?<!!)\[\s*\]\([^()\s]*\)")
+_TEXT_CODECS = re.compile(
+    r"ascii|utf-8(-sig)?|utf-16(-[lb]e)?|iso8859-\d+|cp(125\d|866|874|932|949|950)|koi8-[ru]|mac-roman|gbk|gb2312|gb18030"
+    r"|big5(hkscs)?|euc_(jp|kr)|shift_jis(x0213)?|iso2022_jp"
+)
+"""Of Python's codecs those that pages are written in; others do not end in time that grows with the text."""
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_AS_ON_THE_WEB = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
+
+
+def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) -> dict[str, Any]:
+    """Return title and text of a page, links as Markdown with whole URLs."""
+    text = decoded(body, charset).replace("\0", "")
+    title = _TITLE.search(text[:200_000]) if is_html else None
+    if is_html:
+        text = _as_markdown(text, url)
+    return {
+        "title": unescape(title[1]) if title else "",
+        "text": text[:longest].encode(errors="replace").decode(),
+        "is_cut": len(text) > longest,
+    }
+
+
+def decoded(body: bytes, charset: str) -> str:
+    """Return the text of a body: by its mark, by what was told with it, by what it says itself, else as UTF-8."""
+    for mark, codec in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if body.startswith(mark):
+            return body.decode(codec, "replace")
+    said = _META.search(body[:4096]) or _DECLARED.search(body[:4096])
+    codec = _codec(charset) or (_codec(said[1].decode()) if said else "")
+    if codec:
+        return body.decode(codec, "replace")
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body.decode("cp1252", "replace")
+
+
+def _codec(name: str) -> str:
+    try:
+        found = codecs.lookup(name.strip()).name if name.strip() else ""
+    except (LookupError, ValueError):
+        return ""
+    return _AS_ON_THE_WEB.get(found, found) if _TEXT_CODECS.fullmatch(found) else ""
+
+
+def _as_markdown(html: str, url: str) -> str:
+    options = ConversionOptions(
+        base_url=url,
+        extract_metadata=False,
+        skip_images=True,
+        # Padded cells grow with the widest of their column.
+        compact_tables=True,
+        escape_misc=False,
+        max_depth=DEEPEST,
+        # Some servers put the whole of a page into one form.
+        preprocessing=PreprocessingOptions(enabled=True, remove_navigation=True, remove_forms=False),
+    )
+    text = convert(html, options).content or ""
+    text = _LINK_TITLE.sub(r"\1)", _LOCAL_LINK.sub("]", text))
+    return _EMPTY_LINK.sub("", _without_own_links(text, url))
+
+
+def _without_own_links(text: str, url: str) -> str:
+    """Return the text without links into itself; a footnote's number goes with its link, as it means no source."""
+    place = re.escape(url.partition("#")[0])
+    own = rf"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?{place}#[^()\s]*>?\)"
+    return re.sub(own, lambda link: "" if _SIGN.fullmatch(link[1]) else link[1], text)
+
+
+def _bound(memory: int) -> None:
+    if resource is not None:
+        for kind, amount in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, CPU), (resource.RLIMIT_CORE, 0)):
+            resource.setrlimit(kind, (amount, amount))
+
+
+def main() -> None:
+    """Do as the module says."""
+    asked = json.loads(sys.stdin.buffer.readline())
+    _bound(asked.pop("memory"))
+    answer = read(sys.stdin.buffer.read(), **asked)
+    sys.stdout.buffer.write(json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Opening pages: only what the model was given, what the request allows, and what can be read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yarl import URL
+
+from antiphon.outgoing.fetch import Fetched, Fetcher, FetchError, FetchTrouble
+from antiphon.outgoing.urls import read_url
+from antiphon.tools.base import Use
+from antiphon.tools.web.cache import Cache
+from antiphon.tools.web.options import Options
+from antiphon.tools.web.reading import Reader, ReadingError
+from antiphon.tools.web.untrusted import clean
+
+TYPES = (
+    *("text/html", "application/xhtml+xml", "text/*"),
+    *("application/json", "application/*+json", "application/xml", "application/*+xml"),
+)
+"""Content types that are read; the first two are HTML."""
+
+_LONGEST_TITLE = 200
+
+_TROUBLES: dict[FetchTrouble, str] = {
+    "dead": "it could not be reached",
+    "slow": "it did not answer in time",
+    "too_big": "it is too big",
+    "wrong_type": "it is neither HTML nor any other text, such as JSON or XML; files of other kinds are not read",
+    "private": "its address is none that this server may ask",
+    "refused": "it leads to where this request does not allow",
+    "too_many_redirects": "it redirects again and again",
+}
+"""In words of our own, since those of a page's server may be meant for the model."""
+
+
+class PageError(Exception):
+    """A page was not opened; the message says why, in words for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page says, clean."""
+
+    url: str
+    """As it was asked for, less a fragment."""
+    title: str
+    text: str
+    is_cut: bool
+
+
+class Pages:
+    """The pages that this process reads."""
+
+    def __init__(self, fetcher: Fetcher, reader: Reader | None = None, cache: Cache[Page] | None = None) -> None:
+        self._fetcher = fetcher
+        self._reader = reader or Reader()
+        self._cache = cache or Cache()
+
+    async def open(self, use: Use, given: str, options: Options) -> Page:
+        """Return the page that the model asks for as `given`. Raises `PageError` for every failure."""
+        url = _address(use, given)
+        if not options.domains.admits(url):
+            raise PageError("this request does not allow pages of that domain")
+        # What one tenant had fetched is no answer to another.
+        kept = self._cache.get((use.tenant, url))
+        if kept:
+            return kept
+        if not options.is_live:
+            raise PageError(
+                "this request does not allow pages to be fetched, and this one is not at hand. "
+                "Use what the search found"
+            )
+        fetched = await self._fetch(url, options)
+        page = await self._read(url, fetched)
+        if fetched.may_be_kept:
+            self._cache.put((use.tenant, url), page, len(page.text) * 2)
+        return page
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._fetcher.close()
+
+    async def _fetch(self, url: str, options: Options) -> Fetched:
+        def may_ask(place: URL) -> bool:
+            return options.domains.admits_host(place.raw_host or "")
+
+        try:
+            fetched = await self._fetcher.fetch(url, TYPES, may_ask=may_ask)
+        except FetchError as error:
+            raise PageError(_TROUBLES[error.kind]) from error
+        if not 200 <= fetched.status < 300:
+            raise PageError(f"its server answered with status {fetched.status}")
+        return fetched
+
+    async def _read(self, url: str, fetched: Fetched) -> Page:
+        try:
+            text = await self._reader.read(
+                fetched.body, url=fetched.url, charset=fetched.charset, is_html=fetched.content_type in TYPES[:2]
+            )
+        except ReadingError as error:
+            raise PageError(str(error)) from error
+        title = " ".join(clean(text.title).split())[:_LONGEST_TITLE]
+        return Page(url, title or url, clean(text.text), text.is_cut)
+
+
+def _address(use: Use, given: str) -> str:
+    """Return the address that the model means, if it was given it. Raises `PageError`.
+
+    An address that it put together itself could carry off what it knows (threat 22).
+    """
+    text = given.strip()
+    url = text if "://" in text else f"https://{text}"
+    try:
+        read = str(read_url(url))
+    except ValueError as error:
+        raise PageError("this is no address of a page") from error
+    if not any(one in use.sources or use.was_given(one) for one in _spellings(text)):
+        raise PageError(
+            "its address stands in nothing that you were given, neither by the user nor by a search or a page. "
+            "Only such an address may be opened, word for word, since one that is made up could carry off what you "
+            "know. Search for the page instead"
+        )
+    return read
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """The address as it may have been given: with its fragment and last slash, and by people without its scheme."""
+    bare = text.partition("#")[0]
+    yield from (text, bare, bare.removesuffix("/"))
+    host = bare.partition("://")[2].partition("/")[0]
+    if "." in host:
+        yield bare.partition("://")[2].removesuffix("/")
