@@ -19,9 +19,9 @@ from antiphon import ids
 from antiphon.backends.base import Listing, Reply
 from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
+from antiphon.opening import open_store
 from antiphon.protocol.validate import decode_request
 from antiphon.store.base import Store, StoredResponse
-from antiphon.wiring import open_store
 from bench.backend import ANSWER
 
 LENGTHS = (1, 10, 100, 1000)

@@ -70,6 +70,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
         "WEBSOCKET": "false",
         "FALLBACK": "a=b,c d=e",
+        "TOOL_ROUNDS": "3",
+        "TOOL_TIME": "60",
         "CHECK_INTERVAL": "0",
         "CACHE_TTL": "60",
         "CACHE_SIZE": "8",

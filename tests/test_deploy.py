@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 UNIT = (ROOT / "deploy/antiphon.service").read_text()
 PAGE = (ROOT / "docs/how-to/run-in-production.md").read_text()
 CONTAINER = (ROOT / "deploy/Containerfile").read_text()
-SERVE = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
+SERVE = typer.main.get_command(app).get_command(None, "serve")  # type: ignore[attr-defined]
 
 
 def value_of(name: str) -> str:

@@ -14,11 +14,12 @@ from antiphon.backends.http import HttpBackend
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ConfigError
 from antiphon.keyring import new_key
+from antiphon.opening import open_store
 from antiphon.outgoing.reach import Reach
 from antiphon.protocol.tools import WebSearchTool
 from antiphon.store.sqlite import SqliteStore
 from antiphon.tools.base import Use
-from antiphon.wiring import House, build, open_store, web_search_of
+from antiphon.wiring import House, build, web_search_of
 from tests.support.replay import ReplayBackend
 from tests.support.small_web import KEY, small_web
 

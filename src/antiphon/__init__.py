@@ -13,21 +13,25 @@ Below: `protocol` is the two APIs as data, `stream` makes events, `chat` makes r
 `backends` and `store`, `server` and `cli` put them on the wire. Nothing imports upwards.
 """
 
-from antiphon.chat.dialects import Dialect, tell_dialect
-from antiphon.chat.input import normalise_input
-from antiphon.chat.request import to_chat
-from antiphon.embed import Responses
-from antiphon.errors import AntiphonError, BackendError, ClientError, ConfigError, StoreError
-from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.response import Response
-from antiphon.protocol.validate import decode_request
-from antiphon.stream.answer import conclude
-from antiphon.stream.chat import ChatStream
-from antiphon.stream.decode import decode_chunk
-from antiphon.stream.sse import EventDecoder, encode
-from antiphon.stream.writer import ResponseWriter
-from antiphon.translate import Translator
-from antiphon.version import __version__
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from antiphon.chat.dialects import Dialect, tell_dialect
+    from antiphon.chat.input import normalise_input
+    from antiphon.chat.request import to_chat
+    from antiphon.embed import Responses
+    from antiphon.errors import AntiphonError, BackendError, ClientError, ConfigError, StoreError
+    from antiphon.protocol.requests import CreateResponse
+    from antiphon.protocol.response import Response
+    from antiphon.protocol.validate import decode_request
+    from antiphon.stream.answer import conclude
+    from antiphon.stream.chat import ChatStream
+    from antiphon.stream.decode import decode_chunk
+    from antiphon.stream.sse import EventDecoder, encode
+    from antiphon.stream.writer import ResponseWriter
+    from antiphon.translate import Translator
+    from antiphon.version import __version__
 
 __all__ = [
     "AntiphonError",
@@ -52,3 +56,42 @@ __all__ = [
     "tell_dialect",
     "to_chat",
 ]
+
+_HOMES = {
+    "antiphon.chat.dialects": (
+        "Dialect",
+        "tell_dialect",
+    ),
+    "antiphon.chat.input": ("normalise_input",),
+    "antiphon.chat.request": ("to_chat",),
+    "antiphon.embed": ("Responses",),
+    "antiphon.errors": (
+        "AntiphonError",
+        "BackendError",
+        "ClientError",
+        "ConfigError",
+        "StoreError",
+    ),
+    "antiphon.protocol.requests": ("CreateResponse",),
+    "antiphon.protocol.response": ("Response",),
+    "antiphon.protocol.validate": ("decode_request",),
+    "antiphon.stream.answer": ("conclude",),
+    "antiphon.stream.chat": ("ChatStream",),
+    "antiphon.stream.decode": ("decode_chunk",),
+    "antiphon.stream.sse": (
+        "EventDecoder",
+        "encode",
+    ),
+    "antiphon.stream.writer": ("ResponseWriter",),
+    "antiphon.translate": ("Translator",),
+    "antiphon.version": ("__version__",),
+}
+"""Where each name comes from. It is loaded when it is first asked for, so that a command loads what it needs."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(home), name)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

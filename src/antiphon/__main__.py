@@ -1,5 +1,5 @@
 """`python -m antiphon`."""
 
-from antiphon.cli.main import run
+from antiphon.cli import run
 
 run()

@@ -21,6 +21,7 @@ from antiphon.engine.response import output_text
 from antiphon.engine.run import Run
 from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.engine.worker import Worker
+from antiphon.opening import open_store
 from antiphon.protocol.events import Event
 from antiphon.protocol.refusals import value_not_served
 from antiphon.protocol.response import Response
@@ -31,7 +32,7 @@ from antiphon.protocol.validate import (
     decode_input_items_query,
     decode_request,
 )
-from antiphon.wiring import open_keyring, open_store, toolset_of
+from antiphon.wiring import open_keyring, toolset_of
 
 
 class Responses:

@@ -29,9 +29,9 @@ from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
 from antiphon.keyring import Keyring, new_key, read_key
 from antiphon.measures import Measures
+from antiphon.opening import open_store
 from antiphon.outgoing.reach import Reach, read_networks
 from antiphon.store.base import Store
-from antiphon.store.sqlite import SqliteStore
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
@@ -215,21 +215,6 @@ def _room(settings: Settings) -> Room:
     similarity = Similarity(name, settings.cache_similarity) if name else None
     longest = settings.retention_days * 86_400
     return Room(settings.cache_ttl, longest, settings.cache_size * 1024 * 1024, similarity)
-
-
-async def open_store(url: str, connections: int = 10) -> Store:
-    """Return the store at a URL. Raises `ConfigError` where it cannot be used."""
-    scheme = url.partition(":")[0]
-    if scheme == "sqlite":
-        return SqliteStore.open(url)
-    if scheme in ("postgresql", "postgres"):
-        from antiphon.store.postgres import PostgresStore  # noqa: PLC0415 - who has none need not load its driver
-
-        return await PostgresStore.open(url, connections=connections)
-    raise ConfigError(
-        f"The store '{scheme}:…' is not known. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
-        "or sqlite:// for memory."
-    )
 
 
 async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:

@@ -125,6 +125,28 @@ async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
     await second.worker.close()
 
 
+async def test_what_was_told_before_a_crash_is_told_no_otherwise_at_the_end() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    first = Dies(store, Servers(), ROLLS, said("never"))
+    hangs = Hangs(first.backend, 1)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[MCP])
+    await asyncio.wait_for(hangs.asked.wait(), 5)
+    async with asyncio.timeout(5):
+        while len((await store.load("", response_id)).output) < 2:  # type: ignore[union-attr]
+            await asyncio.sleep(0.005)
+    await first.die()
+
+    second = Dies(store, Servers(), said("5"))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    events = await told(second.engine, response_id)
+
+    assert events[-1]["response"]["output"] == response["output"]
+    assert "encrypted_content" not in response["output"][1]
+    await second.worker.close()
+
+
 @pytest.mark.parametrize("hint", [None, {"readOnlyHint": True}])
 async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint: Any) -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)

@@ -423,14 +423,6 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         ("invalid_value", "input[0]", "Invalid 'input[0]': 'compaction_trigger' must be the last item of the input."),
     ),
     "an output of nothing": (item(type="function_call_output", output=""), missing("input[0].call_id")),
-    "91 mcp without address": (
-        GOOD | {"tools": [{"type": "mcp", "server_label": "s"}]},
-        (
-            "invalid_value",
-            "tools[0].server_url",
-            "Invalid 'tools[0].server_url': one of 'server_url' or 'connector_id' must be given.",
-        ),
-    ),
     "92 mcp label twice": (
         GOOD | {"tools": [{"type": "mcp", "server_label": "s", "server_url": "https://a.example/"}] * 2},
         (

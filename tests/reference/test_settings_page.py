@@ -44,7 +44,7 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
 
 
 def test_the_flags_are_those_of_serve() -> None:
-    serve = typer.main.get_command(app).commands["serve"]
+    serve = typer.main.get_command(app).get_command(None, "serve")
     options = {opt: parameter.name for parameter in serve.params for opt in parameter.opts} | {"--backend": "backends"}
     flags = {flag: name for name, flag, *_ in SETTINGS if flag}
     assert flags == {opt: name for opt, name in options.items() if opt not in NOT_SETTINGS}

@@ -10,9 +10,10 @@ from antiphon.chat.dialects import DIALECTS
 from antiphon.chat.messages import to_messages
 from antiphon.chat.offering import toolbox_of
 from antiphon.errors import ClientError
+from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import KNOWN_ITEMS, InputItem
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tools import AnyTool
+from antiphon.protocol.tools import AnyTool, McpTool, WebSearchTool
 from antiphon.protocol.validate import decode_request
 
 TOOLS = {row[0]: row[1] for row in table("tools", "Tool", "Policy", "What the model sees", "What a call becomes")}
@@ -62,13 +63,12 @@ SEEN = {
     "mcp_call": {"id": "mcp_1", "server_label": "s", "name": "f", "arguments": "{}", "output": "Seen."},
     "program": {"id": "cm_1", "call_id": "c", "code": "1", "fingerprint": "f"},
     "program_output": {"id": "cmo_1", "call_id": "c", "result": "Seen."},
-    "mcp_list_tools": {"id": "mcpl_1", "server_label": "s", "tools": []},
     "mcp_approval_request": {"id": "mcpr_1", "server_label": "s", "name": "f", "arguments": "{}"},
-    "mcp_approval_response": {"approval_request_id": "mcpr_1", "approve": True},
 }
 """An item of each type that a chat model may be shown."""
 
 THINKING = DIALECTS["vllm"]
+LISTED = [McpListTools(server_label="s", tools=[{"name": "f", "input_schema": {"type": "object"}}])]
 
 
 def decoded(**body: Any) -> CreateResponse:
@@ -84,7 +84,7 @@ def test_every_tool_and_every_item_has_its_row_and_every_row_its_own() -> None:
 def test_a_tool_is_offered_or_left_out_as_its_row_says(kind: str, policy: str) -> None:
     deferred = [FUNCTION | {"name": "later", "defer_loading": True}] if kind == "tool_search" else []
     request = decoded(tools=[{"type": kind, **NEEDED.get(kind, {})}, *deferred])
-    toolbox = toolbox_of(request, [], THINKING)
+    toolbox = toolbox_of(request, LISTED, THINKING, served={McpTool, WebSearchTool})
 
     assert bool(toolbox.offers) == (policy != "left out")
     assert toolbox.left_out == ([kind] if policy == "left out" else [])

@@ -11,9 +11,9 @@ import pytest
 from starlette.types import ASGIApp, Message
 
 from antiphon.backends.http import HttpBackend
+from antiphon.opening import open_store
 from antiphon.server.app import create_app
 from antiphon.testing import assert_event_stream
-from antiphon.wiring import open_store
 from tests.server.test_background import until
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, echo, text

@@ -12,8 +12,8 @@ import pytest
 from openai import AsyncOpenAI, BadRequestError, RateLimitError
 
 from antiphon.backends.http import HttpBackend
+from antiphon.opening import open_store
 from antiphon.store.base import ApiKey
-from antiphon.wiring import open_store
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served, serve

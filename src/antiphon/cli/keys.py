@@ -16,10 +16,10 @@ from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
 from antiphon.engine.keys.mint import Mint
 from antiphon.errors import ConfigError
 from antiphon.ids import new_id
+from antiphon.opening import open_store
 from antiphon.store.base import ApiKey, Limits, Store
-from antiphon.wiring import open_store
 
-app = typer.Typer(help="Make, list and revoke API keys.", rich_markup_mode=None)
+app = typer.Typer(help="Make, list and revoke API keys.", add_completion=False, rich_markup_mode=None)
 
 DAY = 86_400
 HOUR = 3_600

@@ -1,6 +1,8 @@
 """The command `antiphon`: errors on one line, exit code 2 for what the user can correct."""
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -8,52 +10,49 @@ import typer.main
 from rich.console import Console
 from typer.core import TyperGroup
 
-from antiphon.cli.ask import ask
-from antiphon.cli.keys import app as keys
-from antiphon.cli.models import models
-from antiphon.cli.serve import serve
-from antiphon.cli.status import status
-from antiphon.cli.storage import db, migrate, purge
-from antiphon.cli.webhooks import app as webhooks
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.version import __version__
 
+FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+
+COMMANDS = {
+    "serve": "serve.serve",
+    "models": "models.models",
+    "status": "status.status",
+    "ask": "ask.ask",
+    "migrate": "storage.migrate",
+    "purge": "storage.purge",
+    "db": "storage.db",
+    "keys": "keys.app",
+    "webhooks": "webhooks.app",
+    "verify": "verify.app",
+}
+"""Where each command is, in the order of the help. It is loaded for who asks for it: few need what a server does."""
+
 
 class Commands(TyperGroup):
-    """All commands; the suite of `verify` is loaded for who asks for it, since a server needs none of it."""
+    """All commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names in the order of the help."""
-        return [*super().list_commands(ctx), "verify"]
+        """Return the names."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command."""
-        if cmd_name != "verify":
-            return super().get_command(ctx, cmd_name)
-        from antiphon.cli.verify import app as verify  # noqa: PLC0415
-
-        command = typer.main.get_command(verify)
+        """Return a command, None where there is no such one."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(".")
+        found = getattr(import_module(f"antiphon.cli.{module}"), name)
+        if not isinstance(found, typer.Typer):
+            alone = typer.Typer(**FORM)
+            alone.command()(found)
+            found = alone
+        command = typer.main.get_command(found)
         command.name = cmd_name
         return command
 
 
-app = typer.Typer(
-    name="antiphon",
-    cls=Commands,
-    help="The Responses API over any Chat Completions backend.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command()(serve)
-app.command()(models)
-app.command()(status)
-app.command()(ask)
-app.command()(migrate)
-app.command()(purge)
-app.add_typer(db, name="db")
-app.add_typer(keys, name="keys")
-app.add_typer(webhooks, name="webhooks")
+app = typer.Typer(name="antiphon", cls=Commands, help="The Responses API over any Chat Completions backend.", **FORM)
 
 
 def _show_version(wanted: bool) -> None:

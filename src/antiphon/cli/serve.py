@@ -25,13 +25,14 @@ from antiphon.config import Settings, settings_file
 from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError
+from antiphon.opening import open_store
 from antiphon.server import metrics, status
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.siblings import Siblings
 from antiphon.version import __version__
-from antiphon.wiring import House, build, open_store
+from antiphon.wiring import House, build
 
 SHOWN = 8
 """Models of a backend that the ready line names."""

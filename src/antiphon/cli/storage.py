@@ -8,13 +8,13 @@ import typer
 from rich.console import Console
 
 from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
+from antiphon.opening import open_store
 from antiphon.store.base import Store
-from antiphon.wiring import open_store
 
 CALLED = {"keys": "idempotency keys", "api_keys": "API keys", "conversation_items": "conversation items"}
 """What people call the rows of a table, where its own name would not tell."""
 
-db = typer.Typer(help="Look after the store.", rich_markup_mode=None)
+db = typer.Typer(help="Look after the store.", add_completion=False, rich_markup_mode=None)
 
 
 def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:

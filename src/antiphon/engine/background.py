@@ -14,7 +14,7 @@ from antiphon.engine.history import conversation_locked, conversation_not_found,
 from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
 from antiphon.engine.lent import kept_body, lends
 from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
-from antiphon.engine.response import open_response
+from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.router import chains_of
 from antiphon.engine.run import Run, TakenUp
 from antiphon.engine.stored import not_found, shown_response
@@ -138,9 +138,10 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
     lookup = engine.cache.lookup(request, context, targets) if is_new else None
     chains = chains_of(request, stored.tenant)
     route = await engine.router.route(request.model, *chains, tenant=stored.tenant, is_patient=True)
+    is_sealed_shown = view_of(request).encrypted
     taken_up = TakenUp(
         created_at=stored.created_at,
-        kept=[load_item(item) for item in stored.output],
+        kept=[load_item(item if is_sealed_shown else replace(item, sealed=None)) for item in stored.output],
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
         begins=is_new,

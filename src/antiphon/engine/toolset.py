@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from antiphon.protocol.offers import Kind
+from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import McpTool, Tool, WebSearchTool
 from antiphon.tools.base import HostedTool, ToolServers
 
@@ -39,6 +42,19 @@ class Toolset:
                 behind = self.of(kind)
                 if isinstance(tool, type_) and behind is not None:
                     behind.check(tool, f"tools[{number}]")
+
+    def described(self, request: CreateResponse) -> CreateResponse:
+        """Return the request with what the settings say of its servers, where it says nothing of them itself."""
+        mcp = self.mcp
+        if mcp is None or not any(isinstance(tool, McpTool) for tool in request.tools or ()):
+            return request
+        tools = [
+            replace(tool, server_description=tool.server_description or mcp.description(tool))
+            if isinstance(tool, McpTool)
+            else tool
+            for tool in request.tools or ()
+        ]
+        return replace(request, tools=tools)
 
     async def close(self) -> None:
         """Let go of everything."""

@@ -174,14 +174,14 @@ class Turn:
         toolset: Toolset | None = None,
         left: Sequence[Called] | None = None,
     ) -> None:
-        self._request = request
+        self._toolset = toolset or Toolset()
+        self._request = request = self._toolset.described(request)
         self._items = context.items
         self._history = len(context.history)
         self.target = target
         """Where the model is asked; another one once that one failed before its first byte."""
         self._made = made
         self._unseal = unseal
-        self._toolset = toolset or Toolset()
         items = context.items
         self._hosted = HostedTools(request, self._toolset, lambda: [*items, *made()], made, unseal)
         self._left = left

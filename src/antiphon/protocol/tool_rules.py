@@ -70,9 +70,7 @@ def _check_namespace(tool: NamespaceTool, path: str) -> None:
 
 def _check_mcp(tool: McpTool, path: str) -> None:
     if not tool.server_url:
-        if not (tool.connector_id or tool.tunnel_id):
-            raise refusals.invalid(f"{path}.server_url", "one of 'server_url' or 'connector_id' must be given.")
-        return
+        return  # the settings may have a server of that label
     try:
         parts = urlsplit(tool.server_url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

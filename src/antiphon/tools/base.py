@@ -77,6 +77,10 @@ class HostedTool(Protocol):
 class ToolServers(HostedTool, Protocol):
     """Servers that say themselves which tools they have (specification section 6, `mcp`)."""
 
+    def description(self, tool: McpTool) -> str:
+        """Return what the settings say of a server, empty where they say nothing."""
+        ...
+
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
         """Return the tools of a server, all of them; asked anew only once what is known is old. Raises nothing."""
         ...

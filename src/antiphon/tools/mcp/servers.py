@@ -54,7 +54,10 @@ class McpServers:
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Raise `ClientError` (400) where a request's tool names no server, or one that cannot be asked."""
         if isinstance(tool, McpTool):
-            self._targets.find(tool)
+            try:
+                self._targets.find(tool)
+            except ClientError as error:
+                raise ClientError(error.message, code=error.code, param=path) from error
 
     def description(self, tool: McpTool) -> str:
         """What the settings say of a request's server, empty where they say nothing."""
