@@ -419,3 +419,28 @@ async def test_too_many_tools_at_once_are_an_error_that_says_what_to_do() -> Non
 
     assert listed["tools"] == []
     assert "'allowed_tools'" in listed["error"]
+
+
+async def test_the_cap_on_output_is_that_of_the_whole_response() -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 30, "total_tokens": 40}
+    call = {"id": "call_1", "type": "function", "function": {"name": "dice__roll", "arguments": "{}"}}
+    rolls = {**plain(None, tool_calls=[call]), "usage": usage}
+    made, backend = engine(rolls, rolls, rolls)
+    with_tools(made)
+
+    response = await ask(made, tools=[MCP], max_output_tokens=50)
+
+    assert [request["max_tokens"] for request in backend.requests] == [50, 20]
+    assert (response["status"], response["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
+
+
+async def test_a_list_outlives_the_history_that_is_dropped() -> None:
+    long = (400, {"error": {"message": "too long", "code": "context_length_exceeded"}})
+    made, backend = engine(said("Hello."), long, ROLLS, said("5"))
+    with_tools(made)
+    first = await ask(made, input="One.", tools=[MCP])
+
+    second = await ask(made, input="Two.", tools=[MCP], previous_response_id=first["id"], truncation="auto")
+
+    assert items(second) == ["mcp_call", "message"]
+    assert [message["content"] for message in backend.requests[2]["messages"]] == ["Two."]

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from antiphon.chat.called import output_of
 from antiphon.protocol.calls import Output, awaited, tie
+from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import Compaction, ConfigurationUpdate, FunctionCallOutput, InputItem, Message
 from antiphon.protocol.tool_items import AdditionalTools
 
-KEPT = (AdditionalTools, ConfigurationUpdate, Compaction)
+KEPT = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)
 
 BRIEF = 400
 """Characters of an output that was cut short."""

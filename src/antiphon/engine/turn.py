@@ -185,6 +185,7 @@ class Turn:
         items = context.items
         self._hosted = HostedTools(request, self._toolset, lambda: [*items, *made()], made, unseal)
         self._left = left
+        self._cap = request.max_output_tokens
         self._refusals = 0
         self._searches = 0
         self._usage: Usage | None = None
@@ -298,21 +299,30 @@ class Turn:
                 return ending
             if self._hosted.is_enough(were_used_up=ending.are_used_up):
                 return replace(ending, outcome="max_messages")
+            if self._cap is not None and self._spent >= self._cap:
+                return replace(ending, outcome="max_output_tokens")
+            self._relax(has_run=bool(ending.held))
 
     def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
         """Do what the model called this server for; return whether it is to go on with what came of that."""
         calls = [call for call in ending.held if isinstance(call, HostedCall)]
         if calls:
             yield RunTools(calls)
-            self._relax()
         found = self._find()
         for item in found:
             yield Tell(item)
         return bool(calls or found or ending.are_used_up)
 
-    def _relax(self) -> None:
-        """What the choice demanded was done: from now on the model may speak."""
-        self._request = replace_struct(self._request, tool_choice=relaxed(self._request.tool_choice))
+    def _relax(self, *, has_run: bool) -> None:
+        """The choice's demand was met by a call: the model may speak. It may say what is left of its tokens."""
+        choice = relaxed(self._request.tool_choice) if has_run else self._request.tool_choice
+        left = None if self._cap is None else self._cap - self._spent
+        self._request = replace_struct(self._request, tool_choice=choice, max_output_tokens=left)
+
+    @property
+    def _spent(self) -> int:
+        """The tokens that the model has said so far, as far as they were reported."""
+        return self._usage.output_tokens if self._usage else 0
 
     def _waits_for_client(self) -> bool:
         return bool(open_calls(self._made())) or self._hosted.waits_for_client

@@ -22,7 +22,7 @@ from antiphon.engine.hosted import Approved, sources_of
 from antiphon.engine.observers import Observer, ToolUse
 from antiphon.engine.toolset import KINDS, Toolset
 from antiphon.engine.turn import ListTools, RunTools
-from antiphon.errors import reportable
+from antiphon.errors import BackendError, reportable
 from antiphon.native.items import pass_on
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.hosted_items import McpListTools, WebSearchCall
@@ -229,6 +229,7 @@ class Using:
         self._observers.used(use)
         try:
             result = await self._result(one, was_given)
+            use.error = BackendError("The tool failed.") if result.is_failed else None
         finally:
             self._observers.returned(use)
         self._end(one, result)
