@@ -67,6 +67,7 @@ SANS_IO = (
     ),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
     *("server.limits", "server.visitors", "server.inflate"),
+    *("engine.steps", "engine.hosted", "engine.given"),
     *("engine.caching.key", "engine.caching.kept", "engine.caching.vectors"),
 )
 OUTSIDE = {
