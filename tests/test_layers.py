@@ -51,23 +51,10 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 """Files of such a folder that serve several technologies: every SQL store has migrations, the demo follows a script."""
 
 SANS_IO = (
-    *(
-        "protocol",
-        "stream",
-        "chat",
-        "native",
-        "engine.turn",
-        "engine.steps",
-        "engine.hosted",
-        "engine.called",
-        "engine.given",
-        "translate",
-        "store.acts",
-        "webhooks.sign",
-    ),
+    *("protocol", "stream", "chat", "native", "engine.turn", "translate", "store.acts", "webhooks.sign"),
+    *("engine.steps", "engine.hosted", "engine.given"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
     *("server.limits", "server.visitors", "server.inflate"),
-    *("engine.steps", "engine.hosted", "engine.given"),
     *("engine.caching.key", "engine.caching.kept", "engine.caching.vectors"),
 )
 OUTSIDE = {
