@@ -202,10 +202,11 @@ class Turn:
         """Call the model until it wants nothing more of this server."""
         if self._left is not None:
             yield RunTools(left=self._left)
+            yield from map(Tell, self._find())
             if self._waits_for_client():
                 return Ending("completed", None)
         while True:
-            answer = yield from self._ask(self._request, self._conversation)
+            answer = yield from self._ask()
             ending = answer.ending
             for call in ending.held:
                 if isinstance(call, StreamingCustomCall):
@@ -218,7 +219,8 @@ class Turn:
                 return replace(ending, outcome="max_messages")
             if self._cap is not None and self._spent >= self._cap:
                 return replace(ending, outcome="max_output_tokens")
-            self._relax(has_run=bool(ending.held))
+            if self._cap is not None:
+                self._request = replace_struct(self._request, max_output_tokens=self._cap - self._spent)
 
     def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
         """Do what the model called this server for; return whether it is to go on with what came of that."""
@@ -230,11 +232,10 @@ class Turn:
             yield Tell(item)
         return bool(calls or found or ending.are_used_up)
 
-    def _relax(self, *, has_run: bool) -> None:
-        """The choice's demand was met by a call: the model may speak. It may say what is left of its tokens."""
-        choice = relaxed(self._request.tool_choice) if has_run else self._request.tool_choice
-        left = None if self._cap is None else self._cap - self._spent
-        self._request = replace_struct(self._request, tool_choice=choice, max_output_tokens=left)
+    def _relax(self) -> None:
+        """The choice's demand was met by a call, be it one that waited for its approval: the model may speak."""
+        if self._hosted.were_called:
+            self._request = replace_struct(self._request, tool_choice=relaxed(self._request.tool_choice))
 
     @property
     def _spent(self) -> int:
@@ -248,6 +249,7 @@ class Turn:
         """Before a model is asked by Chat: look at the servers' tools, and make the calls that the client approved."""
         if not self._hosted.begins():
             return
+        self._hosted.check()
         if servers := self._hosted.servers():
             yield ListTools(servers, self._hosted.listed())
         toolbox = toolbox_of(self._request, self._conversation(), self.target.dialect, self._toolset.served)
@@ -289,15 +291,14 @@ class Turn:
 
     # Asking the model.
 
-    def _ask(
-        self, request: CreateResponse, conversation: Callable[[], Sequence[InputItem]]
-    ) -> Generator[Step, None, Answer]:
+    def _ask(self) -> Generator[Step, None, Answer]:
         while (answer := self._taken()) is None:
-            if self._api_for(request, conversation()) == "chat":
+            if self._api_for(self._request, self._conversation()) == "chat":
                 yield from self._prepare()
                 if self._hosted.waits_for_client:
                     return Answer(Ending("completed", None))
-            body = self._body_of(request, conversation())
+                self._relax()
+            body = self._body_of(self._request, self._conversation())
             hosted = self._hosted
             yield CallModel(*body, hosted.left, hosted.sources(), hosted.call_ids())
         return answer
@@ -443,12 +444,14 @@ class Turn:
 
     def _size(self) -> int:
         """Return the tokens of what the model is about to see."""
-        body, _, _, api = self._body_of(self._request, self._items)
+        # A choice may name what no list has told yet; it is no part of what is long.
+        request = replace_struct(self._request, tool_choice=None)
+        body, _, _, api = self._body_of(request, self._items)
         return tokens_of(countable(body) if api == "responses" else body)
 
     def _is_too_long(self, ending: Ending, limit: int) -> bool:
         """Whether what the model saw and said is too long; calls that wait for the client are not folded away."""
-        if ending.error is not None or ending.outcome != "completed" or open_calls(self._made()):
+        if ending.error is not None or ending.outcome != "completed" or self._waits_for_client():
             return False
         return ending.usage is not None and ending.usage.total_tokens >= limit
 
