@@ -196,7 +196,7 @@ class Asking:
             writer,
             offers=step.toolbox.offers,
             allowed=step.allowed,
-            call_ids=self._call_ids,
+            call_ids=self._call_ids | (step.call_ids if isinstance(step, CallModel) else frozenset()),
             only_one=self._request.parallel_tool_calls is False,
             hosted_left=step.hosted_left if isinstance(step, CallModel) else 0,
             sources=step.sources if isinstance(step, CallModel) else None,

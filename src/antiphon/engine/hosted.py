@@ -87,7 +87,7 @@ class HostedTools:
         return [
             self._call_of(requests[request_id], toolbox)
             for request_id, answer in approvals.answers.items()
-            if answer.approve and request_id not in approvals.called
+            if answer.approve and request_id not in approvals.settled
         ]
 
     def _call_of(self, request: McpApprovalRequest, toolbox: Toolbox) -> Approved:
@@ -112,6 +112,14 @@ class HostedTools:
             approval_request_id=None if is_changed else str(request.id),
         )
         return Approved(offer, str(made.get("id") or f"call_{request.id}"[:64]), request.arguments)
+
+    def sources(self) -> Mapping[str, str]:
+        """Return what the model may cite: the title by the URL, numbered as when it was told them."""
+        return sources_of(self._conversation(), self._unseal)
+
+    def call_ids(self) -> frozenset[str]:
+        """Return the ids of the calls made so far, as the model knows them."""
+        return call_ids_of(self._conversation(), self._unseal)
 
     # Limits.
 
@@ -153,6 +161,13 @@ def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
         for url, title in (state.get("sources") or {}).items():
             found.setdefault(url, title)
     return found
+
+
+def call_ids_of(items: Iterable[Item], unseal: Unseal) -> frozenset[str]:
+    """Return the ids of the calls that this server carried out or asked its client for, as the model knows them."""
+    hosted = (item for item in items if isinstance(item, McpCall | McpApprovalRequest | WebSearchCall))
+    made = (state_of(item, unseal).get("call") or {} for item in hosted)
+    return frozenset(str(call["id"]) for call in made if call.get("id"))
 
 
 def _unknown(answer: McpApprovalResponse) -> ClientError:

@@ -31,6 +31,8 @@ class CallModel:
     """How many calls of this server's own tools are heard, None for any number."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """What the model may cite: the title by the URL."""
+    call_ids: frozenset[str] = frozenset()
+    """The ids of this server's own calls, which are no client's to see: a new call has another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.called import Called
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
-from antiphon.engine.hosted import HostedTools, sources_of
+from antiphon.engine.hosted import HostedTools
 from antiphon.engine.models import Target
 from antiphon.engine.sealer import sealer_of
 from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Steps, Tell
@@ -298,7 +298,8 @@ class Turn:
                 if self._hosted.waits_for_client:
                     return Answer(Ending("completed", None))
             body = self._body_of(request, conversation())
-            yield CallModel(*body, self._hosted.left, sources_of(conversation(), self._unseal))
+            hosted = self._hosted
+            yield CallModel(*body, hosted.left, hosted.sources(), hosted.call_ids())
         return answer
 
     def _ask_aside(
