@@ -423,6 +423,18 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         ("invalid_value", "input[0]", "Invalid 'input[0]': 'compaction_trigger' must be the last item of the input."),
     ),
     "an output of nothing": (item(type="function_call_output", output=""), missing("input[0].call_id")),
+    "a tool without a name in a list of a server's": (
+        item(type="mcp_list_tools", server_label="s", tools=[{"description": "d"}]),
+        missing("input[0].tools[0].name"),
+    ),
+    "a tool whose name is a list": (
+        item(type="mcp_list_tools", server_label="s", tools=[{"name": []}]),
+        (
+            "invalid_type",
+            "input[0].tools[0].name",
+            "Invalid type for 'input[0].tools[0].name': expected a string, but got an array instead.",
+        ),
+    ),
     "92 mcp label twice": (
         GOOD | {"tools": [{"type": "mcp", "server_label": "s", "server_url": "https://a.example/"}] * 2},
         (

@@ -18,9 +18,10 @@ from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure, unanswered
 from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.steps import AskAside, CallModel
 from antiphon.engine.tokens import Tokens
 from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
-from antiphon.engine.turn import RENAMES, AskAside, CallModel, Turn
+from antiphon.engine.turn import RENAMES, Turn
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.native.stream import ResponsesStream
 from antiphon.protocol.calls import call_ids

@@ -22,6 +22,7 @@ from antiphon.engine.tools import look_at_tools
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
+from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validate import decode_request
 from antiphon.store.base import Job, Outcome, Reply
 from antiphon.stream.writer import ResponseWriter
@@ -48,7 +49,7 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     candidates = await engine.models.candidates(request.model)
     api = candidates[0].api_for(request, context.items)
     apis = {each.api_for(request, context.items) for each in candidates}
-    if lends(request) and (engine.toolset.mcp is not None or "responses" in apis):
+    if lends(request) and ("responses" in apis or McpTool in engine.toolset.served):
         raise lost_meanwhile()
     ignored = look_at_tools(request, context.items, api, engine.toolset.served, refuses=engine.strict_tools)
     if api == "chat":

@@ -1,27 +1,78 @@
 """What the model was given, and did not make up: the users' words, and what tools answered (threat 22)."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from typing import Any
+
+import msgspec
 
 from antiphon.chat.hosted import state_of
 from antiphon.chat.sealed import Unseal
-from antiphon.protocol.items import InputItem, Message
+from antiphon.protocol.items import FunctionCall, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_items import CustomToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A text, and what the model had written to get it: a tool may say its own arguments again."""
+
+    text: str
+    asked: str = ""
+
+    def has(self, text: str) -> bool:
+        return text in self.text and text.casefold() not in self.asked
 
 
 def givens(request: CreateResponse, items: Sequence[InputItem], unseal: Unseal) -> Callable[[str], bool]:
     """Return whether a text stands word for word in what the model was given."""
-    texts = [request.instructions or "", *(text for item in items for text in _texts(item, unseal))]
-    return lambda text: any(text in each for each in texts)
+
+    @cache
+    def given() -> list[_Given]:
+        calls = {str(item.call_id): _asked(item) for item in items if isinstance(item, FunctionCall | CustomToolCall)}
+        texts = (_of(item, unseal, calls.get(str(getattr(item, "call_id", "")), "")) for item in items)
+        return [_Given(request.instructions or ""), *chain.from_iterable(texts)]
+
+    return lambda text: any(one.has(text) for one in given())
 
 
-def _texts(item: InputItem, unseal: Unseal) -> Iterator[str]:
+def _of(item: InputItem, unseal: Unseal, asked: str) -> Iterator[_Given]:
     if isinstance(item, Message):
         if item.role != "assistant":
-            yield from _words(item.content)
+            yield from map(_Given, _words(item.content))
         return
-    yield from _words(getattr(item, "output", None))
-    yield from _words(state_of(item, unseal).get("said"))
+    # Searches and pages say nothing again that the model wrote (`antiphon.tools.web`).
+    asked = asked or _asked(item)
+    for content in (getattr(item, "output", None), state_of(item, unseal).get("said")):
+        yield from (_Given(text, asked) for text in _words(content))
+
+
+def _asked(item: InputItem) -> str:
+    """Return what the model wrote into a call: the input of a custom tool, or all texts of a function's arguments."""
+    written = getattr(item, "input", None)
+    return written.casefold() if isinstance(written, str) else _strings(getattr(item, "arguments", None))
+
+
+def _strings(arguments: Any) -> str:
+    """Return the texts of some JSON, however they are escaped there; of what is none, the whole."""
+    if not isinstance(arguments, str):
+        return ""
+    try:
+        value = msgspec.json.decode(arguments)
+    except (ValueError, RecursionError):
+        return arguments.casefold()
+    texts, left = [], [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            texts.append(one.casefold())
+        elif isinstance(one, dict):
+            left += [*one, *one.values()]
+        elif isinstance(one, list):
+            left += one
+    return "\n".join(texts)
 
 
 def _words(content: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ next() ──> [AskAside for a summary ──> Compact]                  where t
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from msgspec.structs import replace as replace_struct
@@ -27,21 +27,20 @@ from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.called import Called
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
-from antiphon.engine.hosted import Approved, HostedTools
+from antiphon.engine.hosted import HostedTools
 from antiphon.engine.models import Target
 from antiphon.engine.sealer import sealer_of
+from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Steps, Tell
 from antiphon.engine.toolset import Toolset
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
 from antiphon.protocol.calls import CALLS, open_calls
 from antiphon.protocol.content import Item, OutputText
-from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.protocol.tool_items import CustomToolCall, ToolSearchCall, ToolSearchOutput
-from antiphon.protocol.tools import McpTool
 from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.chat import Ending
 from antiphon.stream.hosted_calls import HostedCall
@@ -65,90 +64,6 @@ STREAMED = {"stream", "stream_options"}
 
 THRESHOLD = 100_000
 """Tokens from which a context is compacted where the client leaves that to the server."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallModel:
-    """Send this body to the backend; what comes is the client's."""
-
-    body: dict[str, Any]
-    toolbox: Toolbox
-    """What the model is offered over Chat."""
-    allowed: frozenset[str] | None
-    """The names that may be called, None where any may."""
-    api: Api
-    """The API in which the backend is asked."""
-    hosted_left: int | None = None
-    """How many calls of this server's own tools are heard, None for any number."""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """What the model may cite: the title by the URL."""
-    call_ids: frozenset[str] = frozenset()
-    """The ids of this server's own calls, which are no client's to see: a new call has another."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskAside:
-    """Send this body to the backend; what comes is the turn's, and the client sees none of it."""
-
-    body: dict[str, Any]
-    toolbox: Toolbox
-    allowed: frozenset[str] | None
-    api: Api
-    compacts: bool = False
-    """The client is told, once the backend answers, that what came before is being made shorter."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tell:
-    """Give the client an item that no model made."""
-
-    item: Item
-
-
-@dataclass(frozen=True, slots=True)
-class ListTools:
-    """Look which tools these servers have; tell it where the conversation does not know (`listed`, by label)."""
-
-    servers: Sequence[McpTool]
-    listed: Mapping[str, McpListTools]
-
-
-@dataclass(frozen=True, slots=True)
-class RunTools:
-    """Carry these calls out side by side, and tell what came of each.
-
-    They are held, since the model said them; or `approved`, to be told first; or left by an earlier attempt (`left`).
-    """
-
-    held: Sequence[HostedCall] = ()
-    approved: Sequence[Approved] = ()
-    left: Sequence[Called] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Settle:
-    """End a call that was held, with this input."""
-
-    call: StreamingCustomCall
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compact:
-    """Give the client the compaction that holds this summary."""
-
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The response is over."""
-
-    ending: Ending
-
-
-Step = CallModel | AskAside | Tell | ListTools | RunTools | Settle | Compact | Finish
-Steps = Generator[Step, None, None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from antiphon.engine.called import Called, Notes
 from antiphon.engine.given import givens
 from antiphon.engine.hosted import Approved, sources_of
 from antiphon.engine.observers import Observer, ToolUse
+from antiphon.engine.steps import ListTools, RunTools
 from antiphon.engine.toolset import KINDS, Toolset
-from antiphon.engine.turn import ListTools, RunTools
 from antiphon.errors import BackendError, reportable
 from antiphon.native.items import pass_on
 from antiphon.protocol.events import STEP_EVENTS

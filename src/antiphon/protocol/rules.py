@@ -13,6 +13,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol import refusals
 from antiphon.protocol.content import InputFile, InputImage, InputText, Item, OutputText, Refusal
 from antiphon.protocol.formats import JsonSchemaFormat
+from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import (
     CompactionTrigger,
     FunctionCall,
@@ -143,6 +144,15 @@ def _check_message(item: Message, path: str) -> None:
         raise refusals.unknown(f"{path}.phase")
 
 
+def _check_list(item: McpListTools, path: str) -> None:
+    """Tools are told apart by their names; the rest of one is what its server says, whatever that is."""
+    for i, tool in enumerate(item.tools):
+        if "name" not in tool:
+            raise refusals.missing(f"{path}.tools[{i}].name")
+        if not isinstance(tool["name"], str):
+            raise refusals.invalid_type(f"{path}.tools[{i}].name", ["string"], tool["name"])
+
+
 def _check_output(item: FunctionCallOutput | CustomToolCallOutput, path: str) -> None:
     if not item.call_id and not item.name:
         raise refusals.missing(f"{path}.call_id")
@@ -181,6 +191,7 @@ _ITEM_RULES: dict[type, Callable[[Any, str], None]] = {
     AdditionalTools: lambda item, path: check_tools(item.tools, f"{path}.tools"),
     ToolSearchOutput: lambda item, path: check_tools(item.tools, f"{path}.tools"),
     ItemReference: _check_reference,
+    McpListTools: _check_list,
 }
 
 

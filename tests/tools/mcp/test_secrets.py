@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse
 from antiphon.config import McpServerConfig
 from antiphon.outgoing.reach import Reach
 from antiphon.protocol.tools import McpTool
+from antiphon.tools.mcp.secrets import secrets_of, without
 from antiphon.tools.mcp.target import Targets
 from tests.support.certificates import certificate
 from tests.support.mcp_server import McpServer, mcp_serving
@@ -125,6 +126,50 @@ async def test_nothing_that_was_lent_is_logged_or_told(caplog: pytest.LogCapture
     assert CANARY not in caplog.text
     assert CANARY not in repr(told)
     assert CANARY not in Targets([], HERE, {}).find(at(server.url, **LENT)).key
+
+
+def parrot(method: str, params: Mapping[str, Any], heard: str) -> Said:
+    """Say whatever was heard, wherever a server may say anything."""
+    if method == "tools/list":
+        schema = {"type": "object", "properties": {heard: {"description": heard}}}
+        return {"tools": [{"name": "x", "description": heard, "inputSchema": schema}]}
+    content = [
+        {"type": "text", "text": f"You sent {heard}."},
+        {"type": "resource", "resource": {"uri": heard, "text": heard}},
+    ]
+    if params["name"] == "refuse":
+        return web.json_response({"jsonrpc": "2.0", "id": 3, "error": {"code": -32000, "message": heard}}, status=400)
+    return {"content": content, "isError": params["name"] == "fail"}
+
+
+async def test_a_server_that_repeats_what_it_was_lent_is_not_quoted() -> None:
+    heard = [f"Bearer token-{CANARY}", f"key-{CANARY}"]
+    async with raw(lambda method, params: parrot(method, params, " ".join(heard))) as server, using() as servers:
+        asked = at(server.url, **LENT)
+        listing = await servers.list(asked)
+        outcomes = [await call(servers, asked, name) for name in ("x", "fail", "refuse")]
+    assert listing.tools[0]["description"] == "Bearer [removed] [removed]"
+    assert outcomes[0].said == "You sent Bearer [removed] [removed].\nBearer [removed] [removed]"
+    assert [outcome.is_failed for outcome in outcomes] == [False, True, True]
+    assert "[removed]" in str(outcomes[2].fields["error"])
+    assert CANARY not in repr([listing, outcomes])
+
+
+async def test_the_key_of_the_settings_is_shown_to_no_client_by_its_server() -> None:
+    async with raw(lambda method, params: parrot(method, params, f"sk-{CANARY}")) as server:
+        configured = McpServerConfig(label="kept", url=server.url, key_env="KEPT")
+        async with using(configured, environment={"KEPT": f"sk-{CANARY}"}) as servers:
+            told = [
+                await servers.list(McpTool(server_label="kept")),
+                await call(servers, McpTool(server_label="kept"), "x"),
+            ]
+    assert CANARY not in repr(told)
+
+
+def test_what_is_no_credential_is_left_in_what_a_server_says() -> None:
+    secrets = secrets_of({"x-user": "alice@example.com", "x-api-key": "abc", "authorization": "Basic aGk6aG8="})
+    assert secrets == ("aGk6aG8=",)
+    assert without(secrets, {"to": ["alice@example.com", 1, None]}) == {"to": ["alice@example.com", 1, None]}
 
 
 async def test_no_cookies_are_kept_and_no_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

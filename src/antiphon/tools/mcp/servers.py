@@ -1,7 +1,7 @@
 """The `mcp` tool of the API: which tools a server has, and what comes of using one (specification section 6)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from os import environ
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +13,8 @@ from antiphon.tools.base import Listing, Outcome, Use
 from antiphon.tools.mcp.errors import ServerError
 from antiphon.tools.mcp.lists import Lists
 from antiphon.tools.mcp.result import came, failed
-from antiphon.tools.mcp.sessions import IDLE, STARTING, Sessions, retrieve
+from antiphon.tools.mcp.secrets import without
+from antiphon.tools.mcp.sessions import IDLE, STARTING, Sessions, loaded, retrieve
 from antiphon.tools.mcp.target import Configured, Target, Targets
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ class McpServers:
         try:
             target = self._targets.find(use.tool)
             limit = target.timeout or self._timeout
+            await loaded()
             asked = self._asked(target, use.tenant, lambda session: session.call(use.name, use.arguments))
-            return came(await self._within(limit, asked, target))
+            return came(await _discreet(target.secrets, self._within(limit, asked, target)))
         except ServerError as error:
             return failed(error)
         except Exception as error:
@@ -96,9 +98,10 @@ class McpServers:
 
     async def _ask(self, target: Target, tenant: str) -> Listing:
         limit = LIST_TIMEOUT + (STARTING if target.command else 0)
-        asked = self._asked(target, tenant, lambda session: session.list_tools(), may_repeat=True)
         try:
-            return Listing(await self._within(limit, asked, target))
+            await loaded()
+            asked = self._asked(target, tenant, lambda session: session.list_tools(), may_repeat=True)
+            return Listing(await _discreet(target.secrets, self._within(limit, asked, target)))
         except ServerError as error:
             return Listing(error=error.message)
         except Exception as error:
@@ -131,3 +134,12 @@ class McpServers:
         if task.done() and not task.cancelled():
             return task.result()
         raise ServerError(f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.")
+
+
+async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:
+    """Return what a server answers without the credentials that it was sent, also where that is a `ServerError`."""
+    try:
+        return without(secrets, await answer)  # type: ignore[no-any-return]
+    except ServerError as error:
+        error.message = without(secrets, error.message)
+        raise

@@ -182,7 +182,7 @@ class Session:
 
     async def _started(self, stack: AsyncExitStack) -> tuple[Any, Any]:
         program, *arguments = self._target.command
-        errors = stack.enter_context(Spoken(self._target.label))
+        errors = stack.enter_context(Spoken(self._target.label, self._target.secrets))
         parameters = StdioServerParameters(command=program, args=arguments, env=dict(self._target.environment))
         streams = await stack.enter_async_context(stdio_client(parameters, errors.file))
         errors.file.close()

@@ -13,6 +13,7 @@ from antiphon.errors import ClientError, ConfigError
 from antiphon.outgoing.reach import ANYWHERE, Reach
 from antiphon.outgoing.urls import is_address, read_url
 from antiphon.protocol.tools import McpTool
+from antiphon.tools.mcp.secrets import secrets_of
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
 _VALUE = re.compile(r"[\x20-\x7e\t]{0,8192}")
@@ -88,6 +89,11 @@ class Target:
     is_ours: bool = False
     """Whether the settings name it: a request that names the same URL gets no session to it that was not looked at."""
     timeout: float | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The credentials that it gets."""
+        return secrets_of(self.headers, self.environment)
 
     @property
     def key(self) -> str:
