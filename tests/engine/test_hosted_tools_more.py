@@ -203,3 +203,14 @@ async def test_many_tools_that_are_allowed_by_name_are_picked_out(allowed: Any) 
     await ask(made, tools=[{**MCP, "allowed_tools": allowed}])
 
     assert [tool["function"]["name"] for tool in backend.requests[0]["tools"]] == ["dice__roll"]
+
+
+async def test_a_long_label_leaves_the_model_the_names_of_the_tools() -> None:
+    made, backend = engine(said("5"))
+    with_tools(made, Servers(roll="5", cut="6"))
+
+    await ask(made, tools=[{**MCP, "server_label": "a" * 256}])
+
+    names = [tool["function"]["name"] for tool in backend.requests[0]["tools"]]
+    assert [name.split("__")[1].split("_")[0] for name in names] == ["roll", "cut"]
+    assert all(len(name) <= 64 for name in names)

@@ -149,6 +149,11 @@ def toolbox_of(
     return toolbox
 
 
+def tools_of(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[Tool]:
+    """Give the tools of a request, and those that came inside the conversation."""
+    return (tool for tool, _ in _given(request, items))
+
+
 def servers_of(request: CreateResponse, items: Iterable[InputItem]) -> list[McpTool]:
     """Return the MCP servers that a request gives, and those that came inside the conversation."""
     return list(_servers(_given(request, items)).values())
@@ -388,7 +393,11 @@ def _free(key: Key, taken: set[str]) -> str:
 def _fitted(kind: Kind, namespace: str, name: str) -> str:
     """Return the name that a tool has where no other has it: the same for the same tool, turn after turn."""
     wanted = f"{namespace}__{name}" if namespace else name
-    return wanted if _FITTING.fullmatch(wanted) else _marked((kind, namespace, name), _UNFITTING.sub("_", wanted))
+    if _FITTING.fullmatch(wanted):
+        return wanted
+    if namespace:  # of the two the tool's own name tells the model more
+        wanted = f"{namespace[: max(8, LONGEST_NAME - len('__' + name) - 9)]}__{name}"
+    return _marked((kind, namespace, name), _UNFITTING.sub("_", wanted))
 
 
 def _marked(key: Key, name: str) -> str:

@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from antiphon.chat.mcp import is_repeatable, lists_in, permitted, too_many
+from antiphon.chat.offering import tools_of
 from antiphon.chat.sealed import Unseal
 from antiphon.engine.called import Called, Notes
 from antiphon.engine.given import givens
@@ -209,7 +210,7 @@ class Using:
             note.name,
             namespace=note.namespace,
             is_hosted=True,
-            tool=next((tool for tool in self._request.tools or () if _is_behind(tool, note)), None),
+            tool=next((tool for tool in tools_of(self._request, self._seen()) if _is_behind(tool, note)), None),
             approval_request_id=note.approval_request_id,
         )
 
