@@ -10,7 +10,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.validate import decode_request
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing
-from tests.engine.test_hosted_tools import ROLLS, items, with_tools
+from tests.engine.test_hosted_tools import ROLLS, calls, items, with_tools
 from tests.support.engine import ask, called, engine, said, stream
 from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL, Servers
@@ -214,3 +214,36 @@ async def test_a_long_label_leaves_the_model_the_names_of_the_tools() -> None:
     names = [tool["function"]["name"] for tool in backend.requests[0]["tools"]]
     assert [name.split("__")[1].split("_")[0] for name in names] == ["roll", "cut"]
     assert all(len(name) <= 64 for name in names)
+
+
+async def test_who_keeps_the_items_itself_approves_one_call_and_refuses_another() -> None:
+    asked = calls(("dice__roll", '{"a": 1}'), ("dice__roll", '{"a": 2}'), ("web_search", '{"query": "q"}'))
+    made, backend = engine(asked, said("Done."), said("More."))
+    servers = with_tools(made)
+    tools = [{**MCP, "require_approval": "always"}, {"type": "web_search"}]
+
+    events = await stream(made, tools=tools, store=False)
+
+    assert_event_stream(events)
+    first = events[-1]["response"]
+    assert items(first) == ["mcp_list_tools", "mcp_approval_request", "mcp_approval_request", "web_search_call"]
+    answers = [word(first, place=1), word(first, place=2, approve=False)]
+    history = [{"role": "user", "content": "Hi"}, *first["output"], *answers]
+    second = await ask(made, tools=tools, input=history, store=False)
+    assert items(second) == ["mcp_call", "message"]
+    more = {"role": "user", "content": "And?"}
+    await ask(made, tools=tools, input=[*history, *second["output"], more], store=False)
+    assert [dict(use.arguments) for use in servers.used] == [{"a": 1}]
+    assert paired(backend.requests[1]["messages"]) == [["call_1", "call_2"], ["call_0"]]
+    assert paired(backend.requests[2]["messages"]) == [["call_1", "call_2"], ["call_0"]]
+
+
+async def test_a_search_for_tools_names_what_it_found_as_the_model_is_to_call_it() -> None:
+    made, backend = engine(called("tool_search", '{"query": "roll"}'), said("Found."))
+    with_tools(made)
+    tool = {**MCP, "server_label": "my dice", "defer_loading": True}
+
+    await ask(made, tools=[tool, {"type": "tool_search"}])
+
+    asked = backend.requests[1]
+    assert asked["tools"][0]["function"]["name"] in asked["messages"][-1]["content"]

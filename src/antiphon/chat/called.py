@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from antiphon.chat.hosted import ServedCall
-from antiphon.chat.offering import Toolbox
+from antiphon.chat.offering import Toolbox, fitted
 from antiphon.protocol.calls import Call, Output
 from antiphon.protocol.content import InputImage, InputText, Part
 from antiphon.protocol.hosted_items import Program, ProgramOutput
@@ -97,7 +97,7 @@ def _found(output: ToolSearchOutput) -> str:
 
 def _names(tool: AnyTool) -> list[str]:
     if isinstance(tool, McpTool) and isinstance(tool.allowed_tools, list):
-        return [f"{tool.server_label}__{name}" for name in tool.allowed_tools]
+        return [fitted("mcp", tool.server_label, name) for name in tool.allowed_tools]
     return [str(getattr(tool, "name", tool.__struct_config__.tag))]
 
 

@@ -108,7 +108,7 @@ class Toolbox:
         """Return a tool's name as the backend knows it; it may have been in force once."""
         if namespace == name and (kind, "", name) in self.names:
             namespace = ""  # it was found by a search
-        return self.names.get((kind, namespace, name)) or _fitted(kind, namespace, name)
+        return self.names.get((kind, namespace, name)) or fitted(kind, namespace, name)
 
     def drop_search(self) -> None:
         """Offer no search that this server would do: it was done often enough."""
@@ -386,11 +386,11 @@ _OFFERED: dict[type, Callable[[Any, Dialect], Offer]] = {
 
 
 def _free(key: Key, taken: set[str]) -> str:
-    name = _fitted(*key)
+    name = fitted(*key)
     return name if name not in taken else _marked(key, name)
 
 
-def _fitted(kind: Kind, namespace: str, name: str) -> str:
+def fitted(kind: Kind, namespace: str, name: str) -> str:
     """Return the name that a tool has where no other has it: the same for the same tool, turn after turn."""
     wanted = f"{namespace}__{name}" if namespace else name
     if _FITTING.fullmatch(wanted):

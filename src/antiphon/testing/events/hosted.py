@@ -118,7 +118,9 @@ def _check_called(added: dict[str, Any], event: Event) -> Iterator[Breach]:
 
 def _check_requested(added: dict[str, Any], event: Event) -> Iterator[Breach]:
     yield from _check_texts(("name", "arguments", "server_label"), event)
-    if added and added != event["item"]:
+    # What is sealed with it is an extension, and known only once all calls of its answer are.
+    item = {name: value for name, value in event["item"].items() if name != "encrypted_content"}
+    if added and added != item:
         yield Breach("mcp:request-whole", "it is done otherwise than it was added", event)
 
 
