@@ -300,3 +300,26 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     assert response["status"] == "cancelled"
     assert len(one.backend.requests) == 1
     assert "fault" not in caplog.text
+
+
+async def test_a_list_that_could_not_be_had_is_told_once() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers = Servers()
+    servers.lists["dice"] = Listing(error="The server does not answer.")
+    first = Dies(store, servers, said("never"))
+    hangs = Hangs(first.backend, 0)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[MCP])
+    await asyncio.wait_for(hangs.asked.wait(), 5)
+    async with asyncio.timeout(5):
+        while not (await store.load("", response_id)).output:  # type: ignore[union-attr]
+            await asyncio.sleep(0.005)
+    await first.die()
+
+    second = Dies(store, servers, said("I have no tools."))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "message"]
+    assert_event_stream(await told(second.engine, response_id))

@@ -69,8 +69,9 @@ class HostedTools:
         return any(isinstance(item, McpApprovalResponse | AdditionalTools) for item in self._conversation())
 
     def servers(self) -> Sequence[McpTool]:
-        """Return the servers to be looked at."""
-        return servers_of(self._request, self._conversation())
+        """Return the servers to be looked at: all but those of which an earlier attempt told that it could not."""
+        failed = {item.server_label for item in self._made() if isinstance(item, McpListTools) and item.error}
+        return [tool for tool in servers_of(self._request, self._conversation()) if tool.server_label not in failed]
 
     def listed(self) -> Mapping[str, McpListTools]:
         """Return what is known of each server's tools, by its label."""
@@ -91,7 +92,7 @@ class HostedTools:
         for item in items:
             if isinstance(item, McpApprovalResponse) and item.approval_request_id not in requests:
                 raise _unknown(item)
-        servers = {tool.server_label: tool for tool in self.servers()}
+        servers = {tool.server_label: tool for tool in servers_of(self._request, items)}
         return [
             (requests[request_id], _server_of(requests[request_id], servers))
             for request_id, answer in approvals.answers.items()
