@@ -247,3 +247,22 @@ async def test_a_search_for_tools_names_what_it_found_as_the_model_is_to_call_it
 
     asked = backend.requests[1]
     assert asked["tools"][0]["function"]["name"] in asked["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_an_approved_call_of_a_tool_that_is_gone_or_not_allowed_any_more_is_not_made(*, is_gone: bool) -> None:
+    made, backend = engine(ROLLS, said("Oh."))
+    servers = with_tools(made, Servers(roll="5", cut="6"))
+    tool = {**MCP, "require_approval": "always"}
+    first = await ask(made, tools=[tool])
+    if is_gone:
+        servers.lists["dice"] = Listing([{**ROLL, "name": "cut"}])
+    else:
+        tool["allowed_tools"] = ["cut"]
+
+    second = await ask(made, tools=[tool], input=[word(first)], previous_response_id=first["id"])
+
+    assert items(second) == ["mcp_list_tools", "mcp_call", "message"]
+    assert second["output"][1]["status"] == "failed"
+    assert not servers.used
+    assert "does not run the tool any more" in backend.requests[1]["messages"][-1]["content"]

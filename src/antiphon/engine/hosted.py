@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.chat.hosted import approvals_in, state_of
-from antiphon.chat.mcp import lists_in
+from antiphon.chat.mcp import lists_in, permitted
 from antiphon.chat.offering import Toolbox, servers_of
 from antiphon.chat.sealed import Unseal
 from antiphon.engine.toolset import Toolset
@@ -102,7 +102,12 @@ class HostedTools:
     def _call_of(self, request: McpApprovalRequest, server: McpTool, toolbox: Toolbox) -> Approved:
         name = toolbox.names.get(("mcp", request.server_label, request.name), "")
         found = toolbox.offers.get(name) or Offer(
-            "", "mcp", request.name, namespace=request.server_label, tool=server, is_hosted=True
+            "",
+            "mcp",
+            request.name,
+            namespace=request.server_label,
+            tool=self._if_there(server, request),
+            is_hosted=True,
         )
         made = state_of(request, self._unseal).get("call") or {}
         is_changed = found.is_changed
@@ -112,6 +117,12 @@ class HostedTools:
             approval_request_id=None if is_changed else str(request.id),
         )
         return Approved(offer, str(made.get("id") or f"call_{request.id}"[:64]), request.arguments)
+
+    def _if_there(self, server: McpTool, request: McpApprovalRequest) -> McpTool | None:
+        """Return the server, None where its list has no such tool any more, or the client allows it no more."""
+        listed = self.listed().get(request.server_label)
+        is_there = listed is None or any(each["name"] == request.name for each in permitted(server, listed.tools))
+        return server if is_there else None
 
     def sources(self) -> Mapping[str, str]:
         """Return what the model may cite: the title by the URL, numbered as when it was told them."""
