@@ -12,13 +12,21 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.backends.demo import DemoBackend
+from antiphon.backends.scripted import ScriptedBackend
+from antiphon.config import Settings
 from antiphon.server.host import Host
+from antiphon.wiring import toolset_of
+from tests.support.engine import called, said
+from tests.support.mcp_server import mcp_serving
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
+from tests.support.small_web import small_web
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 USUAL_SERVER = "http://127.0.0.1:8321/v1"
 USUAL_BACKEND = "http://127.0.0.1:11434/v1"
+USUAL_MCP_SERVER = "http://127.0.0.1:8100/mcp"
+THIS_MACHINE = ["127.0.0.1"]
 
 HELLO = "I am demo, Antiphon's scripted model. You said: "
 
@@ -62,6 +70,17 @@ WITH_A_SERVER = {
     ),
     "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
 }
+WITH_AN_MCP_SERVER = {
+    "mcp": (
+        'sums has add\nadd {"a": 1, "b": 1} gave 2\n',
+        "The tool answered: 2\n",
+        "The list is not told again: mcp_call, message\n",
+    ),
+    "approvals": (
+        "add gave 2\nMay count be called with {}? Yes.\ncount gave 1\n",
+        "The tool answered: 1\n",
+    ),
+}
 
 
 def source_of(name: str) -> str:
@@ -91,6 +110,38 @@ async def test_an_example_of_a_client_runs_against_the_server(name: str) -> None
     async with serve(DemoBackend()) as served:
         printed, _ = await said_by(source_of(name).replace(USUAL_SERVER, served.url))
     assert [words for words in WITH_A_SERVER[name] if words not in printed] == []
+
+
+@pytest.mark.parametrize("name", WITH_AN_MCP_SERVER)
+async def test_an_example_of_mcp_runs_against_both_servers(name: str) -> None:
+    async with mcp_serving() as tools, serve(DemoBackend()) as served:
+        served.engine.toolset = toolset_of(Settings(outgoing_networks=THIS_MACHINE), {})
+        example = source_of(name).replace(USUAL_SERVER, served.url).replace(USUAL_MCP_SERVER, tools.url)
+        printed, _ = await said_by(example)
+    assert [words for words in WITH_AN_MCP_SERVER[name] if words not in printed] == []
+
+
+async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() -> None:
+    async with small_web() as web:
+        page = f"{web.site}/harbour"
+        model = ScriptedBackend(
+            [
+                called("web_search", '{"query": "harbour Brest"}'),
+                called("open_page", f'{{"url": "{page}"}}', "call_2"),
+                said("High water is at nine [1]."),
+            ],
+            models=["demo"],
+        )
+        async with serve(model) as served:
+            settings = Settings(web_search=web.searxng, outgoing_networks=THIS_MACHINE)
+            served.engine.toolset = toolset_of(settings, {})
+            printed, _ = await said_by(source_of("web_search").replace(USUAL_SERVER, served.url))
+    assert printed.splitlines() == [
+        "It searched for harbour Brest and found 1",
+        f"It opened {page}",
+        "High water is at nine [1].",
+        f"Cited: The harbour of Brest {page}",
+    ]
 
 
 class Nothing:
@@ -124,10 +175,12 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
 
 def test_every_example_is_run_and_is_short() -> None:
     lines = {path.stem: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
-    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, "mount"])
+    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search", "mount"])
     assert {name: count for name, count in lines.items() if count >= 40} == {}
 
 
 def test_examples_name_the_servers_that_the_tests_replace() -> None:
-    assert [name for name in WITH_A_SERVER if USUAL_SERVER not in source_of(name)] == []
+    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search"]
+    assert [name for name in with_a_server if USUAL_SERVER not in source_of(name)] == []
+    assert [name for name in WITH_AN_MCP_SERVER if USUAL_MCP_SERVER not in source_of(name)] == []
     assert USUAL_BACKEND in source_of("mount")

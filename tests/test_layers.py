@@ -52,6 +52,7 @@ SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
 
 SANS_IO = (
     *("protocol", "stream", "chat", "native", "engine.turn", "translate", "store.acts", "webhooks.sign"),
+    *("engine.steps", "engine.hosted", "engine.given"),
     *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
     *("server.limits", "server.visitors", "server.inflate"),
     *("engine.caching.key", "engine.caching.kept", "engine.caching.vectors"),

@@ -57,6 +57,14 @@ async def until_all_answer(name: str, server: Serving, http: aiohttp.ClientSessi
             pass
 
 
+async def until_both_serve(server: Serving, http: aiohttp.ClientSession) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            async with http.get(server.url.removesuffix("/v1") + "/status") as response:
+                if (await response.json())["workers"] == 2:
+                    return
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 async def test_new_backends_are_asked_after_a_hangup_and_no_request_fails(
     tmp_path: Path, backend: ReplayBackend, workers: str
@@ -191,6 +199,7 @@ async def test_a_hangup_reaches_a_worker_that_has_only_begun(tmp_path: Path, bac
                 while not set(pids_below(server.process.pid)) - set(before):
                     await asyncio.to_thread(os.sched_yield)
             server.process.send_signal(signal.SIGHUP)
+            await until_both_serve(server, http)
             await until_all_answer("new", server, http)
             done = await server.stop(signal.SIGTERM)
 

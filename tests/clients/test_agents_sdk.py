@@ -8,7 +8,6 @@ from agents import (
     Agent,
     CodeInterpreterTool,
     FileSearchTool,
-    HostedMCPTool,
     OpenAIConversationsSession,
     OpenAIResponsesModel,
     OpenAIResponsesWSModel,
@@ -141,14 +140,6 @@ async def test_tools_that_cannot_be_run_here_do_not_keep_the_others_from_it(sdk:
         WebSearchTool(),
         FileSearchTool(vector_store_ids=["vs_1"]),
         CodeInterpreterTool(tool_config={"type": "code_interpreter", "container": {"type": "auto"}}),
-        HostedMCPTool(
-            tool_config={
-                "type": "mcp",
-                "server_label": "tides",
-                "server_url": "http://127.0.0.1:1/mcp",
-                "require_approval": "never",
-            }
-        ),
         add,
     ]
     run = await Runner.run(agent(sdk, tools=tools), "hi", run_config=QUIET)

@@ -9,10 +9,16 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from antiphon.backends.scripted import ScriptedBackend
+from antiphon.config import Settings
+from antiphon.wiring import toolset_of
 from tests.clients.codex import PROMPT, Codex, install
 from tests.clients.model import Call, Model, Turn
 from tests.clients.relay import Relay, relay
+from tests.support.engine import called, said
 from tests.support.npm import UnavailableError
+from tests.support.server import serve
+from tests.support.small_web import small_web
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 
@@ -85,6 +91,27 @@ async def test_tools_that_come_with_the_input_are_run(codex: Codex, wire: Relay,
     assert b'"additional_tools"' in wire.sent
     assert "sum-42" in run.printed
     assert "sum-42" in model.said_to()
+
+
+@pytest.mark.parametrize("name", ["fake-model", "gpt-5.5"])
+async def test_the_web_is_searched_and_a_page_opened(command: Path, tmp_path: Path, name: str) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    async with small_web() as web:
+        page = f"{web.site}/harbour"
+        answers = [
+            called("web_search", '{"query": "harbour Brest"}'),
+            called("open_page", json.dumps({"url": page}), "call_2"),
+            said("High water is at nine [1]."),
+        ]
+        async with serve(ScriptedBackend(answers, models=[name])) as served:
+            settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.1"])
+            served.engine.toolset = toolset_of(settings, {})
+            run = await Codex(command, home, work, served.url).run(model=name)
+    assert [search["action"]["type"] for search in run.done("web_search")] == ["search", "open_page"]
+    assert web.asked == ["/harbour"]
+    assert run.said == ["High water is at nine [1]."]
 
 
 async def test_a_tool_of_an_mcp_server_is_run(codex: Codex, model: Model) -> None:

@@ -222,3 +222,55 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     assert response["status"] == "completed"
     assert not second.backend.requests
     assert_event_stream(await told(second.engine, response_id))
+
+
+async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_response_up() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers, reached = Servers(), asyncio.Event()
+
+    async def hang(use: Use) -> Outcome:
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    servers.answers = {"roll": hang}
+    each = [
+        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for at, (name, arguments) in enumerate((("dice__roll", "{}"), ("tool_search", '{"query": "look"}')))
+    ]
+    first = Dies(store, servers, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
+    first.worker.start()
+    look = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
+    response_id = await queue(first.engine, tools=[MCP, {"type": "tool_search"}, look])
+    await asyncio.wait_for(reached.wait(), 5)
+    await first.die()
+
+    second = Dies(store, servers, said("Done."))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    types = [item["type"] for item in response["output"]]
+    assert types == ["mcp_list_tools", "mcp_call", "tool_search_call", "tool_search_output", "message"]
+    roles = [message["role"] for message in second.backend.requests[0]["messages"]]
+    assert roles == ["user", "assistant", "tool", "tool"]
+    assert_event_stream(await told(second.engine, response_id))
+
+
+async def test_a_demand_that_was_met_before_a_crash_is_not_made_again() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    first = Dies(store, Servers(), called("web_search", '{"query": "q"}'), said("never"))
+    hangs = Hangs(first.backend, 1)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[{"type": "web_search"}], tool_choice="required")
+    await asyncio.wait_for(hangs.asked.wait(), 5)
+    await first.die()
+
+    second = Dies(store, Servers(), said("5"))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    assert [item["type"] for item in response["output"]] == ["web_search_call", "message"]
+    assert second.backend.requests[0]["tool_choice"] == "auto"
+    assert response["tool_usage"]["web_search"] == {"num_requests": 1}

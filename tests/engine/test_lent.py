@@ -10,10 +10,12 @@ from antiphon.engine import conversations
 from antiphon.engine.background import enqueue
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.routing.served import Share
+from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
 from antiphon.protocol.conversations import CreateConversation
 from antiphon.protocol.validate import decode_request
 from tests.support.engine import ask, engine, said
+from tests.support.tools import Servers
 
 LENT: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
 MCP = {"type": "mcp", "server_label": "theirs", "server_url": "https://mcp.example/", **LENT}
@@ -62,6 +64,20 @@ async def test_what_the_backend_would_miss_in_the_background_is_to_be_asked_in_t
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "unsupported_value", "tools")
     assert "without 'background'" in refused.value.message
     assert queued.response.status == "queued"
+
+
+@pytest.mark.parametrize("given", [{"tools": [MCP]}, {"input": ITEMS}], ids=["tools", "items"])
+async def test_what_this_server_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
+    given: dict[str, Any],
+) -> None:
+    made, _ = engine()
+    made.toolset = Toolset(mcp=Servers())
+    body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
+    with pytest.raises(ClientError, match="'authorization' and 'headers' of 'mcp' tools are not kept"):
+        await enqueue(made, decode_request(body), body)
+    body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
+
+    assert (await enqueue(made, decode_request(body), body)).response.status == "queued"
 
 
 async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:

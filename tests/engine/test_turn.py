@@ -6,7 +6,8 @@ import pytest
 
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
-from antiphon.engine.turn import CallModel, Finish, Turn
+from antiphon.engine.steps import CallModel, Finish
+from antiphon.engine.turn import Turn
 from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.items import Message
 from antiphon.protocol.tool_items import ToolSearchCall, ToolSearchOutput

@@ -12,7 +12,7 @@ import pytest
 from tests.faults.nemesis import torment
 from tests.support.postgres import running
 
-SECONDS = float(os.environ.get("ANTIPHON_NEMESIS_SECONDS", "20"))
+SECONDS = float(os.environ.get("ANTIPHON_NEMESIS_SECONDS", "8"))
 SEED = int(os.environ.get("ANTIPHON_NEMESIS_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
 
 

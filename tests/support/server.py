@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
 from antiphon.backends.base import Backend
@@ -53,6 +55,42 @@ class Served:
             return response.status, await response.json()
 
 
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Loading the world's would be most of what a server of one test costs, and nothing here is encrypted."""
+
+
+class PromptHost(Host):
+    """Ends as soon as it is told to: uvicorn looks every 0.1 s, and then gives connections as long to close.
+
+    A thousand tests have a server each.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._end = asyncio.Event()
+        super().__init__(*args, **options)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "should_exit" and value:
+            self._end.set()
+
+    async def main_loop(self) -> None:
+        ticking = asyncio.create_task(super().main_loop())
+        await self._end.wait()
+        ticking.cancel()
+        await asyncio.wait({ticking})
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.1):
+                while self.server_state.connections or self.server_state.tasks:
+                    await asyncio.sleep(0.001)
+
+
 @asynccontextmanager
 async def serve(
     *backends: Backend,
@@ -88,11 +126,13 @@ async def serve(
     app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits)
     if traces is not None:
         house.traces, app = traces, traces.around(app)
-    host = Host(app, house, grace, has_websocket=has_websocket, limits=limits)
+    host = PromptHost(app, house, grace, has_websocket=has_websocket, limits=limits)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()
-    sdk = AsyncOpenAI(base_url=url, api_key="sk-test", max_retries=0)
+    sdk = AsyncOpenAI(
+        base_url=url, api_key="sk-test", max_retries=0, http_client=DefaultAsyncHttpxClient(verify=NO_AUTHORITIES)
+    )
     try:
         async with aiohttp.ClientSession() as http:
             yield Served(url, engine, sdk, http, host, endpoints)

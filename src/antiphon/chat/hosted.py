@@ -59,18 +59,26 @@ class Approvals:
     """What became of each request for approval in a conversation, by its id."""
 
     answers: dict[str, McpApprovalResponse] = field(default_factory=dict)
-    called: set[str] = field(default_factory=set)
-    """Those whose call was made."""
+    settled: set[str] = field(default_factory=set)
+    """Those of which another item tells: the call that was made, or the request by which the client was asked anew."""
 
 
 def approvals_in(items: Iterable[InputItem]) -> Approvals:
     """Return what became of each request for approval."""
     found = Approvals()
+    approved: dict[Any, set[str]] = {}
+    asked: dict[str, Any] = {}
     for item in items:
-        if isinstance(item, McpApprovalResponse):
-            found.answers.setdefault(item.approval_request_id, item)
+        if isinstance(item, McpApprovalRequest):
+            # What was approved and is asked for again was not made: its tool had become another.
+            asked[str(item.id)] = call = (item.server_label, item.name, item.arguments)
+            found.settled |= approved.pop(call, set())
+        elif isinstance(item, McpApprovalResponse):
+            answer = found.answers.setdefault(item.approval_request_id, item)
+            if answer.approve:
+                approved.setdefault(asked.get(item.approval_request_id), set()).add(item.approval_request_id)
         elif isinstance(item, McpCall) and item.approval_request_id:
-            found.called.add(item.approval_request_id)
+            found.settled.add(item.approval_request_id)
     return found
 
 
@@ -110,8 +118,8 @@ def _said(state: dict[str, Any]) -> str | list[InputPart]:
 
 
 def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
-    """A call for which the client was asked; once it was made, its own item tells of it."""
-    if item.id in approvals.called:
+    """A call for which the client was asked; once it was made or asked for anew, another item tells of it."""
+    if item.id in approvals.settled:
         return None
     answer = approvals.answers.get(str(item.id))
     if answer is None:

@@ -31,7 +31,7 @@ def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
     shown: list[Placed] = []
     for index, item in remembered(items):
         served = retold(item, unseal, approvals)
-        if behind and served is None and type(item) not in CALLS:
+        if behind and served is None and not _is_said_by_model(item):
             shown += behind
             behind = []
         if isinstance(item, Message | Reasoning):
@@ -56,6 +56,12 @@ def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
                 shown += behind
                 behind = []
     return shown + behind
+
+
+def _is_said_by_model(item: InputItem) -> bool:
+    """Whether it may stand between two calls of one answer."""
+    is_answer = isinstance(item, Message) and item.role == "assistant"
+    return is_answer or type(item) in CALLS or isinstance(item, Reasoning)
 
 
 def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:

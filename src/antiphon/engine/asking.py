@@ -18,9 +18,10 @@ from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.router import Route, chains_of
 from antiphon.engine.routing.verdict import Failure, unanswered
 from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.steps import AskAside, CallModel
 from antiphon.engine.tokens import Tokens
 from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
-from antiphon.engine.turn import RENAMES, AskAside, CallModel, Turn
+from antiphon.engine.turn import RENAMES, Turn
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.native.stream import ResponsesStream
 from antiphon.protocol.calls import call_ids
@@ -195,7 +196,7 @@ class Asking:
             writer,
             offers=step.toolbox.offers,
             allowed=step.allowed,
-            call_ids=self._call_ids,
+            call_ids=self._call_ids | (step.call_ids if isinstance(step, CallModel) else frozenset()),
             only_one=self._request.parallel_tool_calls is False,
             hosted_left=step.hosted_left if isinstance(step, CallModel) else 0,
             sources=step.sources if isinstance(step, CallModel) else None,

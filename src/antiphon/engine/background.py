@@ -22,6 +22,7 @@ from antiphon.engine.tools import look_at_tools
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
+from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validate import decode_request
 from antiphon.store.base import Job, Outcome, Reply
 from antiphon.stream.writer import ResponseWriter
@@ -47,7 +48,8 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
     candidates = await engine.models.candidates(request.model)
     api = candidates[0].api_for(request, context.items)
-    if lends(request) and any(each.api_for(request, context.items) == "responses" for each in candidates):
+    apis = {each.api_for(request, context.items) for each in candidates}
+    if lends(request) and ("responses" in apis or McpTool in engine.toolset.served):
         raise lost_meanwhile()
     ignored = look_at_tools(request, context.items, api, engine.toolset.served, refuses=engine.strict_tools)
     if api == "chat":
@@ -154,7 +156,7 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
 
 
 def lost_meanwhile() -> ClientError:
-    """Return the error for keys to other servers that a backend would use: no worker would have them to give."""
+    """Return the error for keys to other servers that would be used: no worker would have them to give."""
     return ClientError(
         "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not kept, so a background response "
         "would be made without them. Send the request without 'background'.",

@@ -5,8 +5,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from antiphon.backends.base import Backend
 from antiphon.chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
+from antiphon.chat.offering import toolbox_of
 from antiphon.chat.request import to_chat
 from antiphon.chat.tokenizers import WAYS, Ask, Way, by_responses
 from antiphon.engine.engine import Engine
@@ -18,6 +21,7 @@ from antiphon.engine.vocabulary import NEWEST, tokens_by, vocabulary_of
 from antiphon.errors import BackendError
 from antiphon.native.request import countable, to_responses
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import HostedChoice
 
 PATIENCE = 5.0
 """Seconds that a backend has for one way of counting."""
@@ -56,7 +60,11 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
         if count is not None:
             return Count(count, is_exact=True)
         return await asyncio.to_thread(_worked_out, countable(asked), target)
-    body = to_chat(request, context.items, target.dialect, refused, unseal=unseal, history=len(context.history))
+    if isinstance(request.tool_choice, HostedChoice):  # it may demand what is listed only for a response
+        request = replace(request, tool_choice=None)
+    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
+    history = len(context.history)
+    body = to_chat(request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history)
     for way in WAYS.get(target.dialect.name, ()):
         count = await _asked(target.backend, way, body)
         if count is not None:

@@ -74,32 +74,28 @@ class HostedTools:
         return lists_in(self._conversation())
 
     def approved(self, toolbox: Toolbox) -> list[Approved]:
-        """Return the calls that the client approved and that were not made yet.
+        """Return the calls that the client approved and that were not made yet. Raises as `check`."""
+        return [self._call_of(request, server, toolbox) for request, server in self._to_call()]
 
-        Raises `ClientError` (400) for a word on a request that nobody made, or to a server that is not given any more.
-        """
+    def check(self) -> None:
+        """Raise `ClientError` (400) for a word on a request that nobody made, or to a server that is not given."""
+        self._to_call()
+
+    def _to_call(self) -> list[tuple[McpApprovalRequest, McpTool]]:
         items = self._conversation()
         requests = {item.id: item for item in items if isinstance(item, McpApprovalRequest)}
         approvals = approvals_in(items)
         for item in items:
             if isinstance(item, McpApprovalResponse) and item.approval_request_id not in requests:
                 raise _unknown(item)
+        servers = {tool.server_label: tool for tool in self.servers()}
         return [
-            self._call_of(requests[request_id], toolbox)
+            (requests[request_id], _server_of(requests[request_id], servers))
             for request_id, answer in approvals.answers.items()
-            if answer.approve and request_id not in approvals.called
+            if answer.approve and request_id not in approvals.settled
         ]
 
-    def _call_of(self, request: McpApprovalRequest, toolbox: Toolbox) -> Approved:
-        servers = {tool.server_label: tool for tool in servers_of(self._request, self._conversation())}
-        server = servers.get(request.server_label)
-        if server is None:
-            raise ClientError(
-                f"The approved call of '{request.name}' is for the MCP server '{request.server_label}', which is not "
-                "among the tools. Give the same tools as in the request before.",
-                code="invalid_value",
-                param="tools",
-            )
+    def _call_of(self, request: McpApprovalRequest, server: McpTool, toolbox: Toolbox) -> Approved:
         name = toolbox.names.get(("mcp", request.server_label, request.name), "")
         found = toolbox.offers.get(name) or Offer(
             "", "mcp", request.name, namespace=request.server_label, tool=server, is_hosted=True
@@ -112,6 +108,14 @@ class HostedTools:
             approval_request_id=None if is_changed else str(request.id),
         )
         return Approved(offer, str(made.get("id") or f"call_{request.id}"[:64]), request.arguments)
+
+    def sources(self) -> Mapping[str, str]:
+        """Return what the model may cite: the title by the URL, numbered as when it was told them."""
+        return sources_of(self._conversation(), self._unseal)
+
+    def call_ids(self) -> frozenset[str]:
+        """Return the ids of the calls made so far, as the model knows them."""
+        return call_ids_of(self._conversation(), self._unseal)
 
     # Limits.
 
@@ -135,6 +139,11 @@ class HostedTools:
         return is_deaf or self.is_late or self._rounds >= self._toolset.rounds
 
     @property
+    def were_called(self) -> bool:
+        """Whether a tool was called in this response."""
+        return any(isinstance(item, McpCall | WebSearchCall) for item in self._made())
+
+    @property
     def waits_for_client(self) -> bool:
         """Whether the client is asked for its word in this response."""
         return any(isinstance(item, McpApprovalRequest) for item in self._made())
@@ -153,6 +162,25 @@ def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
         for url, title in (state.get("sources") or {}).items():
             found.setdefault(url, title)
     return found
+
+
+def call_ids_of(items: Iterable[Item], unseal: Unseal) -> frozenset[str]:
+    """Return the ids of the calls that this server carried out or asked its client for, as the model knows them."""
+    hosted = (item for item in items if isinstance(item, McpCall | McpApprovalRequest | WebSearchCall))
+    made = (state_of(item, unseal).get("call") or {} for item in hosted)
+    return frozenset(str(call["id"]) for call in made if call.get("id"))
+
+
+def _server_of(request: McpApprovalRequest, servers: Mapping[str, McpTool]) -> McpTool:
+    server = servers.get(request.server_label)
+    if server is None:
+        raise ClientError(
+            f"The approved call of '{request.name}' is for the MCP server '{request.server_label}', which is not "
+            "among the tools. Give the same tools as in the request before.",
+            code="invalid_value",
+            param="tools",
+        )
+    return server
 
 
 def _unknown(answer: McpApprovalResponse) -> ClientError:

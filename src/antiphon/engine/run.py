@@ -27,7 +27,8 @@ from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.router import Route
 from antiphon.engine.sealer import mark_of
-from antiphon.engine.turn import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Tell, Turn
+from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Tell
+from antiphon.engine.turn import Turn
 from antiphon.engine.using import Using
 from antiphon.errors import AntiphonError, reportable
 from antiphon.protocol.calls import open_calls

@@ -10,7 +10,7 @@ next() ──> [AskAside for a summary ──> Compact]                  where t
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from msgspec.structs import replace as replace_struct
@@ -27,21 +27,20 @@ from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.called import Called
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
-from antiphon.engine.hosted import Approved, HostedTools, sources_of
+from antiphon.engine.hosted import HostedTools
 from antiphon.engine.models import Target
 from antiphon.engine.sealer import sealer_of
+from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Steps, Tell
 from antiphon.engine.toolset import Toolset
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
 from antiphon.protocol.calls import CALLS, open_calls
 from antiphon.protocol.content import Item, OutputText
-from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.protocol.tool_items import CustomToolCall, ToolSearchCall, ToolSearchOutput
-from antiphon.protocol.tools import McpTool
 from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.chat import Ending
 from antiphon.stream.hosted_calls import HostedCall
@@ -65,88 +64,6 @@ STREAMED = {"stream", "stream_options"}
 
 THRESHOLD = 100_000
 """Tokens from which a context is compacted where the client leaves that to the server."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallModel:
-    """Send this body to the backend; what comes is the client's."""
-
-    body: dict[str, Any]
-    toolbox: Toolbox
-    """What the model is offered over Chat."""
-    allowed: frozenset[str] | None
-    """The names that may be called, None where any may."""
-    api: Api
-    """The API in which the backend is asked."""
-    hosted_left: int | None = None
-    """How many calls of this server's own tools are heard, None for any number."""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """What the model may cite: the title by the URL."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskAside:
-    """Send this body to the backend; what comes is the turn's, and the client sees none of it."""
-
-    body: dict[str, Any]
-    toolbox: Toolbox
-    allowed: frozenset[str] | None
-    api: Api
-    compacts: bool = False
-    """The client is told, once the backend answers, that what came before is being made shorter."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tell:
-    """Give the client an item that no model made."""
-
-    item: Item
-
-
-@dataclass(frozen=True, slots=True)
-class ListTools:
-    """Look which tools these servers have; tell it where the conversation does not know (`listed`, by label)."""
-
-    servers: Sequence[McpTool]
-    listed: Mapping[str, McpListTools]
-
-
-@dataclass(frozen=True, slots=True)
-class RunTools:
-    """Carry these calls out side by side, and tell what came of each.
-
-    They are held, since the model said them; or `approved`, to be told first; or left by an earlier attempt (`left`).
-    """
-
-    held: Sequence[HostedCall] = ()
-    approved: Sequence[Approved] = ()
-    left: Sequence[Called] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Settle:
-    """End a call that was held, with this input."""
-
-    call: StreamingCustomCall
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compact:
-    """Give the client the compaction that holds this summary."""
-
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The response is over."""
-
-    ending: Ending
-
-
-Step = CallModel | AskAside | Tell | ListTools | RunTools | Settle | Compact | Finish
-Steps = Generator[Step, None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +202,11 @@ class Turn:
         """Call the model until it wants nothing more of this server."""
         if self._left is not None:
             yield RunTools(left=self._left)
+            yield from map(Tell, self._find())
             if self._waits_for_client():
                 return Ending("completed", None)
         while True:
-            answer = yield from self._ask(self._request, self._conversation)
+            answer = yield from self._ask()
             ending = answer.ending
             for call in ending.held:
                 if isinstance(call, StreamingCustomCall):
@@ -301,7 +219,8 @@ class Turn:
                 return replace(ending, outcome="max_messages")
             if self._cap is not None and self._spent >= self._cap:
                 return replace(ending, outcome="max_output_tokens")
-            self._relax(has_run=bool(ending.held))
+            if self._cap is not None:
+                self._request = replace_struct(self._request, max_output_tokens=self._cap - self._spent)
 
     def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
         """Do what the model called this server for; return whether it is to go on with what came of that."""
@@ -313,11 +232,10 @@ class Turn:
             yield Tell(item)
         return bool(calls or found or ending.are_used_up)
 
-    def _relax(self, *, has_run: bool) -> None:
-        """The choice's demand was met by a call: the model may speak. It may say what is left of its tokens."""
-        choice = relaxed(self._request.tool_choice) if has_run else self._request.tool_choice
-        left = None if self._cap is None else self._cap - self._spent
-        self._request = replace_struct(self._request, tool_choice=choice, max_output_tokens=left)
+    def _relax(self) -> None:
+        """The choice's demand was met by a call, be it one that waited for its approval: the model may speak."""
+        if self._hosted.were_called:
+            self._request = replace_struct(self._request, tool_choice=relaxed(self._request.tool_choice))
 
     @property
     def _spent(self) -> int:
@@ -331,6 +249,7 @@ class Turn:
         """Before a model is asked by Chat: look at the servers' tools, and make the calls that the client approved."""
         if not self._hosted.begins():
             return
+        self._hosted.check()
         if servers := self._hosted.servers():
             yield ListTools(servers, self._hosted.listed())
         toolbox = toolbox_of(self._request, self._conversation(), self.target.dialect, self._toolset.served)
@@ -372,16 +291,16 @@ class Turn:
 
     # Asking the model.
 
-    def _ask(
-        self, request: CreateResponse, conversation: Callable[[], Sequence[InputItem]]
-    ) -> Generator[Step, None, Answer]:
+    def _ask(self) -> Generator[Step, None, Answer]:
         while (answer := self._taken()) is None:
-            if self._api_for(request, conversation()) == "chat":
+            if self._api_for(self._request, self._conversation()) == "chat":
                 yield from self._prepare()
                 if self._hosted.waits_for_client:
                     return Answer(Ending("completed", None))
-            body = self._body_of(request, conversation())
-            yield CallModel(*body, self._hosted.left, sources_of(conversation(), self._unseal))
+                self._relax()
+            body = self._body_of(self._request, self._conversation())
+            hosted = self._hosted
+            yield CallModel(*body, hosted.left, hosted.sources(), hosted.call_ids())
         return answer
 
     def _ask_aside(
@@ -525,12 +444,14 @@ class Turn:
 
     def _size(self) -> int:
         """Return the tokens of what the model is about to see."""
-        body, _, _, api = self._body_of(self._request, self._items)
+        # A choice may name what no list has told yet; it is no part of what is long.
+        request = replace_struct(self._request, tool_choice=None)
+        body, _, _, api = self._body_of(request, self._items)
         return tokens_of(countable(body) if api == "responses" else body)
 
     def _is_too_long(self, ending: Ending, limit: int) -> bool:
         """Whether what the model saw and said is too long; calls that wait for the client are not folded away."""
-        if ending.error is not None or ending.outcome != "completed" or open_calls(self._made()):
+        if ending.error is not None or ending.outcome != "completed" or self._waits_for_client():
             return False
         return ending.usage is not None and ending.usage.total_tokens >= limit
 

@@ -20,16 +20,15 @@ from antiphon.engine.called import Called, Notes
 from antiphon.engine.given import givens
 from antiphon.engine.hosted import Approved, sources_of
 from antiphon.engine.observers import Observer, ToolUse
+from antiphon.engine.steps import ListTools, RunTools
 from antiphon.engine.toolset import KINDS, Toolset
-from antiphon.engine.turn import ListTools, RunTools
 from antiphon.errors import BackendError, reportable
 from antiphon.native.items import pass_on
 from antiphon.protocol.events import STEP_EVENTS
-from antiphon.protocol.hosted_items import McpListTools, WebSearchCall
+from antiphon.protocol.hosted_items import McpListTools
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.offers import Kind, Offer
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.response import web_searches
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.stream.call_items import read_object
 from antiphon.stream.hosted_calls import ApprovalRequest, HostedCall, Result, begin
@@ -191,7 +190,9 @@ class Using:
 
     def _restore(self, note: Called) -> HostedCall | None:
         if not note.is_done:
-            return begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
+            call = begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
+            call.joins_next = note.joins_next
+            return call
         value = msgspec.json.decode(note.item)
         passed = pass_on(self._writer, value)
         if passed is not None:
@@ -236,8 +237,6 @@ class Using:
 
     def _end(self, one: Running, result: Result) -> None:
         item = one.call.end(result)
-        if isinstance(item, WebSearchCall):
-            self._writer.response = replace(self._writer.response, tool_usage=web_searches(self._writer.output))
         one.note.item = Raw(msgspec.json.encode(item))
         one.note.sealed = self._writer.sealed.get(str(item.id))
         one.note.is_done = True

@@ -106,9 +106,15 @@ class Response(Struct, kw_only=True):
     output_text: str | UnsetType = UNSET
 
 
-def web_searches(output: Sequence[Any]) -> dict[str, Any]:
-    """Return `tool_usage` (specification section 3): how often the web was searched, and that no image was made."""
-    searches = sum(isinstance(item, WebSearchCall) and (item.action or {}).get("type") == "search" for item in output)
+def web_searches(output: Sequence[Any]) -> dict[str, Any] | None:
+    """Return `tool_usage` (specification section 3): how often the web was searched, and that no image was made.
+
+    None where the web was not used.
+    """
+    used = [item for item in output if isinstance(item, WebSearchCall)]
+    if not used:
+        return None
+    searches = sum((item.action or {}).get("type") == "search" for item in used)
     none = {"image_tokens": 0, "text_tokens": 0}
     images = {"input_tokens": 0, "input_tokens_details": none, "output_tokens": 0, "total_tokens": 0}
     return {"image_gen": {**images, "output_tokens_details": none}, "web_search": {"num_requests": searches}}

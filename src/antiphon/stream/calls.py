@@ -14,7 +14,7 @@ from antiphon.errors import log
 from antiphon.protocol.content import Status
 from antiphon.protocol.offers import Offer
 from antiphon.stream.call_items import StreamingCall
-from antiphon.stream.hosted_calls import HOSTED, streaming
+from antiphon.stream.hosted_calls import streaming
 from antiphon.stream.surrogates import SurrogateJoiner
 from antiphon.stream.writer import ResponseWriter
 
@@ -216,7 +216,7 @@ class StreamingCalls:
         call.is_muted = self._allowed is not None and call.name not in self._allowed
         if call.is_muted:
             log.warning("A call is left out: the request does not allow it.")
-        elif self._hosted_left is not None and offer.kind in HOSTED and not offer.needs_approval:
+        elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:
             call.is_muted = self.are_used_up = self._hosted_left <= 0
             self._hosted_left -= 1
         return self._writer.aside() if call.is_muted else self._writer

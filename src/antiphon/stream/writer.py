@@ -15,7 +15,7 @@ from antiphon.errors import AntiphonError, ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol import events
 from antiphon.protocol.content import Item
-from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage
+from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, web_searches
 
 Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
@@ -243,6 +243,7 @@ class ResponseWriter:
             completed_at=completed_at,
             incomplete_details=incomplete_details,
             error=error,
+            tool_usage=web_searches(self.output) or self.response.tool_usage,
         )
 
 

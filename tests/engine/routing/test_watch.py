@@ -1,4 +1,7 @@
 import asyncio
+import logging
+
+import pytest
 
 from antiphon.backends.base import Reply
 from antiphon.backends.scripted import ScriptedBackend
@@ -58,6 +61,25 @@ async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_i
     backend.models = ["m"]
     await watch.look()
     assert not known.served[0].health.is_ejected
+
+
+async def test_a_line_says_when_a_backend_goes_and_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    backend, other = Listed("a", None), Listed("b", ["m"])
+    known = models(backend, other)
+    watch = Watch(known, 10)
+    told: list[list[tuple[str, str]]] = []
+    for listed in ([], None, None, ["m"], ["m"], None):
+        backend.models = listed
+        await watch.look()
+        told.append([(record.levelname, record.getMessage()) for record in caplog.records])
+        caplog.clear()
+    known.assign([other])
+    await watch.look()
+
+    gone = [("WARNING", "The backend 'a' could not be asked for its models; its status says why.")]
+    assert told == [[], gone, [], [("INFO", "The backend 'a' is there again.")], [], gone]
+    assert caplog.records == []
 
 
 async def test_it_looks_again_and_again_also_after_a_fault_until_it_is_closed() -> None:

@@ -19,6 +19,8 @@ class Watch:
         self._models = models
         self._interval = interval
         self._task: asyncio.Task[None] | None = None
+        self._gone: set[str] = set()
+        """Backends of which the log says last that they are not there."""
 
     def start(self) -> None:
         """Begin to look."""
@@ -34,7 +36,18 @@ class Watch:
     async def look(self) -> None:
         """Look once: ask every backend for its models and for what it has loaded, side by side."""
         await self._models.refresh()
+        self._tell()
         await asyncio.gather(*map(_sight, self._models.served))
+
+    def _tell(self) -> None:
+        """Say which backends are gone and which are back since the last look."""
+        missed = {served.name: bool(served.error) for served in self._models.served}
+        gone = {name for name, is_missed in missed.items() if is_missed}
+        for name in sorted(gone - self._gone):
+            log.warning("The backend '%s' could not be asked for its models; its status says why.", name)
+        for name in sorted(self._gone & missed.keys() - gone):
+            log.info("The backend '%s' is there again.", name)
+        self._gone = gone
 
     async def _run(self) -> None:
         while True:

@@ -102,7 +102,9 @@ async def _is_taken_over(store: Store) -> None:
     await store.beat(dead)
     kept = StoredItem(new_id("msg"), b"kept")
     job = await _advance(store, job, Progress([Frames(2, 3, b"23")], [(0, kept)], keep=True))
-    job = await _advance(store, job, Progress([Frames(4, 6, b"half")]))
+    job = await _advance(store, job, Progress([Frames(4, 5, b"hal")], called=b"older"))
+    job = await _advance(store, job, Progress(called=b"\0notes"))
+    job = await _advance(store, job, Progress([Frames(6, 6, b"f")]))
     before = await store.tail(T, queued.id, -1)
     beat = (await store.beats())[dead]
     await store.beat(dead)
@@ -115,6 +117,7 @@ async def _is_taken_over(store: Store) -> None:
     hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
     hold(again.next_number == 7, f"numbers that were given out are given out again, from {again.next_number} on")
     hold(list(again.response.output) == [kept], "the item that was done is lost")
+    hold(again.called == b"\0notes", f"of the calls that are carried out was kept {again.called!r}")
     log = await _log(store, queued)
     hold(log == [(0, 1, b"01"), (2, 3, b"23")], f"the log is {log}")
     after = await store.tail(T, queued.id, -1)

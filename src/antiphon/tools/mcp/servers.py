@@ -14,7 +14,7 @@ from antiphon.tools.mcp.errors import ServerError
 from antiphon.tools.mcp.lists import Lists
 from antiphon.tools.mcp.result import came, failed
 from antiphon.tools.mcp.secrets import without
-from antiphon.tools.mcp.sessions import IDLE, STARTING, Sessions, retrieve
+from antiphon.tools.mcp.sessions import IDLE, STARTING, Sessions, loaded, retrieve
 from antiphon.tools.mcp.target import Configured, Target, Targets
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class McpServers:
         try:
             target = self._targets.find(use.tool)
             limit = target.timeout or self._timeout
+            await loaded()
             asked = self._asked(target, use.tenant, lambda session: session.call(use.name, use.arguments))
             return came(await _discreet(target.secrets, self._within(limit, asked, target)))
         except ServerError as error:
@@ -97,8 +98,9 @@ class McpServers:
 
     async def _ask(self, target: Target, tenant: str) -> Listing:
         limit = LIST_TIMEOUT + (STARTING if target.command else 0)
-        asked = self._asked(target, tenant, lambda session: session.list_tools(), may_repeat=True)
         try:
+            await loaded()
+            asked = self._asked(target, tenant, lambda session: session.list_tools(), may_repeat=True)
             return Listing(await _discreet(target.secrets, self._within(limit, asked, target)))
         except ServerError as error:
             return Listing(error=error.message)

@@ -110,7 +110,7 @@ class Sessions:
         closing.add_done_callback(self._closing.discard)
 
     async def _open(self, key: Key, target: Target) -> "Session":
-        module = await _loaded()
+        module = await loaded()
 
         async def opened(way: "Way") -> "Session":
             session: Session = module.Session(target, way, self._silence, lambda: self._on_change(key))
@@ -138,8 +138,11 @@ async def _close(held: _Held) -> None:
         await held.opening.result().close()
 
 
-async def _loaded() -> Any:
-    """Load what speaks the protocol, beside the loop: it takes a second, and most servers never need it."""
+async def loaded() -> Any:
+    """Load what speaks the protocol, beside the loop: it takes a second, and most servers never need it.
+
+    That is no time of a server's, so who limits one's time loads it before.
+    """
     return await asyncio.to_thread(importlib.import_module, "antiphon.tools.mcp.session")
 
 

@@ -102,11 +102,12 @@ def _context(tool: WebSearchTool, path: str) -> Context:
 
 
 def _check_content_types(types: Sequence[str] | None, path: str) -> None:
+    """Take images beside text, as Codex asks for them: what is found may be either. Images alone are not found."""
     for i, kind in enumerate(types or ()):
         if kind not in ("text", "image"):
             raise refusals.invalid_value(f"{path}[{i}]", kind, ("text", "image"))
-        if kind == "image":
-            raise refusals.value_not_served(f"{path}[{i}]", kind, ("text",))
+    if types and "text" not in types:
+        raise refusals.value_not_served(f"{path}[0]", types[0], ("text",))
 
 
 def _domains(filters: Mapping[str, Any] | None, path: str) -> Domains:

@@ -109,7 +109,11 @@ def _address(use: Use, given: str) -> str:
     An address that it put together itself could carry off what it knows (threat 22).
     """
     text = given.strip()
-    url = text if "://" in text else f"https://{text}"
+    has_scheme = "://" in text
+    url = text if has_scheme else f"https://{text}"
+    if not has_scheme and "." not in text.partition("/")[0]:
+        # A word that the user said is no address: looking it up would tell it to whoever knows names.
+        raise PageError("this is no address of a page")
     try:
         read = str(read_url(url))
     except ValueError as error:

@@ -1,0 +1,29 @@
+"""Approving the calls of an MCP server, against a running server: what changes something is asked for first.
+
+Here the server is on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
+"""
+
+from openai import OpenAI
+from openai.types.responses import ResponseInputParam, ToolParam
+
+client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
+
+SUMS: ToolParam = {
+    "type": "mcp",
+    "server_label": "sums",
+    "server_url": "http://127.0.0.1:8100/mcp",
+    "require_approval": {"never": {"read_only": True}},
+}
+
+said: ResponseInputParam = [{"role": "user", "content": "Call sums__add and sums__count."}]
+before = None
+while said:
+    response = client.responses.create(model="demo", input=said, tools=[SUMS], previous_response_id=before)
+    before, said = response.id, []
+    for item in response.output:
+        if item.type == "mcp_call":
+            print(item.name, "gave", item.output)
+        elif item.type == "mcp_approval_request":
+            print(f"May {item.name} be called with {item.arguments}? Yes.")
+            said.append({"type": "mcp_approval_response", "approval_request_id": item.id, "approve": True})
+print(response.output_text)
