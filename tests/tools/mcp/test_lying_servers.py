@@ -1,15 +1,20 @@
 """Servers that say what is not so: a sound list or plain words come of it, in bounded time."""
 
+import gc
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
-from tests.tools.mcp.raw import Said, raw
+from antiphon.tools.base import Listing
+from antiphon.tools.mcp.lists import Lists
+from antiphon.tools.mcp.servers import McpServers
+from tests.tools.mcp.raw import Said, raw, serving
 from tests.tools.mcp.support import at, call, names, using
 
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
@@ -234,3 +239,47 @@ async def test_a_list_that_does_not_come_is_given_up_and_asked_for_again_soon(mo
         await servers.list(at(server.url))
     assert listing.error == "The MCP server 'tests' did not answer within 1 seconds."
     assert server.asked.count("tools/list") == 1
+
+
+async def size(servers: McpServers, url: str) -> int:
+    """How many arguments the first tool has."""
+    return len((await servers.list(at(url))).tools[0]["input_schema"]["properties"])
+
+
+async def test_of_a_huge_list_nothing_but_its_json_is_held() -> None:
+    schema = {"type": "object", "properties": {f"p{number}": {} for number in range(4321)}}
+    listed = msgspec.json.encode({"tools": [{"name": "x", "inputSchema": schema}]}).decode()
+    del schema
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        message = await request.json() if request.method == "POST" else {}
+        if message.get("method") == "tools/list":
+            text = f'{{"jsonrpc": "2.0", "id": {message["id"]}, "result": {listed}}}'
+            return web.Response(text=text, content_type="application/json")
+        return await quiet.answer(request)
+
+    async with raw(lambda method, params: None) as quiet, serving(answer) as host, using() as servers:
+        sizes = [await size(servers, f"{host}/mcp?{number}") for number in (*range(5), 0)]
+        gc.collect()
+        held = sum(isinstance(each, dict) and len(each) == 4321 for each in gc.get_objects())
+    assert sizes == [4321] * 6
+    assert held <= 1  # the last one is perhaps still in somebody's hand
+
+
+async def test_lists_are_known_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.tools.mcp.lists.MAX_KEPT", 2_500)
+    asked: list[str] = []
+    lists = Lists(60)
+
+    def ask(name: str, size: int) -> Callable[[], Awaitable[Listing]]:
+        async def answer() -> Listing:
+            asked.append(name)
+            return Listing([{"name": name, "description": "d" * size}])
+
+        return answer
+
+    for name, size in [("a", 1000), ("b", 1000), ("a", 1000), ("c", 1000), ("b", 1000), ("a", 1000), ("d", 5000)]:
+        assert (await lists.get((name, ""), ask(name, size))).tools[0]["name"] == name
+    await lists.get(("d", ""), ask("d", 5000))
+    await lists.get(("a", ""), ask("a", 1000))
+    assert asked == ["a", "b", "c", "a", "d", "d"]

@@ -27,6 +27,11 @@ async def test_links_that_lead_nowhere_are_only_their_text() -> None:
     assert said.text.split() == ["[run]", "[see]", "end"]
 
 
+@pytest.mark.parametrize("url", ["file:///etc/passwd", " JaVaScRiPt:alert(1)", "\tdata:text/html,x"])
+async def test_a_link_that_leads_to_what_is_not_the_web_is_only_its_text(url: str) -> None:
+    assert (await read(f"<p>See <a href='{url}'>this</a>.</p>")).text.strip() == "See [this]."
+
+
 async def test_links_into_the_page_itself_are_their_text_and_footnotes_are_gone() -> None:
     said = await read(
         "<h2><a href='#tides'>§</a>Tides</h2><p>High<sup><a href='b#note-1'>[1]</a></sup> at <a href='#n'>nine</a>, "

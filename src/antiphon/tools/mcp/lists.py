@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import monotonic
+
+import msgspec
 
 from antiphon.tools.base import Listing
 from antiphon.tools.mcp.sessions import Key
@@ -11,8 +14,14 @@ FAILED_TTL = 3.0
 """Seconds for which it is known that a list cannot be had."""
 
 MAX_LISTS = 256
-MAX_LISTED = 100_000
-"""Lists that are known at once, and tools in all of them."""
+MAX_KEPT = 32 * 1024 * 1024
+"""Lists that are known at once, and bytes of all of them; as objects they would take twenty times as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    until: float
+    listing: bytes
 
 
 class Lists:
@@ -21,15 +30,15 @@ class Lists:
     def __init__(self, ttl: float, clock: Callable[[], float] = monotonic) -> None:
         self._ttl = ttl
         self._clock = clock
-        self._known: dict[Key, tuple[float, Listing]] = {}
-        """Until when each is known, in the order of their making."""
+        self._known: dict[Key, _Kept] = {}
+        """In the order of their making."""
         self._asking: dict[Key, asyncio.Task[Listing]] = {}
 
     async def get(self, key: Key, ask: Callable[[], Awaitable[Listing]]) -> Listing:
         """Return the list of a server, by asking if need be. `ask` goes on where one of those who wait goes away."""
-        until, listing = self._known.get(key, (0.0, Listing()))
-        if self._clock() < until:
-            return listing
+        kept = self._known.get(key)
+        if kept is not None and self._clock() < kept.until:
+            return msgspec.json.decode(kept.listing, type=Listing)
         asking = self._asking.get(key)
         if asking is None:
             asking = self._asking[key] = asyncio.create_task(self._ask(key, ask))
@@ -56,10 +65,12 @@ class Lists:
         return listing
 
     def _keep(self, key: Key, listing: Listing) -> None:
+        now = self._clock()
         ttl = min(FAILED_TTL, self._ttl) if listing.error else self._ttl
         self._known.pop(key, None)
-        self._known[key] = (self._clock() + ttl, listing)
-        held = sum(len(one.tools) for _, one in self._known.values())
-        while len(self._known) > MAX_LISTS or (held > MAX_LISTED and len(self._known) > 1):
-            _, oldest = self._known.pop(next(iter(self._known)))
-            held -= len(oldest.tools)
+        self._known = {each: kept for each, kept in self._known.items() if now < kept.until}
+        kept = _Kept(now + ttl, msgspec.json.encode(listing))
+        if len(kept.listing) <= MAX_KEPT:
+            self._known[key] = kept
+        while len(self._known) > MAX_LISTS or sum(len(one.listing) for one in self._known.values()) > MAX_KEPT:
+            del self._known[next(iter(self._known))]

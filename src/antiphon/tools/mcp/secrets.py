@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 SHORTEST = 6
 """Characters; a shorter secret is none, and would be found in any text."""
@@ -13,6 +15,8 @@ _IS_SECRET = re.compile(r"auth|key|token|secret|pass|credential|cookie|signature
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+", re.IGNORECASE)
 HIDDEN = "[removed]"
 
+T = TypeVar("T")
+
 
 def secrets_of(*named: Mapping[str, str]) -> tuple[str, ...]:
     """Return the credentials among named values, the longest first, so that none leaves a part of another."""
@@ -20,15 +24,23 @@ def secrets_of(*named: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def without(secrets: Iterable[str], value: Any) -> Any:
+def without(secrets: Iterable[str], value: T) -> T:
     """Return JSON in whose texts and names no secret stands."""
+    # Hardly ever does one stand there, and lists have hundreds of thousands of texts.
+    encoded = msgspec.json.encode(value)
+    found = [secret for secret in secrets if msgspec.json.encode(secret)[1:-1] in encoded]
+    cleaned: T = _cleaned(found, value) if found else value
+    return cleaned
+
+
+def _cleaned(secrets: Iterable[str], value: Any) -> Any:
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, HIDDEN)
         return value
     if isinstance(value, Mapping):
-        return {without(secrets, name): without(secrets, inner) for name, inner in value.items()}
-    return [without(secrets, inner) for inner in value] if isinstance(value, list) else value
+        return {_cleaned(secrets, name): _cleaned(secrets, inner) for name, inner in value.items()}
+    return [_cleaned(secrets, inner) for inner in value] if isinstance(value, list) else value
 
 
 def _values(named: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -139,7 +139,7 @@ class McpServers:
 async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:
     """Return what a server answers without the credentials that it was sent, also where that is a `ServerError`."""
     try:
-        return without(secrets, await answer)  # type: ignore[no-any-return]
+        return without(secrets, await answer)
     except ServerError as error:
         error.message = without(secrets, error.message)
         raise

@@ -66,7 +66,12 @@ class _Dispatcher(JSONRPCDispatcher):
     async def send_raw_request(self, method: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """See `JSONRPCDispatcher.send_raw_request`."""
         answer = await super().send_raw_request(method, *args, **kwargs)
-        return _SOUND[method](answer) if method in _SOUND else answer
+        if method not in _SOUND:
+            return answer
+        sound = _SOUND[method](answer)
+        # The SDK holds a message until the next one comes: megabytes, for as long as the session is open.
+        answer.clear()
+        return sound
 
     async def run(self, *args: Any, **kwargs: Any) -> None:
         """See `JSONRPCDispatcher.run`."""

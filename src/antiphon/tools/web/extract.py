@@ -30,7 +30,7 @@ _META = re.compile(rb"<meta[^>]{0,200}charset\s{0,5}=\s{0,5}[\"']?([a-zA-Z0-9_:-
 _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}encoding\s{0,5}=\s{0,5}[\"']([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,200})?>([^<]{0,1000})", re.IGNORECASE)
 _LOCAL_LINK = re.compile(
-    r"\]\(<?(?:javascript|data|vbscript|blob|about):(?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)", re.IGNORECASE
+    r"\]\(<?\s{0,9}(?:javascript|data|vbscript|blob|about|file):(?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)", re.IGNORECASE
 )
 _LINK_TITLE = re.compile(r"(\]\(<?[^()\s]+>?) \"[^\"\n]{0,500}\"\)")
 _SIGN = re.compile(r"\s*(?:\\?\[[^\[\]]{0,8}\]|[§¶#↑^]?)\s*")
