@@ -147,7 +147,7 @@ async def _take_up(engine: Engine, job: Job) -> Recorder:
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
         begins=is_new,
-        called=from_bytes(job.called),
+        work=from_bytes(job.called),
     )
     recorder = Recorder(engine, job, context, _terms(engine, request, stored.tenant))
     asked = replace_struct(request, stream=True)

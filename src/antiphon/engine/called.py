@@ -5,13 +5,13 @@ again whenever one was carried out. Who takes the response up tells what came of
 was under way nobody knows whether it was.
 """
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 from msgspec import Raw, Struct
 
 from antiphon.protocol.offers import Kind
+from antiphon.protocol.response import Usage
 
 
 class Called(Struct, kw_only=True):
@@ -32,23 +32,34 @@ class Called(Struct, kw_only=True):
     approval_request_id: str | None = None
 
 
+class Work(Struct, kw_only=True):
+    """How far a response has come with such calls."""
+
+    calls: list[Called] = []
+    """All that the answer brought which called last."""
+    usage: Usage | None = None
+    """The tokens that were reported until then."""
+    rounds: int = 0
+    """How often the model had asked for tools before."""
+
+
 class Notes(Protocol):
     """Keeps what is being carried out."""
 
-    async def put_down(self, calls: Sequence[Called]) -> None:
+    async def put_down(self, work: Work) -> None:
         """Make this durable, in place of what was there."""
         ...
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[Called]).decode
+_decode = msgspec.json.Decoder(Work).decode
 
 
-def to_bytes(calls: Sequence[Called]) -> bytes:
-    """Return calls as the store keeps them."""
-    return _encode(calls)
+def to_bytes(work: Work) -> bytes:
+    """Return work as the store keeps it."""
+    return _encode(work)
 
 
-def from_bytes(body: bytes) -> list[Called]:
-    """Return the calls that were kept."""
-    return _decode(body) if body else []
+def from_bytes(body: bytes) -> Work:
+    """Return the work that was kept."""
+    return _decode(body) if body else Work()

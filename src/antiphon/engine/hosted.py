@@ -38,7 +38,7 @@ class Approved:
 
 
 class HostedTools:
-    """The decisions. `conversation` gives everything that was said so far."""
+    """The decisions. `conversation` gives everything that was said so far, of which `new` came with the request."""
 
     def __init__(
         self,
@@ -47,14 +47,18 @@ class HostedTools:
         conversation: Callable[[], Sequence[InputItem]],
         made: Callable[[], Sequence[Item]],
         unseal: Unseal,
+        new: Sequence[InputItem] = (),
+        rounds: int = 0,
     ) -> None:
+        self._new = new
+        self.rounds = rounds
+        """How often the model has asked for tools."""
         self._request = request
         self._toolset = toolset
         self._conversation = conversation
         self._made = made
         self._unseal = unseal
         self._has_begun = False
-        self._rounds = 0
         self.is_late = False
         """The time for tools is over."""
         self._was_warned = False
@@ -89,14 +93,14 @@ class HostedTools:
         items = self._conversation()
         requests = {item.id: item for item in items if isinstance(item, McpApprovalRequest)}
         approvals = approvals_in(items)
-        for item in items:
+        for item in self._new:
             if isinstance(item, McpApprovalResponse) and item.approval_request_id not in requests:
                 raise _unknown(item)
         servers = {tool.server_label: tool for tool in servers_of(self._request, items)}
         return [
             (requests[request_id], _server_of(requests[request_id], servers))
             for request_id, answer in approvals.answers.items()
-            if answer.approve and request_id not in approvals.settled
+            if answer.approve and request_id in requests and request_id not in approvals.settled
         ]
 
     def _call_of(self, request: McpApprovalRequest, server: McpTool, toolbox: Toolbox) -> Approved:
@@ -148,10 +152,10 @@ class HostedTools:
 
         A model that calls what it is not offered any more has one chance to speak instead.
         """
-        self._rounds += 1
+        self.rounds += 1
         is_deaf = were_used_up and self._was_warned
         self._was_warned = were_used_up
-        return is_deaf or self.is_late or self._rounds >= self._toolset.rounds
+        return is_deaf or self.is_late or self.rounds >= self._toolset.rounds
 
     @property
     def were_called(self) -> bool:

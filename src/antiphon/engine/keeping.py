@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from antiphon.engine.called import Called
+from antiphon.engine.called import Work
 from antiphon.engine.history import CHAINABLE, Context, store_item
 from antiphon.engine.response import output_text
 from antiphon.errors import StoreError, log
@@ -51,7 +51,7 @@ class Keeper(Protocol):
         """Nobody waits for it any more: it was cancelled with what there is. Return whether that is its end."""
         ...
 
-    async def put_down(self, calls: Sequence[Called]) -> None:
+    async def put_down(self, work: Work) -> None:
         """See `Notes.put_down`."""
         ...
 
@@ -138,7 +138,7 @@ class Foreground:
             log.warning("A response that its client left was not stored: %s", error)
         return True
 
-    async def put_down(self, calls: Sequence[Called]) -> None:
+    async def put_down(self, work: Work) -> None:
         """See `Notes.put_down`. Who waits for the response is told if it comes to nothing: it is not taken up again."""
 
     async def drop(self) -> None:

@@ -6,7 +6,7 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from antiphon.engine.announcements import announcement
-from antiphon.engine.called import Called, to_bytes
+from antiphon.engine.called import Work, to_bytes
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import CHAINABLE, Context, store_item
 from antiphon.engine.keeping import Terms, ended, stored_output
@@ -116,12 +116,12 @@ class Recorder:
             return await self._engine.store.find_job(self._job.response.tenant, self._job.response.id) is None
         return False
 
-    async def put_down(self, calls: Sequence[Called]) -> None:
+    async def put_down(self, work: Work) -> None:
         """See `Notes.put_down`. Where the job belongs to somebody else, the work is cancelled."""
         try:
             async with self._writing:
                 await self._flush()  # what comes before the calls is to stand before them
-                await self._save(Progress((), (), keep=False, called=to_bytes(calls)))
+                await self._save(Progress((), (), keep=False, called=to_bytes(work)))
         except Lost:
             self._is_lost = True
             raise asyncio.CancelledError from None

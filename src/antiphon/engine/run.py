@@ -7,7 +7,7 @@ events nobody looks at, so the two cannot disagree.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
@@ -17,7 +17,7 @@ from antiphon.chat.estimate import asked_tokens, tokens_of
 from antiphon.engine.asking import Asking
 from antiphon.engine.caching.cache import Lookup, Outcome
 from antiphon.engine.caching.kept import retell
-from antiphon.engine.called import Called
+from antiphon.engine.called import Called, Work
 from antiphon.engine.history import WITH_STATE, Context, store_item
 from antiphon.engine.hosted import settled
 from antiphon.engine.keeping import Keeper, stored_output
@@ -61,13 +61,13 @@ class TakenUp:
     next_number: int
     begins: bool
     """Nobody was told yet that it is in progress."""
-    called: Sequence[Called] = ()
-    """The answer that called this server's tools last, as far as it was told and carried out."""
+    work: Work = field(default_factory=Work)
+    """How far it had come with this server's tools."""
 
     @property
     def stands(self) -> bool:
         """Whether all that was made stands, up to the end of an answer, and the model is not asked for it again."""
-        return bool(self.called) and self.called[-1].index + 1 >= len(self.kept)
+        return bool(self.work.calls) and self.work.calls[-1].index + 1 >= len(self.kept)
 
     @property
     def settled(self) -> int:
@@ -77,7 +77,7 @@ class TakenUp:
     @property
     def left(self) -> Sequence[Called] | None:
         """What is still to be told of that answer; None where it is not at that."""
-        return [one for one in self.called if one.index >= len(self.kept)] if self.stands else None
+        return [one for one in self.work.calls if one.index >= len(self.kept)] if self.stands else None
 
 
 class Run:
@@ -126,12 +126,13 @@ class Run:
         # Nothing of these refers back to the run: all of a request is gone when it ends, without the collector.
         writer = self._writer
         unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
-        items, left = context.items, taken_up.left if taken_up else None
+        items = context.items
+        left, work = (taken_up.left, taken_up.work) if taken_up else (None, None)
 
         def made() -> list[Any]:
             return [_with_state(item, writer.sealed) for item in writer.made]
 
-        self._turn = Turn(request, context, route.target, made, unseal, engine.toolset, left)
+        self._turn = Turn(request, context, route.target, made, unseal, engine.toolset, left, work)
         self._using = Using(
             request,
             context.tenant,
@@ -212,8 +213,8 @@ class Run:
 
     def spent(self) -> tuple[int, int]:
         """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
-        usage = self._turn.usage or Usage()
-        output = 0 if self._turn.usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
+        usage = self._turn.own_usage or Usage()
+        output = 0 if self._turn.own_usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
         unreported = self._asking.uncounted
         if not unreported:
             return usage.input_tokens, usage.output_tokens

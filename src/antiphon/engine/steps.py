@@ -10,6 +10,7 @@ from antiphon.engine.called import Called
 from antiphon.engine.hosted import Approved
 from antiphon.protocol.content import Item
 from antiphon.protocol.hosted_items import McpListTools
+from antiphon.protocol.response import Usage
 from antiphon.protocol.tools import McpTool
 from antiphon.stream.call_items import StreamingCustomCall
 from antiphon.stream.chat import Ending
@@ -72,6 +73,9 @@ class RunTools:
     held: Sequence[HostedCall] = ()
     approved: Sequence[Approved] = ()
     left: Sequence[Called] = ()
+    usage: Usage | None = None
+    """The tokens that were reported until now, and how often the model has asked for tools: to be kept with them."""
+    rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

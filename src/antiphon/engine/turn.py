@@ -24,7 +24,7 @@ from antiphon.chat.sealed import Unseal, nothing
 from antiphon.chat.search import search
 from antiphon.chat.toolbox import allowed_names, relaxed
 from antiphon.engine.asides import repair_of, summary_of
-from antiphon.engine.called import Called
+from antiphon.engine.called import Called, Work
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
 from antiphon.engine.hosted import HostedTools
@@ -78,7 +78,8 @@ class Turn:
     """One response's turn. Ask `next`, do it, tell the outcome, until it says `Finish`.
 
     `made` gives the items that this response has so far; `unseal` opens what the client kept for us. `left` are the
-    calls that an earlier attempt began, None where there was no such attempt or it was not at that.
+    calls that an earlier attempt began, None where there was no such attempt or it was not at that; `before` is how far
+    it had come.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Turn:
         unseal: Unseal = nothing,
         toolset: Toolset | None = None,
         left: Sequence[Called] | None = None,
+        before: Work | None = None,
     ) -> None:
         self._toolset = toolset or Toolset()
         self._request = request = self._toolset.described(request)
@@ -100,7 +102,11 @@ class Turn:
         self._made = made
         self._unseal = unseal
         items = context.items
-        self._hosted = HostedTools(request, self._toolset, lambda: [*items, *made()], made, unseal)
+        before = before or Work()
+        self._hosted = HostedTools(
+            request, self._toolset, lambda: [*items, *made()], made, unseal, context.input, before.rounds
+        )
+        self._before = before.usage
         self._left = left
         self._cap = request.max_output_tokens
         self._refusals = 0
@@ -125,7 +131,12 @@ class Turn:
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens that were reported: of the answers that were read, and of one that was left before its end."""
+        """The tokens that were reported for the response, by earlier attempts too."""
+        return added(self._before, self.own_usage)
+
+    @property
+    def own_usage(self) -> Usage | None:
+        """Those of this attempt: of the answers that were read, and of one that was left before its end."""
         return added(self._usage, self._answer.ending.usage) if self._answer else self._usage
 
     def left(self, usage: Usage | None) -> None:
@@ -201,11 +212,14 @@ class Turn:
     def _respond(self) -> Generator[Step, None, Ending]:
         """Call the model until it wants nothing more of this server."""
         if self._left is not None:
-            yield RunTools(left=self._left)
+            yield self._run_tools(left=self._left)
             yield from map(Tell, self._find())
             if self._waits_for_client():
                 return Ending("completed", None)
+        if self._cap is not None and self._spent:
+            self._leave_rest()
         while True:
+            made = len(self._made())
             answer = yield from self._ask()
             ending = answer.ending
             for call in ending.held:
@@ -213,24 +227,34 @@ class Turn:
                     yield from self._repair(call) if ending.error is None else iter([Settle(call, call.text)])
             if ending.error is not None or ending.outcome != "completed":
                 return ending
-            if not (yield from self._carry_out(ending)) or self._waits_for_client():
+            has_run = yield from self._carry_out(ending)
+            has_spoken = any(isinstance(item, Message) for item in self._made()[made:])
+            if self._waits_for_client() or not (has_run or (ending.are_used_up and not has_spoken)):
                 return ending
             if self._hosted.is_enough(were_used_up=ending.are_used_up):
                 return replace(ending, outcome="max_messages")
             if self._cap is not None and self._spent >= self._cap:
                 return replace(ending, outcome="max_output_tokens")
-            if self._cap is not None:
-                self._request = replace_struct(self._request, max_output_tokens=self._cap - self._spent)
+            self._leave_rest()
+
+    def _leave_rest(self) -> None:
+        """The model may say what is left of its tokens."""
+        if self._cap is not None:
+            rest = max(1, self._cap - self._spent)
+            self._request = replace_struct(self._request, max_output_tokens=rest)
+
+    def _run_tools(self, held: Sequence[HostedCall] = (), **what: Any) -> RunTools:
+        return RunTools(held, **what, usage=self.usage, rounds=self._hosted.rounds)
 
     def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
         """Do what the model called this server for; return whether it is to go on with what came of that."""
         calls = [call for call in ending.held if isinstance(call, HostedCall)]
         if calls:
-            yield RunTools(calls)
+            yield self._run_tools(calls)
         found = self._find()
         for item in found:
             yield Tell(item)
-        return bool(calls or found or ending.are_used_up)
+        return bool(calls or found)
 
     def _relax(self) -> None:
         """The choice's demand was met by a call, be it one that waited for its approval: the model may speak."""
@@ -240,7 +264,8 @@ class Turn:
     @property
     def _spent(self) -> int:
         """The tokens that the model has said so far, as far as they were reported."""
-        return self._usage.output_tokens if self._usage else 0
+        usage = self.usage
+        return usage.output_tokens if usage else 0
 
     def _waits_for_client(self) -> bool:
         return bool(open_calls(self._made())) or self._hosted.waits_for_client
@@ -254,7 +279,7 @@ class Turn:
             yield ListTools(servers, self._hosted.listed())
         toolbox = toolbox_of(self._request, self._conversation(), self.target.dialect, self._toolset.served)
         if approved := self._hosted.approved(toolbox):
-            yield RunTools(approved=approved)
+            yield self._run_tools(approved=approved)
 
     def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
         """Have the conversation summarised; return why not. Unless it `is_wanted`, the response goes on without."""
@@ -287,7 +312,7 @@ class Turn:
         yield Settle(call, inputs[0] if fits else call.text)
 
     def _finish(self, ending: Ending) -> Finish:
-        return Finish(Ending(ending.outcome, self._usage, ending.error))
+        return Finish(Ending(ending.outcome, self.usage, ending.error))
 
     # Asking the model.
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from antiphon.chat.mcp import is_repeatable, lists_in, permitted, too_many
 from antiphon.chat.offering import tools_of
 from antiphon.chat.sealed import Unseal
-from antiphon.engine.called import Called, Notes
+from antiphon.engine.called import Called, Notes, Work
 from antiphon.engine.given import givens
 from antiphon.engine.hosted import Approved, sources_of
 from antiphon.engine.observers import Observer, ToolUse
@@ -45,6 +45,7 @@ LOST = (
 )
 UNREADABLE = "The arguments are not a JSON object."
 LATE = "The time for tools was over before the result came."
+LEFT = "The response ended before the list came."
 NOT_HERE = "This server does not run the tool any more."
 BROKEN = "The tool failed inside this server."
 
@@ -113,12 +114,12 @@ class Using:
             *(self._held(self._approved(one)) for one in step.approved),
             *self._restored(step.left),
         ]
-        notes = self._notes_of(running)
+        work = Work(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
         calls = [one for one in running if not one.note.is_done]
         yield
         if not calls:
             return
-        await self._notes.put_down(notes)
+        await self._notes.put_down(work)
         self._sources = sources_of(self._seen(), self._unseal)
         was_given = givens(self._request, self._seen(), self._unseal)
         tasks = [asyncio.ensure_future(self._run(run, one, was_given)) for one in calls]
@@ -128,7 +129,7 @@ class Using:
             yield
             for task in asyncio.as_completed(tasks):
                 await task
-                await self._notes.put_down(notes)
+                await self._notes.put_down(work)
                 yield
         finally:
             await _cancel(tasks)
@@ -150,7 +151,7 @@ class Using:
         index = writer.open_item(item)
         step = partial(_tell_step, writer, index, str(item.id))
         step("in_progress")
-        writer.waiting[index] = lambda: writer.close_item(index, replace(item, error=LATE))
+        writer.waiting[index] = lambda: writer.close_item(index, replace(item, error=LEFT))
         yield
         found = await listing
         tools = [dict(each) for each in permitted(tool, found.tools)]
