@@ -68,10 +68,6 @@ class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):
     tools: list[dict[str, Any]]
     error: Any = UNSET
 
-    def __post_init__(self) -> None:
-        if not all(isinstance(tool.get("name"), str) for tool in self.tools):
-            raise ValueError("every tool of a list has a name")
-
 
 class McpApprovalRequest(Item, kw_only=True, tag="mcp_approval_request"):
     """May this tool be called?"""
