@@ -105,7 +105,8 @@ class Hangs:
 async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers = Servers()
-    first = Dies(store, servers, ROLLS, said("never"))
+    usage = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
+    first = Dies(store, servers, [*ROLLS, {"choices": [], "usage": usage}], said("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
     response_id = await queue(first.engine, tools=[MCP])
@@ -119,6 +120,7 @@ async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
     assert response["status"] == "completed"
     assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "mcp_call", "message"]
     assert response["output"][1]["output"] == "5"
+    assert response["usage"]["total_tokens"] >= 30
     assert len(servers.used) == 1
     assert second.backend.requests[0]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "5"}
     assert_event_stream(await told(second.engine, response_id))

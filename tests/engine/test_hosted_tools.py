@@ -4,14 +4,21 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from antiphon.engine.engine import Engine
+from antiphon.engine.history import Context
+from antiphon.engine.steps import CallModel, ListTools
 from antiphon.engine.toolset import Toolset
+from antiphon.engine.turn import Turn
 from antiphon.errors import ClientError
+from antiphon.protocol.hosted_items import McpApprovalResponse
+from antiphon.protocol.items import Message
+from antiphon.protocol.validate import decode_request
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.base import Listing, Outcome, Use
-from tests.support.engine import ask, called, engine, plain, said, stream
+from tests.support.engine import ask, called, engine, plain, said, stream, target
 from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL, Servers, Web, boom, output
 
@@ -444,3 +451,25 @@ async def test_a_list_outlives_the_history_that_is_dropped() -> None:
 
     assert items(second) == ["mcp_call", "message"]
     assert [message["content"] for message in backend.requests[2]["messages"]] == ["Two."]
+
+
+async def test_an_answer_that_spoke_beside_a_call_too_many_is_the_last() -> None:
+    spoke = [delta(content="So be it."), *calls(("dice__roll", "{}"))]
+    made, backend = engine(ROLLS, spoke)
+    servers = with_tools(made)
+
+    response = await ask(made, tools=[MCP], max_tool_calls=1)
+
+    assert (items(response), response["status"]) == (["mcp_list_tools", "mcp_call", "message"], "completed")
+    assert (len(servers.used), len(backend.requests)) == (1, 2)
+
+
+async def test_a_word_on_a_request_that_is_gone_from_the_history_does_no_harm() -> None:
+    request = decode_request(msgspec.json.encode({"model": "m", "input": "And?", "tools": [MCP]}))
+    old = McpApprovalResponse(id="mcpa_1", approval_request_id="mcpr_gone", approve=True)
+    history, new = [old], [Message(role="user", content="And?")]
+
+    turn = Turn(request, Context(history, new), target(), toolset=Toolset(mcp=Servers()))
+
+    assert isinstance(turn.next(), ListTools)
+    assert isinstance(turn.next(), CallModel)

@@ -39,6 +39,9 @@ from antiphon.tools.base import Listing, Use
 if TYPE_CHECKING:
     from antiphon.engine.run import Run
 
+SIDE_BY_SIDE = 32
+"""Calls of one response that are carried out at once; more wait."""
+
 LOST = (
     "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
     "it was not made again."
@@ -122,7 +125,8 @@ class Using:
         await self._notes.put_down(work)
         self._sources = sources_of(self._seen(), self._unseal)
         was_given = givens(self._request, self._seen(), self._unseal)
-        tasks = [asyncio.ensure_future(self._run(run, one, was_given)) for one in calls]
+        places = asyncio.Semaphore(SIDE_BY_SIDE)
+        tasks = [asyncio.ensure_future(self._run(run, one, was_given, places)) for one in calls]
         try:
             for one in calls:
                 one.call.run()
@@ -227,15 +231,16 @@ class Using:
 
     # Calls as they are carried out.
 
-    async def _run(self, run: "Run", one: Running, was_given: Callable[[str], bool]) -> None:
+    async def _run(self, run: "Run", one: Running, was_given: Callable[[str], bool], places: asyncio.Semaphore) -> None:
         use = ToolUse(run, one.note.name, "extension", one.call.call_id)
-        self._observers.used(use)
-        try:
-            result = await self._result(one, was_given)
-            use.error = BackendError("The tool failed.") if result.is_failed else None
-        finally:
-            self._observers.returned(use)
-        self._end(one, result)
+        async with places:
+            self._observers.used(use)
+            try:
+                result = await self._result(one, was_given)
+                use.error = BackendError("The tool failed.") if result.is_failed else None
+            finally:
+                self._observers.returned(use)
+            self._end(one, result)
 
     def _end(self, one: Running, result: Result) -> None:
         item = one.call.end(result)
