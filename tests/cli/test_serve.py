@@ -54,6 +54,23 @@ async def test_it_calls_models_as_clients_call_them(tmp_path: Path, backend: Rep
     assert f"at {backend.url} with fast → m, n (not listed);" in ready
 
 
+async def test_it_says_which_tools_it_runs_and_which_program_is_not_there(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
+    (tmp_path / "antiphon.toml").write_text(
+        'web_search = "http://127.0.0.1:9/find"\n'
+        '[[mcp_servers]]\nlabel = "there"\ncommand = "sh"\n'
+        '[[mcp_servers]]\nlabel = "missing"\ncommand = "no-such-program"\n'
+    )
+    async with serving(tmp_path, "--port", "0", "--store", "sqlite://", "--backend", backend.url) as server:
+        ready, _ = server.lines
+        done = await server.stop(signal.SIGTERM)
+
+    assert "; MCP servers there, missing; web search by searxng at http://127.0.0.1:9;" in ready
+    assert "The program of the MCP server 'missing' is not found" in done.err
+    assert "'there'" not in done.err
+
+
 async def test_the_curl_line_works_as_it_stands(tmp_path: Path, backend: ReplayBackend) -> None:
     backend.models = [{"id": "it's m"}]
     async with serving(tmp_path, "--port", "0", "--backend", backend.url, "--store", "sqlite://") as server:

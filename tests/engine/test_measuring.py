@@ -2,15 +2,21 @@
 
 import inspect
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from antiphon import ids
 from antiphon.backends.scripted import ScriptedBackend
-from antiphon.engine.measuring import MOST_MODELS, OTHER, READS, WRITES, ModelNames, timed
+from antiphon.engine.measuring import MOST_MODELS, OTHER, READS, WRITES, Measuring, ModelNames, timed
 from antiphon.engine.models import Models
+from antiphon.engine.toolset import Toolset
 from antiphon.measures import Measures
 from antiphon.store.base import Store
 from antiphon.store.sqlite import SqliteStore
 from antiphon.testing import check_store
+from tests.support.engine import ask, called, engine, said
+from tests.support.tools import MCP, Servers, Web, boom
 
 
 async def names(*listed: str) -> ModelNames:
@@ -45,3 +51,23 @@ async def test_a_timed_store_keeps_every_promise(tmp_path: Path) -> None:
     counts = {one.labels["kind"]: one.value for one in measures.store.samples() if one.suffix == "_count"}
     assert counts["write"] > counts["read"] > 100
     assert measures.store_errors.value("load") == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "servers", "counted"),
+    [
+        (called("dice__roll", "{}"), Servers(), ("mcp", "completed")),
+        (called("dice__roll", "{}"), Servers(roll=boom), ("mcp", "failed")),
+        (called("web_search", '{"query": "q"}'), Servers(), ("web_search", "completed")),
+    ],
+)
+async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_names(
+    reply: Any, servers: Servers, counted: tuple[str, str]
+) -> None:
+    made, _ = engine(reply, said("5"))
+    made.toolset = Toolset(web_search=Web(), mcp=servers)
+    made.observers.add(Measuring(made.measures, ModelNames(made.models)))
+
+    await ask(made, tools=[MCP, {"type": "web_search"}])
+
+    assert [(*one.labels.values(), one.value) for one in made.measures.tools.samples()] == [(*counted, 1)]

@@ -5,12 +5,14 @@ import gc
 import json
 import resource
 import shlex
+import shutil
 import socket
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 import uvloop
@@ -24,7 +26,7 @@ from antiphon.cli.workers import supervise
 from antiphon.config import Settings, settings_file
 from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
-from antiphon.errors import ConfigError, StoreError
+from antiphon.errors import ConfigError, StoreError, log
 from antiphon.opening import open_store
 from antiphon.server import metrics, status
 from antiphon.server.app import create_app
@@ -71,6 +73,7 @@ def serve(
     settings = read()
     current = Current(settings, read)
     begin_log(settings)
+    _warn_of_missing(settings)
     _allow_connections()
     if not _is_loopback(settings.host):
         asyncio.run(_check_keys(settings))
@@ -206,7 +209,7 @@ async def _announce(settings: Settings, port: int, house: House) -> None:
     served = house.engine.models.served
     models = house.engine.models.list()
     console = Console()
-    parts = [f"base URL {url}", f"store {house.engine.store.url}", *map(_describe, served)]
+    parts = [f"base URL {url}", f"store {house.engine.store.url}", *map(_describe, served), *_tools(settings)]
     needs_key = await house.engine.api_keys.are_needed()
     if not needs_key:
         parts.append("no API key, so this machine alone is served")
@@ -230,6 +233,29 @@ def _describe(served: Served) -> str:
     names = offered(served)
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{name} with {', '.join(names[:SHOWN]) + more or 'no models'}"
+
+
+def _tools(settings: Settings) -> list[str]:
+    """Say which tools the settings name."""
+    labels = [one.label for one in settings.mcp_servers]
+    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    servers = [f"MCP servers {', '.join(labels[:SHOWN])}{more}"] if labels else []
+    return [*servers, *([f"web search by {_searcher(settings)}"] if settings.web_search else [])]
+
+
+def _searcher(settings: Settings) -> str:
+    """Return who searches the web, and where if that is not the provider's usual place."""
+    name, separator, _ = settings.web_search.partition("://")
+    url = urlsplit(settings.web_search if separator else settings.web_search_url)
+    at = f" at {url.scheme}://{url.netloc}" if url.netloc else ""
+    return f"{'searxng' if separator else name}{at}"
+
+
+def _warn_of_missing(settings: Settings) -> None:
+    """Say which programs of the settings are not there: nobody else would before they are first needed."""
+    for one in settings.mcp_servers:
+        if one.command and shutil.which(one.command) is None:
+            log.warning("The program of the MCP server '%s' is not found: see its 'command' and PATH.", one.label)
 
 
 def _reachable(host: str) -> str:

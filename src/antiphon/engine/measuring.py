@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.engine.models import Models
-from antiphon.engine.observers import Call, Observer
+from antiphon.engine.observers import Call, Observer, ToolUse
 from antiphon.engine.routing.names import is_listed
 from antiphon.engine.routing.served import Served
 from antiphon.errors import AntiphonError, StoreError
@@ -96,6 +96,11 @@ class Measuring(Observer):
     def answered(self, call: Call) -> None:
         """See `Observer.answered`."""
         self.measures.calls.add(call.backend, _outcome(call.error))
+
+    def returned(self, use: ToolUse) -> None:
+        """See `Observer.returned`. What a client or a server calls a tool is no label."""
+        if use.hosted is not None and use.is_over:
+            self.measures.tools.add(use.hosted, "failed" if use.error else "completed")
 
     def ended(self, run: "Run") -> None:
         """See `Observer.ended`."""

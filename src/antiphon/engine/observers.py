@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from antiphon.errors import AntiphonError
+from antiphon.protocol.offers import Kind
 from antiphon.stream.chat import Ending
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class ToolUse:
     kind: str
     """`function`, `extension` or `datastore`, in the words of the conventions for traces."""
     call_id: str | None = None
+    hosted: Kind | None = None
+    """Which hosted tool of the API it is, if any."""
+    is_over: bool = False
+    """Whether it came to its end, well or not; what is broken off does not."""
     error: AntiphonError | None = None
     """Why it came to nothing."""
 

@@ -232,12 +232,13 @@ class Using:
     # Calls as they are carried out.
 
     async def _run(self, run: "Run", one: Running, was_given: Callable[[str], bool], places: asyncio.Semaphore) -> None:
-        use = ToolUse(run, one.note.name, "extension", one.call.call_id)
+        use = ToolUse(run, one.note.name, "extension", one.call.call_id, one.note.kind)
         async with places:
             self._observers.used(use)
             try:
                 result = await self._result(one, was_given)
                 use.error = BackendError("The tool failed.") if result.is_failed else None
+                use.is_over = True
             finally:
                 self._observers.returned(use)
             self._end(one, result)
