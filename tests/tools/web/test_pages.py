@@ -151,12 +151,17 @@ async def test_a_server_that_is_gone_fails_in_plain_words(tool: WebSearch) -> No
     assert "could not be reached" in (await opened(tool, "http://127.0.0.1:9/")).said
 
 
-async def test_a_private_address_is_not_asked(web: SmallWeb) -> None:
+async def test_a_private_address_is_not_asked_and_the_log_names_the_setting(
+    web: SmallWeb, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "antiphon")
     tool = WebSearch(SearchEngine(PROVIDERS["searxng"], url=web.searxng), Fetcher(Reach()))
     outcome = await opened(tool, f"{web.site}/harbour")
     await tool.close()
     assert "none that this server may ask" in outcome.said
     assert web.asked == []
+    assert "`outgoing_networks`" in caplog.text
+    assert web.site not in caplog.text
 
 
 async def test_a_hundred_megabytes_are_cut_off_early(web: SmallWeb, tool: WebSearch) -> None:

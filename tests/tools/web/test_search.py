@@ -312,3 +312,33 @@ async def test_the_operator_is_told_of_a_key_that_is_refused_but_not_the_key(
     await searched(web)
     assert "search.formats" in caplog.text
     assert KEY not in caplog.text
+
+
+async def test_the_operator_is_told_once_that_the_provider_is_gone_and_once_that_it_is_back(
+    web: SmallWeb, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "antiphon")
+    async with searching(web, "brave") as tool:
+        for failing in (None, lambda: http.Response(status=401), lambda: http.Response(status=503), None, None):
+            web.failing = failing
+            await tool.run(asking({"query": "harbour"}))
+    assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
+        ("WARNING", "The web search by brave fails: the provider refused this server's key (status 401)."),
+        ("INFO", "The web search by brave works again."),
+    ]
+
+
+async def test_a_query_that_is_not_understood_says_nothing_of_the_provider(
+    web: SmallWeb, caplog: pytest.LogCaptureFixture
+) -> None:
+    web.failing = lambda: http.Response(status=422)
+    assert (await searched(web)).is_failed
+    assert caplog.text == ""
+
+
+async def test_a_provider_that_is_not_there_is_told_without_its_address(caplog: pytest.LogCaptureFixture) -> None:
+    engine = SearchEngine(PROVIDERS["searxng"], url="http://127.0.0.1:1/find", key=KEY)
+    tool = WebSearch(engine, Fetcher(Reach()))
+    await tool.run(asking({"query": "harbour"}))
+    await tool.close()
+    assert caplog.messages == ["The web search by searxng fails: the provider could not be reached."]

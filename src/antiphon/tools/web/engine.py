@@ -24,7 +24,8 @@ _REASONS = {
     432: "what this server may ask of the provider is used up",
     433: "what this server may ask of the provider is used up",
 }
-_OPERATORS_FAULT = {401, 402, 403, 404, 432, 433}
+_UNFIT = {400, 422}
+"""Statuses that speak of one query, and not of the provider."""
 _ADVICE = {"searxng": {403: " Its settings must have json among search.formats."}}
 
 
@@ -39,14 +40,22 @@ class SearchEngine:
         self._key = key
         self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
+        self._is_gone = False
 
     async def search(self, search: Search) -> Sequence[Hit]:
         """Return what was found, best first. Raises `SearchError` for every failure."""
-        request = self._provider.request(search, self._url, self._key)
+        try:
+            hits = await self._search(self._provider.request(search, self._url, self._key))
+        except SearchError as error:
+            if error.status not in _UNFIT:
+                self._tell(error)
+            raise
+        self._tell(None)
+        return hits
+
+    async def _search(self, request: Request) -> Sequence[Hit]:
         try:
             return self._provider.read(_object(await self._ask(request)))
-        except SearchError:
-            raise
         except TimeoutError as error:
             raise SearchError("the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -69,7 +78,7 @@ class SearchEngine:
             allow_redirects=False,
         ) as answer:
             if answer.status != 200:
-                raise self._failed(answer.status)
+                raise _failed(answer.status)
             body = bytearray()
             async for piece in answer.content.iter_any():
                 body += piece
@@ -77,13 +86,19 @@ class SearchEngine:
                     raise SearchError("the provider's answer is too long")
             return bytes(body)
 
-    def _failed(self, status: int) -> SearchError:
-        reason = _REASONS.get(status, "the provider has a fault" if status >= 500 else "the provider refused it")
-        if status in _OPERATORS_FAULT:
-            name = next((name for name, one in PROVIDERS.items() if one is self._provider), "")
-            advice = _ADVICE.get(name, {}).get(status, "")
-            log.warning("A web search failed: the provider answered with status %d.%s", status, advice)
-        return SearchError(reason)
+    def _tell(self, error: SearchError | None) -> None:
+        """Tell the operator once that the provider is gone, and once that it is back."""
+        was_gone, self._is_gone = self._is_gone, error is not None
+        if was_gone == self._is_gone:
+            return
+        name = next((name for name, one in PROVIDERS.items() if one is self._provider), "its provider")
+        if error is None:
+            log.info("The web search by %s works again.", name)
+            return
+        status = f" (status {error.status})" if error.status else ""
+        log.warning(
+            "The web search by %s fails: %s%s.%s", name, error, status, _ADVICE.get(name, {}).get(error.status, "")
+        )
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -93,6 +108,11 @@ class SearchEngine:
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
+
+
+def _failed(status: int) -> SearchError:
+    reason = _REASONS.get(status, "the provider has a fault" if status >= 500 else "the provider refused it")
+    return SearchError(reason, status)
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

@@ -17,6 +17,11 @@ _MOST_OPERATORS = 5
 class SearchError(Exception):
     """A search found nothing because it failed; the message says why, in words for the model, and holds no key."""
 
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        """With which the provider answered; 0 where that is not why."""
+
 
 @dataclass(frozen=True, slots=True)
 class Search:

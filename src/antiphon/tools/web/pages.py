@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from yarl import URL
 
+from antiphon.errors import log
 from antiphon.outgoing.fetch import Fetched, Fetcher, FetchError, FetchTrouble
 from antiphon.outgoing.urls import read_url
 from antiphon.tools.base import Use
@@ -87,6 +88,9 @@ class Pages:
         try:
             fetched = await self._fetcher.fetch(url, TYPES, may_ask=may_ask)
         except FetchError as error:
+            if error.kind == "private":
+                # No word of which: the model names it. The reason names the setting.
+                log.info("A page was not opened: %s.", error)
             raise PageError(_TROUBLES[error.kind]) from error
         if not 200 <= fetched.status < 300:
             raise PageError(f"its server answered with status {fetched.status}")
