@@ -183,7 +183,7 @@ async def test_a_program_that_cannot_be_started_is_told_in_plain_words() -> None
 async def test_a_program_that_ends_at_once_is_told_in_plain_words() -> None:
     async with using(McpServerConfig(label="brief", command=sys.executable, args=["-c", "1"])) as servers:
         listing = await servers.list(McpTool(server_label="brief"))
-    assert listing.error == "The MCP server 'brief' failed: its program has ended."
+    assert listing.error == "The MCP server 'brief' failed: its program has ended with status 0."
 
 
 async def test_a_program_gets_the_variables_that_are_named_and_no_others(

@@ -84,6 +84,7 @@ def test_a_url_that_may_not_be_asked_is_refused_without_repeating_it(url: str) -
     [
         ({}, "No MCP server 'new' is known here. Give its 'server_url'"),
         ({"server_url": ""}, "Give its 'server_url'"),
+        ({"server_url": "mcp.example.com/mcp"}, "begin it with https://"),
         ({"server_url": "https://a.example", "connector_id": "connector_dropbox"}, "not both"),
         ({"connector_id": "connector_gmail"}, "'connector' of 'mcp_servers'"),
         ({"tunnel_id": "tunnel_1"}, "Give the server's 'server_url'"),

@@ -11,6 +11,7 @@ class ServerError(Exception):
     """A server could not be asked (`http_error`, its `code` the HTTP status or 0), or it refused in its protocol.
 
     The specification's section 5 has both forms. `may_repeat`: the server has certainly not carried anything out.
+    `is_slow`: it was waited for in vain. `gist` is for the log, in place of the message.
     """
 
     def __init__(
@@ -20,12 +21,23 @@ class ServerError(Exception):
         type: Literal["http_error", "mcp_protocol_error"] = "http_error",
         code: int = 0,
         may_repeat: bool = False,
+        is_slow: bool = False,
+        gist: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
         self.type = type
         self.code = code
         self.may_repeat = may_repeat
+        self.is_slow = is_slow
+        self._gist = gist
+
+    @property
+    def gist(self) -> str:
+        """What a log may say, where nobody else's words stand but the last ones of a program of the settings."""
+        if self.type == "mcp_protocol_error":
+            return f"It refuses in its protocol, with the code {self.code}."
+        return self._gist or self.message
 
     def error(self) -> Mapping[str, Any]:
         """The `error` of the call's item."""

@@ -6,15 +6,17 @@ from functools import partial
 from os import environ
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from antiphon.errors import ClientError, reportable
+from antiphon.errors import ClientError, log, reportable
 from antiphon.outgoing.reach import Reach
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.base import Listing, Outcome, Use
 from antiphon.tools.mcp.errors import ServerError
 from antiphon.tools.mcp.lists import Lists
+from antiphon.tools.mcp.pauses import Pauses
 from antiphon.tools.mcp.result import came, failed
 from antiphon.tools.mcp.secrets import without
 from antiphon.tools.mcp.sessions import IDLE, STARTING, Sessions, loaded, retrieve
+from antiphon.tools.mcp.standing import Standing, What
 from antiphon.tools.mcp.target import Configured, Target, Targets
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class McpServers:
         self._lists = Lists(list_ttl)
         longest = max(timeout, LIST_TIMEOUT, *(one.timeout or 0 for one in configured))
         self._sessions = Sessions(self._lists.forget, longest + 1, idle)
+        self._pauses = Pauses()
+        self._standing = Standing()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def check(self, tool: Tool, path: str = "tools") -> None:
@@ -78,10 +82,9 @@ class McpServers:
             return failed(ServerError("It is no tool of an MCP server."))
         try:
             target = self._targets.find(use.tool)
-            limit = target.timeout or self._timeout
-            await loaded()
-            asked = self._asked(target, use.tenant, lambda session: session.call(use.name, use.arguments))
-            return came(await _discreet(target.secrets, self._within(limit, asked, target)))
+            return came(
+                await self._heard(target, use.tenant, "call", lambda session: session.call(use.name, use.arguments))
+            )
         except ServerError as error:
             return failed(error)
         except Exception as error:
@@ -97,15 +100,47 @@ class McpServers:
         await self._sessions.close()
 
     async def _ask(self, target: Target, tenant: str) -> Listing:
-        limit = LIST_TIMEOUT + (STARTING if target.command else 0)
         try:
-            await loaded()
-            asked = self._asked(target, tenant, lambda session: session.list_tools(), may_repeat=True)
-            return Listing(await _discreet(target.secrets, self._within(limit, asked, target)))
+            return Listing(await self._heard(target, tenant, "list", lambda session: session.list_tools()))
         except ServerError as error:
-            return Listing(error=error.message)
+            whose = f"The MCP server '{target.label}'"
+            is_told = error.type == "http_error" or error.message.startswith(whose)
+            return Listing(error=error.message if is_told else f"{whose} refuses: {error.message}")
         except Exception as error:
             return Listing(error=reportable(error).message)
+
+    async def _heard(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
+        """Ask, unless it hung just now, and take down what that says of the server. Raises `ServerError`."""
+        # A program is one for each tenant; anything else that hangs, hangs for all.
+        pause = target.key + (tenant if target.command else "")
+        if self._pauses.has(pause):
+            raise ServerError(f"The MCP server '{target.label}' did not answer in time and is left alone for a moment.")
+        await loaded()
+        asked = self._asked(target, tenant, ask, may_repeat=what == "list")
+        try:
+            answer = await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
+        except ServerError as error:
+            if what == "call" and self._is_of_tool(error, target, tenant):
+                log.debug("A call of the MCP server '%s' failed: %s", target.label, error.gist)
+            else:
+                self._standing.failed(target, what, error)
+                if error.is_slow:
+                    self._pauses.begin(pause)
+            raise
+        self._pauses.end(pause)
+        self._standing.answered(target, what)
+        return answer
+
+    def _limit(self, target: Target, what: What) -> float:
+        """Return how many seconds it may take."""
+        if what == "call":
+            return target.timeout or self._timeout
+        return LIST_TIMEOUT + (STARTING if target.command else 0)
+
+    def _is_of_tool(self, error: ServerError, target: Target, tenant: str) -> bool:
+        """Whether a call failed in a way that says nothing of the whole server: it was there."""
+        is_slow_tool = error.is_slow and not error.may_repeat and self._sessions.is_open(target, tenant)
+        return is_slow_tool or error.type == "mcp_protocol_error"
 
     async def _asked(
         self, target: Target, tenant: str, ask: Callable[["Session"], Awaitable[T]], *, may_repeat: bool = False
@@ -133,7 +168,7 @@ class McpServers:
             task.cancel()
         if task.done() and not task.cancelled():
             return task.result()
-        raise ServerError(f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.")
+        raise ServerError(f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.", is_slow=True)
 
 
 async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:

@@ -6,6 +6,7 @@ asks from theirs, and may be cancelled without harm to the others.
 
 import asyncio
 import logging
+import re
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -29,7 +30,7 @@ from antiphon.tools.mcp.errors import ServerError, refused
 from antiphon.tools.mcp.sound import clean, sound_page, sound_result
 from antiphon.tools.mcp.spoken import Spoken
 from antiphon.tools.mcp.target import Target
-from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, Exchange, Wire, client, exchanging
+from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, SLOW, Exchange, Wire, client, exchanging
 from antiphon.version import __version__
 
 MAX_PAGES = 1_000
@@ -39,6 +40,9 @@ CLOSING = 3.0
 
 STOPPING = 8.0
 """Seconds more that a program has; the SDK gives it two to leave, and two after SIGTERM."""
+
+ENDING = 5.0
+"""Seconds that it is waited for the status with which a program ended."""
 
 UNDERSTANDING = 5.0
 """Seconds for the first question, which programs of before 2026 may never answer."""
@@ -52,6 +56,11 @@ _CHATTY += ("mcp.shared.jsonrpc_dispatcher", *(f"httpcore2.{one}" for one in ("c
 
 _CLOSED = "Connection closed"
 """The SDK's own words for a connection that ended."""
+
+_NOT_MCP = "Unexpected content type: "
+"""The SDK's own words for an answer that is neither JSON nor events; the type follows."""
+
+_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 
 Way = Literal["http", "sse", "stdio"]
 
@@ -97,6 +106,9 @@ class Session:
         self._opening = Exchange(was_sent=way == "stdio")
         self._session: ClientSession | None = None
         self._wire: Wire | None = None
+        self._program: Any = None
+        """Its process, which has a `returncode` once it has ended."""
+        self._spoken: Spoken | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -114,7 +126,7 @@ class Session:
             async with asyncio.timeout(seconds):
                 await ready
         except Exception as error:
-            raise self._failure(error, self._opening) from error
+            raise await self._failed(error, self._opening) from error
         finally:
             if not self.is_alive:
                 await self.close()
@@ -125,7 +137,7 @@ class Session:
         try:
             return await self._pages()
         except Exception as error:
-            raise self._failure(error, exchange) from error
+            raise await self._failed(error, exchange) from error
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sound result of a tool. Raises `ServerError`."""
@@ -133,7 +145,7 @@ class Session:
         try:
             answer = await self._call(name, arguments)
         except Exception as error:
-            raise self._failure(error, exchange) from error
+            raise await self._failed(error, exchange) from error
         return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     async def close(self) -> None:
@@ -187,9 +199,11 @@ class Session:
 
     async def _started(self, stack: AsyncExitStack) -> tuple[Any, Any]:
         program, *arguments = self._target.command
-        errors = stack.enter_context(Spoken(self._target.label, self._target.secrets))
+        self._spoken = errors = stack.enter_context(Spoken(self._target.label, self._target.secrets))
         parameters = StdioServerParameters(command=program, args=arguments, env=dict(self._target.environment))
-        streams = await stack.enter_async_context(stdio_client(parameters, errors.file))
+        started = stdio_client(parameters, errors.file)
+        streams = await stack.enter_async_context(started)
+        self._program = _program_of(started)
         errors.file.close()
         return streams
 
@@ -258,6 +272,14 @@ class Session:
         # Nobody tells of the next one.
         self._on_change()
 
+    async def _failed(self, error: Exception, exchange: Exchange) -> ServerError:
+        """Return what went wrong; of a program that has ended, also how."""
+        if self._spoken is not None and self._task is not None and (_is_closed(error) or self._ended.is_set()):
+            self._ended.set()
+            await asyncio.wait({self._task}, timeout=ENDING)
+            await self._spoken.end(ENDING / 10)
+        return self._failure(error, exchange)
+
     def _failure(self, error: Exception, exchange: Exchange) -> ServerError:
         """Return what went wrong, and whether the same may be asked once more."""
         if isinstance(error, ServerError):
@@ -272,7 +294,7 @@ class Session:
     def _of_http(self, exchange: Exchange) -> ServerError | None:
         """Return why HTTP brought no answer, None where it did."""
         if exchange.failure:
-            return ServerError(f"{self._whose} failed: {exchange.failure}.")
+            return ServerError(f"{self._whose} failed: {exchange.failure}.", is_slow=exchange.failure == SLOW)
         if not exchange.was_refused:
             return None
         status = f"HTTP status {exchange.status}{_meaning(exchange.status)}"
@@ -281,7 +303,9 @@ class Session:
     def _of_session(self, error: Exception) -> ServerError:
         """Return what an error is beyond HTTP, in words about the server that a client may read."""
         if isinstance(error, TimeoutError):
-            return ServerError(f"{self._whose} did not answer in time.")
+            return ServerError(f"{self._whose} did not answer in time.", is_slow=True)
+        if isinstance(error, MCPError) and error.message.startswith(_NOT_MCP):
+            return ServerError(f"{self._whose} answers with {_type(error.message)}: it is none, or at another path.")
         if isinstance(error, MCPError) and not _is_closed(error):
             return refused(error.code, error.message)
         if isinstance(error, ValueError):
@@ -289,9 +313,18 @@ class Session:
         if isinstance(error, OSError) and self._way == "stdio":
             return ServerError(f"{self._whose} cannot be started: {error.strerror or type(error).__name__}.")
         if self._ended.is_set():
-            what = "its program has ended" if self._way == "stdio" else "the connection broke off"
-            return ServerError(f"{self._whose} failed: {what}.")
+            return self._of_program() if self._way == "stdio" else self._broken("the connection broke off")
         return refused(types.INTERNAL_ERROR, f"{self._whose} speaks no version of the protocol that is known here.")
+
+    def _of_program(self) -> ServerError:
+        """Return how its program ended. What that said last is for the operator alone."""
+        status = getattr(self._program, "returncode", None)
+        what = "its program has ended" + (f" with status {status}" if status is not None else "")
+        last = self._spoken.last if self._spoken else ""
+        return self._broken(what, f"{what}; it said: {last}" if last else what)
+
+    def _broken(self, what: str, gist: str = "") -> ServerError:
+        return ServerError(f"{self._whose} failed: {what}.", gist=gist and f"{self._whose} failed: {gist}")
 
 
 def _is_closed(error: Exception) -> bool:
@@ -316,6 +349,17 @@ def _described(tool: types.Tool) -> dict[str, Any]:
         "input_schema": tool.input_schema,
         "annotations": notes,
     }
+
+
+def _type(message: str) -> str:
+    found = _TYPE.match(message.removeprefix(_NOT_MCP))
+    return found[0] if found else "no type of content"
+
+
+def _program_of(started: Any) -> Any:
+    """Return the process that the SDK started, None where it does not show it; it tells no status otherwise."""
+    frame = getattr(getattr(started, "gen", None), "ag_frame", None)
+    return frame.f_locals.get("process") if frame else None
 
 
 def _meaning(status: int) -> str:

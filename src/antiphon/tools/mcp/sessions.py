@@ -76,6 +76,11 @@ class Sessions:
                 loop = asyncio.get_running_loop()
                 held.going = loop.call_later(0 if held.is_over else self._idle, self._let_go, key, held)
 
+    def is_open(self, target: Target, tenant: str) -> bool:
+        """Whether there is a session that can be used."""
+        held = self._held.get((target.key, tenant))
+        return held is not None and held.opening.done() and not held.is_over
+
     async def close(self) -> None:
         """Close every session, and wait until all have ended."""
         for key, held in list(self._held.items()):

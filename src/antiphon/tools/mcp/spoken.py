@@ -1,6 +1,6 @@
 """What a server's program says on its standard error: lines of the debug log, a bounded number of bounded ones."""
 
-import logging
+import asyncio
 import os
 from collections.abc import Sequence
 from threading import Thread
@@ -13,17 +13,31 @@ MAX_LINES = 1_000
 """Lines of one run of a program that are logged; what comes then is read and forgotten."""
 
 MAX_LINE = 500
-"""Characters."""
+"""Characters of a line that are logged."""
+
+MAX_READ = 64 * 1024
+"""Bytes of a line that are read at once; a secret is not to be cut in two before it is removed."""
 
 
 class Spoken:
-    """The end of a pipe to hand to a program as `file`; what comes out of the other is logged by a thread."""
+    """The end of a pipe to hand to a program as `file`; what comes out of the other is logged by a thread.
+
+    `last` is the last line that was not empty, as it is logged.
+    """
 
     def __init__(self, label: str, secrets: Sequence[str] = ()) -> None:
+        self._label = label
+        self._secrets = secrets
         reading, writing = os.pipe()
         self.file = os.fdopen(writing, "w")
+        self.last = ""
         # A pipe can be waited for by no event loop of Windows, and programs are few.
-        Thread(target=_log, args=(label, reading, secrets), name=f"mcp {label} stderr", daemon=True).start()
+        self._thread = Thread(target=self._log, args=(reading,), name=f"mcp {label} stderr", daemon=True)
+        self._thread.start()
+
+    async def end(self, seconds: float) -> None:
+        """Wait until everything was read, at most so many seconds: who was started by the program may hold the pipe."""
+        await asyncio.to_thread(self._thread.join, seconds)
 
     def __enter__(self) -> "Spoken":
         return self
@@ -31,11 +45,16 @@ class Spoken:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.file.close()
 
+    def _log(self, reading: int) -> None:
+        lines = 0
+        with os.fdopen(reading, "rb") as pipe:
+            while line := pipe.readline(MAX_READ):
+                lines += 1
+                said = self._sound(line)
+                self.last = said or self.last
+                if lines <= MAX_LINES:
+                    log.debug("MCP server '%s': %s", self._label, said)
 
-def _log(label: str, reading: int, secrets: Sequence[str]) -> None:
-    lines = 0
-    with os.fdopen(reading, "rb") as pipe:
-        while line := pipe.readline(MAX_LINE):
-            lines += 1
-            if lines <= MAX_LINES and log.isEnabledFor(logging.DEBUG):
-                log.debug("MCP server '%s': %s", label, without(secrets, line.decode(errors="replace").rstrip()))
+    def _sound(self, line: bytes) -> str:
+        text = without(self._secrets, line.decode(errors="replace"))
+        return "".join(one if one.isprintable() else " " for one in text).rstrip()[:MAX_LINE]

@@ -88,6 +88,8 @@ class Target:
     """Which addresses its name may lead to."""
     is_ours: bool = False
     """Whether the settings name it: a request that names the same URL gets no session to it that was not looked at."""
+    is_lent: bool = False
+    """Whether a request lends it headers: what comes of those says nothing of the server itself."""
     timeout: float | None = None
 
     @property
@@ -146,7 +148,8 @@ class Targets:
         try:
             url = read_url(tool.server_url)
         except ValueError as error:
-            raise _refused(f"The 'server_url' of '{tool.server_label}' cannot be asked: {error}.") from error
+            why = error if "://" in tool.server_url else "begin it with https://"
+            raise _refused(f"The 'server_url' of '{tool.server_label}' cannot be asked: {why}.") from error
         host = url.raw_host or ""
         if is_address(host) and not self._reach.admits(host):
             raise _refused(
@@ -171,7 +174,7 @@ class Targets:
             if name in _OURS or not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
                 shown = name if _HEADER.fullmatch(name) else "…"
                 raise _refused(f"The header '{shown}' of '{tool.server_label}' cannot be sent to an MCP server.")
-        return replace(target, headers={**target.headers, **lent}) if lent else target
+        return replace(target, headers={**target.headers, **lent}, is_lent=True) if lent else target
 
 
 def _refused(message: str) -> ClientError:

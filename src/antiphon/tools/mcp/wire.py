@@ -33,6 +33,9 @@ CONNECT_TIMEOUT = 10.0
 PACE = 0.2
 """Seconds from one request for events to the next; the SDK repeats them as fast as the server asks for."""
 
+SLOW = "it does not answer in time"
+"""Why there is no answer, where it was waited for in vain."""
+
 Resolve = Callable[[str], Any]
 
 
@@ -260,7 +263,7 @@ def _words(error: Exception) -> str:
         case _UnfitError():
             return str(error)
         case httpcore2.TimeoutException():
-            return "it does not answer in time"
+            return SLOW
         case httpcore2.ConnectError() if isinstance(cause, PrivateAddressError):
             return str(cause)
         case httpcore2.ConnectError() if isinstance(cause, ssl.SSLError):

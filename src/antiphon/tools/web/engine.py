@@ -96,9 +96,8 @@ class SearchEngine:
             log.info("The web search by %s works again.", name)
             return
         status = f" (status {error.status})" if error.status else ""
-        log.warning(
-            "The web search by %s fails: %s%s.%s", name, error, status, _ADVICE.get(name, {}).get(error.status, "")
-        )
+        advice = _ADVICE.get(name, {}).get(error.status, "")
+        log.warning("The web search by %s fails: %s%s.%s", name, error, status, advice)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
