@@ -52,8 +52,10 @@ async def test_a_list_that_fails_is_not_mended_by_calls_that_work(caplog: pytest
         for _ in range(2):
             listing = await servers.list(OURS)
             assert not (await call(servers, OURS, "good")).is_failed
-    print(listing.error, told(caplog))
-    assert listing.error == ""
+    assert listing.error == "The MCP server 'ours' refuses: Words of the server."
+    assert told(caplog) == [
+        ("WARNING", "The MCP server 'ours' fails: it refuses in its protocol, with the code -32603."),
+    ]
 
 
 async def test_servers_that_requests_name_or_lend_credentials_to_are_told_at_debug_alone(

@@ -36,7 +36,7 @@ class ServerError(Exception):
     def gist(self) -> str:
         """What a log may say, where nobody else's words stand but the last ones of a program of the settings."""
         if self.type == "mcp_protocol_error":
-            return f"It refuses in its protocol, with the code {self.code}."
+            return f"it refuses in its protocol, with the code {self.code}."
         return self._gist or self.message
 
     def error(self) -> Mapping[str, Any]:
