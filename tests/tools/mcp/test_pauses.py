@@ -16,6 +16,7 @@ def test_pauses_grow_to_a_minute_and_begin_anew_after_an_answer() -> None:
     lengths = []
     for _ in range(5):
         pauses.begin("a")
+        pauses.begin("a")
         began = now
         while pauses.has("a"):
             now += 1

@@ -24,7 +24,9 @@ class Pauses:
         return key in self._pauses and self._clock() < self._pauses[key][1]
 
     def begin(self, key: str) -> None:
-        """Leave a server alone that did not answer in time."""
+        """Leave a server alone that did not answer in time; several who asked it at once count as one."""
+        if self.has(key):
+            return
         last, _ = self._pauses.pop(key, (FIRST / 2, 0.0))
         length = min(2 * last, LONGEST)
         self._pauses[key] = (length, self._clock() + length)
