@@ -17,7 +17,12 @@ TIDES: ToolParam = {
     "description": "Tables of the tide.",
     "tools": [{"type": "function", "name": "high_at", "parameters": {"properties": {"place": {"type": "string"}}}}],
 }
-TOOLS: list[ToolParam] = [PLACE, TIDES, {"type": "shell", "environment": {"type": "local"}}, {"type": "web_search"}]
+TOOLS: list[ToolParam] = [
+    PLACE,
+    TIDES,
+    {"type": "shell", "environment": {"type": "local"}},
+    {"type": "image_generation"},
+]
 
 for said in ("note_place Dover", "tides__high_at Dover", "shell Dover"):
     reply = client.responses.with_raw_response.create(model="demo", input=said, tools=TOOLS)
@@ -28,4 +33,4 @@ for said in ("note_place Dover", "tides__high_at Dover", "shell Dover"):
             print("function", item.namespace, item.name, item.arguments)
         elif item.type == "shell_call":
             print("shell", item.action.commands)
-print("The model is not told of", reply.headers["antiphon-ignored-tools"])
+print("Left out of what the model sees:", reply.headers.get("antiphon-ignored-tools", "nothing"))

@@ -2,10 +2,14 @@
 
 import asyncio
 import os
+import re
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import packages_distributions
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,12 +21,12 @@ from antiphon.config import Settings
 from antiphon.server.host import Host
 from antiphon.wiring import toolset_of
 from tests.support.engine import called, said
-from tests.support.mcp_server import mcp_serving
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
 from tests.support.small_web import small_web
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 USUAL_SERVER = "http://127.0.0.1:8321/v1"
 USUAL_BACKEND = "http://127.0.0.1:11434/v1"
 USUAL_MCP_SERVER = "http://127.0.0.1:8100/mcp"
@@ -54,13 +58,13 @@ WITH_A_SERVER = {
     "translator": ("0 response.created\n", " response.completed\n", f"completed {HELLO}Hello!\n"),
     "check_stream": (" events, sound\n",),
     "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
-    "websocket": (f"{HELLO}My name is Ada. (", f"\n{HELLO}What is my name? ("),
+    "websocket_mode": (f"{HELLO}My name is Ada. (", f"\n{HELLO}What is my name? ("),
     "webhook": (f"response.completed {HELLO}Hello!\n",),
     "tools": (
         "custom note_place Dover\n",
         'function tides high_at {"place": "Dover"}\n',
         "shell ['Dover']\n",
-        "The model is not told of web_search\n",
+        "Left out of what the model sees: image_generation\n",
     ),
     "compact": (
         "Compacted: ",
@@ -71,7 +75,7 @@ WITH_A_SERVER = {
     "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
 }
 WITH_AN_MCP_SERVER = {
-    "mcp": (
+    "mcp_calls": (
         'sums has add\nadd {"a": 1, "b": 1} gave 2\n',
         "The tool answered: 2\n",
         "The list is not told again: mcp_call, message\n",
@@ -87,20 +91,58 @@ def source_of(name: str) -> str:
     return (EXAMPLES / f"{name}.py").read_text()
 
 
-async def said_by(source: str) -> tuple[str, str]:
-    """Run a program; return what it printed and what it complained of."""
+def placed(folder: Path, replaced: Mapping[str, str]) -> Path:
+    """Copy all examples into a folder, with other addresses."""
+    for name in NAMES:
+        source = source_of(name)
+        for usual, other in replaced.items():
+            source = source.replace(usual, other)
+        (folder / f"{name}.py").write_text(source)
+    return folder
+
+
+@asynccontextmanager
+async def running(name: str, replaced: Mapping[str, str]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run an example as a user does: from a folder with all the others, which Python then searches first."""
     quiet = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-W", "error", "-c", source, env=quiet, stdout=-1, stderr=-1
-    )
-    printed, complained = await process.communicate()
-    assert process.returncode == 0, complained.decode()
+    with TemporaryDirectory() as folder:
+        program = placed(Path(folder), replaced) / f"{name}.py"
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-W", "error", str(program), env=quiet, stdout=-1, stderr=-1
+        )
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+async def said_by(name: str, **replaced: str) -> tuple[str, str]:
+    """Run an example to its end, with other addresses; return what it printed and what it complained of."""
+    usual = {"server": USUAL_SERVER, "mcp_server": USUAL_MCP_SERVER}
+    async with running(name, {usual[which]: address for which, address in replaced.items()}) as process:
+        printed, complained = await process.communicate()
+        assert process.returncode == 0, complained.decode()
     return printed.decode(), complained.decode()
+
+
+@asynccontextmanager
+async def sums_server() -> AsyncIterator[str]:
+    """Run the example's MCP server on a port of its own; gives its URL."""
+    async with running("sums_server", {"port=8100": "port=0"}) as process:
+        assert process.stderr is not None
+        said = b""
+        while not (listens := re.search(rb"running on (http://127\.0\.0\.1:\d+)", said)):
+            line = await process.stderr.readline()
+            assert line, said.decode()
+            said += line
+        yield f"{listens[1].decode()}/mcp"
 
 
 @pytest.mark.parametrize("name", ALONE)
 async def test_an_example_of_the_library_runs_alone(name: str) -> None:
-    printed, complained = await said_by(source_of(name))
+    printed, complained = await said_by(name)
     assert [words for words in ALONE[name] if words not in printed] == []
     assert complained == ""
 
@@ -108,17 +150,23 @@ async def test_an_example_of_the_library_runs_alone(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_A_SERVER)
 async def test_an_example_of_a_client_runs_against_the_server(name: str) -> None:
     async with serve(DemoBackend()) as served:
-        printed, _ = await said_by(source_of(name).replace(USUAL_SERVER, served.url))
+        printed, _ = await said_by(name, server=served.url)
     assert [words for words in WITH_A_SERVER[name] if words not in printed] == []
 
 
 @pytest.mark.parametrize("name", WITH_AN_MCP_SERVER)
 async def test_an_example_of_mcp_runs_against_both_servers(name: str) -> None:
-    async with mcp_serving() as tools, serve(DemoBackend()) as served:
+    async with sums_server() as tools, serve(DemoBackend()) as served:
         served.engine.toolset = toolset_of(Settings(outgoing_networks=THIS_MACHINE), {})
-        example = source_of(name).replace(USUAL_SERVER, served.url).replace(USUAL_MCP_SERVER, tools.url)
-        printed, _ = await said_by(example)
+        printed, _ = await said_by(name, server=served.url, mcp_server=tools)
     assert [words for words in WITH_AN_MCP_SERVER[name] if words not in printed] == []
+
+
+async def test_the_example_of_tools_runs_whatever_the_server_runs_itself() -> None:
+    async with serve(DemoBackend()) as served:
+        served.engine.toolset = toolset_of(Settings(web_search="http://127.0.0.1:8888"), {})
+        printed, _ = await said_by("tools", server=served.url)
+    assert [words for words in WITH_A_SERVER["tools"] if words not in printed] == []
 
 
 async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() -> None:
@@ -135,7 +183,7 @@ async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() 
         async with serve(model) as served:
             settings = Settings(web_search=web.searxng, outgoing_networks=THIS_MACHINE)
             served.engine.toolset = toolset_of(settings, {})
-            printed, _ = await said_by(source_of("web_search").replace(USUAL_SERVER, served.url))
+            printed, _ = await said_by("web_search", server=served.url)
     assert printed.splitlines() == [
         "It searched for harbour Brest and found 1",
         f"It opened {page}",
@@ -173,9 +221,13 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
     assert page == "The application's own page."
 
 
+def test_no_example_stands_in_the_way_of_a_package() -> None:
+    assert set(NAMES) & {*packages_distributions(), *sys.stdlib_module_names} == set()
+
+
 def test_every_example_is_run_and_is_short() -> None:
     lines = {path.stem: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
-    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search", "mount"])
+    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search", "mount", "sums_server"])
     assert {name: count for name, count in lines.items() if count >= 40} == {}
 
 
@@ -184,3 +236,4 @@ def test_examples_name_the_servers_that_the_tests_replace() -> None:
     assert [name for name in with_a_server if USUAL_SERVER not in source_of(name)] == []
     assert [name for name in WITH_AN_MCP_SERVER if USUAL_MCP_SERVER not in source_of(name)] == []
     assert USUAL_BACKEND in source_of("mount")
+    assert "port=8100" in source_of("sums_server")

@@ -220,6 +220,35 @@ async def test_an_approval_is_asked_for_by_default_and_the_call_is_made_once_it_
     assert assistant["tool_calls"][0]["id"] == tool_message["tool_call_id"] == "call_1"
 
 
+async def test_an_approval_that_is_sent_twice_on_one_response_calls_twice_and_later_in_its_chain_no_more() -> None:
+    made, _ = engine(ROLLS, said("5"), said("5"), said("Done."))
+    servers = with_tools(made)
+    asking = [{**MCP, "require_approval": "always"}]
+    first = await ask(made, tools=asking)
+    answer = {"type": "mcp_approval_response", "approval_request_id": first["output"][-1]["id"], "approve": True}
+
+    for _ in range(2):
+        then = await ask(made, input=[answer], tools=asking, previous_response_id=first["id"])
+    last = await ask(made, input=[answer], tools=asking, previous_response_id=then["id"])
+
+    assert (items(then), items(last)) == (["mcp_call", "message"], ["message"])
+    assert len(servers.used) == 2
+
+
+async def test_of_a_request_that_the_client_kept_its_own_name_and_arguments_are_called() -> None:
+    made, _ = engine(ROLLS, said("5"))
+    servers = with_tools(made, Servers(roll="5", add="2"))
+    asking = [{**MCP, "require_approval": "always"}]
+    first = await ask(made, tools=asking, store=False)
+    listed, request = first["output"]
+    answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
+    changed = {**request, "name": "add", "arguments": '{"a": 1}'}
+
+    await ask(made, input=[listed, changed, answer], tools=asking, store=False)
+
+    assert [(use.name, use.arguments) for use in servers.used] == [("add", {"a": 1})]
+
+
 async def test_a_call_that_the_client_refuses_is_not_made_and_the_model_hears_why() -> None:
     made, backend = engine(ROLLS, said("All right."))
     servers = with_tools(made)
@@ -321,6 +350,17 @@ async def test_a_mixed_turn_runs_the_servers_calls_and_hands_the_clients_over() 
     *_, assistant, one, other = backend.requests[1]["messages"]
     assert [call["function"]["name"] for call in assistant["tool_calls"]] == ["dice__roll", "look"]
     assert (one["content"], other["content"]) == ("5", "seen")
+
+
+async def test_items_stand_in_the_order_in_which_the_model_made_the_calls() -> None:
+    mine = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+    tools = [{**MCP, "require_approval": {"always": {"tool_names": ["roll"]}, "never": {"tool_names": ["add"]}}}, mine]
+    made, _ = engine(calls(("look", "{}"), ("dice__roll", "{}"), ("dice__add", "{}")))
+    with_tools(made, Servers(roll="5", add="2"))
+
+    response = await ask(made, tools=tools)
+
+    assert items(response)[1:] == ["function_call", "mcp_approval_request", "mcp_call"]
 
 
 async def test_a_search_is_told_as_the_api_tells_it() -> None:
@@ -473,3 +513,72 @@ async def test_a_word_on_a_request_that_is_gone_from_the_history_does_no_harm() 
 
     assert isinstance(turn.next(), ListTools)
     assert isinstance(turn.next(), CallModel)
+
+
+@pytest.mark.parametrize("name", ["roll", "dice_roll", "DICE__ROLL", "dice.roll", "Roll"])
+async def test_a_name_that_can_mean_only_one_tool_means_it(name: str) -> None:
+    made, backend = engine(called(name, "{}"), said("5"))
+    servers = with_tools(made)
+
+    response = await ask(made, tools=[MCP])
+
+    assert items(response) == ["mcp_list_tools", "mcp_call", "message"]
+    assert (response["output"][1]["name"], len(servers.used)) == ("roll", 1)
+    assert backend.requests[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "dice__roll"
+
+
+async def test_a_tool_that_there_is_not_is_told_to_the_model_not_to_the_client() -> None:
+    made, backend = engine(called("multiply", "{}"), said("So be it."))
+    servers = with_tools(made)
+
+    response = await ask(made, tools=[MCP])
+
+    call = response["output"][1]
+    assert (call["type"], call["status"], call["error"]["code"]) == ("mcp_call", "failed", -32602)
+    assert "no tool of this name" in backend.requests[1]["messages"][-1]["content"]
+    assert not servers.used
+
+
+async def test_a_name_that_the_client_may_know_is_left_to_it() -> None:
+    mine = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+    made, _ = engine(called("multiply", "{}"))
+    with_tools(made)
+
+    response = await ask(made, tools=[MCP, mine])
+
+    assert items(response) == ["mcp_list_tools", "function_call"]
+
+
+async def test_searching_by_another_name_is_told_to_the_model() -> None:
+    made, backend = engine(called("browse", "{}"), SEARCHES, said("See E."))
+    with_tools(made)
+
+    response = await ask(made, tools=[{"type": "web_search"}])
+
+    assert [item.get("status") for item in response["output"]] == ["failed", "completed", "completed"]
+    assert "no tool of this name" in backend.requests[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "param"),
+    [
+        ({"require_approval": {"nevr": {}}}, "tools[0].require_approval.nevr"),
+        ({"require_approval": {"never": {"tools": ["a"]}}}, "tools[0].require_approval.never.tools"),
+        ({"allowed_tools": {"readonly": True}}, "tools[0].allowed_tools.readonly"),
+    ],
+)
+def test_a_rule_that_says_nothing_is_refused_by_name(rule: dict[str, Any], param: str) -> None:
+    body = {"model": "m", "input": "Hi", "tools": [{**MCP, **rule}]}
+
+    with pytest.raises(ClientError) as caught:
+        decode_request(msgspec.json.encode(body))
+
+    assert (caught.value.code, caught.value.param) == ("unknown_parameter", param)
+
+
+async def test_a_choice_of_a_server_that_is_not_given_says_so() -> None:
+    made, _ = engine(said("Hi"))
+    with_tools(made)
+
+    with pytest.raises(ClientError, match="the MCP server 'dise', which the model is not offered"):
+        await ask(made, tools=[MCP], tool_choice={"type": "mcp", "server_label": "dise"})

@@ -6,10 +6,12 @@ A server's tools are told once, by an `mcp_list_tools` item; from then on the co
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import to_builtins
+
 from antiphon.protocol.hosted_items import McpApprovalRequest, McpApprovalResponse, McpListTools
 from antiphon.protocol.items import InputItem
 from antiphon.protocol.offers import Offer
-from antiphon.protocol.tools import FunctionTool, McpTool
+from antiphon.protocol.tools import ApprovalRule, FunctionTool, McpTool, ToolFilter
 
 Definition = Mapping[str, Any]
 """One tool as its server describes it: `{name, description, input_schema, annotations}`."""
@@ -68,8 +70,8 @@ def permitted(tool: McpTool, definitions: Iterable[Definition]) -> list[Definiti
     if isinstance(allowed, list):
         names = frozenset(allowed)
         return [each for each in definitions if each["name"] in names]
-    if isinstance(allowed, dict):
-        rule = _quick(allowed)
+    if isinstance(allowed, ToolFilter):
+        rule = _quick(to_builtins(allowed))
         return [each for each in definitions if _fits(rule, each)]
     return list(definitions)
 
@@ -87,11 +89,10 @@ def too_many(tool: McpTool, definitions: Sequence[Definition]) -> str:
 def needs_approval(tool: McpTool, definition: Definition) -> bool:
     """Whether the client is asked before this tool is called. What `require_approval` leaves open is asked for."""
     rule = tool.require_approval
-    if isinstance(rule, dict):
-        never, always = rule.get("never"), rule.get("always")
-        if isinstance(always, dict) and _fits(always, definition):
+    if isinstance(rule, ApprovalRule):
+        if rule.always and _fits(to_builtins(rule.always), definition):
             return True
-        return not (isinstance(never, dict) and _fits(never, definition))
+        return not (rule.never and _fits(to_builtins(rule.never), definition))
     return rule != "never"
 
 

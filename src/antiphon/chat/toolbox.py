@@ -148,12 +148,24 @@ def _reference(offer: Offer) -> dict[str, Any]:
 def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
     """Return the tools that a choice means, those without a namespace first. Raises `ClientError` where it is none."""
     found = _meant(offers, choice)
+    if not found and isinstance(choice, McpChoice):
+        raise _no_such_tool(choice)
     if not found and isinstance(choice, HostedChoice):
         raise not_served(str(choice.__struct_config__.tag))
     if not found:
         name = getattr(choice, "name", choice.__struct_config__.tag)
         raise ClientError(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
     return sorted(found, key=lambda offer: bool(offer.namespace))
+
+
+def _no_such_tool(choice: McpChoice) -> ClientError:
+    name = f"a tool '{choice.name}' of " if choice.name else "tools of "
+    return ClientError(
+        f"Tool choice 'mcp' demands {name}the MCP server '{choice.server_label}', which the model is not offered: "
+        "no such server is among the tools, it could not be listed, or 'allowed_tools' leaves nothing of it.",
+        code="unsupported_value",
+        param="tool_choice",
+    )
 
 
 def _meant(offers: Iterable[Offer], choice: Choice) -> list[Offer]:

@@ -50,9 +50,10 @@ UNREADABLE = "The arguments are not a JSON object."
 LATE = "The time for tools was over before the result came."
 LEFT = "The response ended before the list came."
 NOT_HERE = "This server does not run the tool any more."
+NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."
 BROKEN = "The tool failed inside this server."
 
-CODES = {UNREADABLE: -32602}
+CODES = {UNREADABLE: -32602, NO_SUCH_TOOL: -32602}
 """JSON-RPC's code for what is wrong; -32603 for everything else."""
 
 
@@ -257,8 +258,10 @@ class Using:
         if arguments is None:
             return _failed(kind, UNREADABLE)
         tool, behind = one.call.offer.tool, self._toolset.of(kind)
-        if tool is None or behind is None:
+        if behind is None:
             return _failed(kind, NOT_HERE)
+        if tool is None:
+            return _failed(kind, NO_SUCH_TOOL)
         use = Use(tool, one.note.name, arguments, self._tenant, was_given, self._sources)
         try:
             async with asyncio.timeout_at(self._until):

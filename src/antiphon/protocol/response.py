@@ -109,12 +109,16 @@ class Response(Struct, kw_only=True):
 def web_searches(output: Sequence[Any]) -> dict[str, Any] | None:
     """Return `tool_usage` (specification section 3): how often the web was searched, and that no image was made.
 
-    None where the web was not used.
+    None where the web was not used. A search without a query was not made, so it does not count.
     """
     used = [item for item in output if isinstance(item, WebSearchCall)]
     if not used:
         return None
-    searches = sum((item.action or {}).get("type") == "search" for item in used)
+    searches = sum(_is_made(item.action or {}) for item in used)
     none = {"image_tokens": 0, "text_tokens": 0}
     images = {"input_tokens": 0, "input_tokens_details": none, "output_tokens": 0, "total_tokens": 0}
     return {"image_gen": {**images, "output_tokens_details": none}, "web_search": {"num_requests": searches}}
+
+
+def _is_made(action: dict[str, Any]) -> bool:
+    return action.get("type") == "search" and bool(action.get("query") or action.get("queries"))

@@ -128,6 +128,20 @@ class FileSearchTool(Tool, kw_only=True, tag="file_search"):
     ranking_options: dict[str, Any] | UnsetType | None = UNSET
 
 
+class ToolFilter(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Those of a server's tools that have one of these names, and that change nothing, or something."""
+
+    tool_names: list[str] | UnsetType | None = UNSET
+    read_only: bool | UnsetType | None = UNSET
+
+
+class ApprovalRule(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Before which tools are called the client is asked, and before which it never is."""
+
+    always: ToolFilter | UnsetType | None = UNSET
+    never: ToolFilter | UnsetType | None = UNSET
+
+
 class McpTool(Tool, kw_only=True, tag="mcp"):
     """The server uses another server's tools, by the Model Context Protocol."""
 
@@ -138,8 +152,8 @@ class McpTool(Tool, kw_only=True, tag="mcp"):
     server_description: str | UnsetType | None = UNSET
     authorization: str | UnsetType | None = UNSET
     headers: dict[str, str] | UnsetType | None = UNSET
-    allowed_tools: list[str] | dict[str, Any] | UnsetType | None = UNSET
-    require_approval: Literal["always", "never"] | dict[str, Any] | UnsetType | None = UNSET
+    allowed_tools: list[str] | ToolFilter | UnsetType | None = UNSET
+    require_approval: Literal["always", "never"] | ApprovalRule | UnsetType | None = UNSET
     allowed_callers: list[Caller] | UnsetType | None = UNSET
     defer_loading: bool | UnsetType | None = UNSET
 

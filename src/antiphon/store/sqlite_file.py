@@ -1,6 +1,7 @@
 """Finds, checks and opens the database file. What it must refuse it refuses before it writes a byte."""
 
 import sqlite3
+import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from antiphon.store.sql import migrations
 _READ_THROUGH = 64 * 1024 * 1024  # bytes; a larger file is not read whole at every start
 _CHECKPOINT_PAGES = 4096  # of 4 KiB: how much log is copied into the file at once
 _LOG_BYTES = 64 * 1024 * 1024  # what a log that a slow reader made grow is cut back to
+
+_PATIENCE = 2  # times `busy_timeout`, until a file that is busy at the start is given up
+_PAUSE = 0.05  # seconds between two tries
 
 _REFUSALS = {
     sqlite3.SQLITE_NOTADB: "is not an SQLite database",
@@ -58,6 +62,22 @@ def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqli
     `busy_timeout` is how long the writing one waits for other programs, in seconds; the reading one never waits.
     Raises `ConfigError` where the file cannot be used, naming the path and the reason.
     """
+    until = time.monotonic() + _PATIENCE * busy_timeout
+    while True:
+        try:
+            return _open(path, busy_timeout)
+        except ConfigError as error:
+            # Others that are starting or were killed hold the file for moments for which SQLite does not wait.
+            if not _is_busy(error.__cause__) or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+
+
+def _is_busy(error: BaseException | None) -> bool:
+    return isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     with ExitStack() as opened:
         try:
             _make(path)

@@ -15,6 +15,7 @@ from antiphon.protocol.content import Status
 from antiphon.protocol.offers import Offer
 from antiphon.stream.call_items import StreamingCall
 from antiphon.stream.hosted_calls import streaming
+from antiphon.stream.misnamed import meant
 from antiphon.stream.surrogates import SurrogateJoiner
 from antiphon.stream.writer import ResponseWriter
 
@@ -204,7 +205,7 @@ class StreamingCalls:
     def _open(self, call: _Call) -> None:
         self._make_room()
         self.close_whole()
-        offer = self._offers.get(call.name) or Offer(call.name, name=call.name[:MAX_NAME])
+        offer = self._offers.get(call.name) or meant(call.name[:MAX_NAME], self._offers.values())
         call.stream = streaming(self._writer_of(call, offer), self._settle_id(call), offer)
         self._grow(call, call.stream, "".join(call.early))
 
@@ -213,7 +214,7 @@ class StreamingCalls:
 
         So it is where the calls that this server carries out are used up (section 2, `max_tool_calls`).
         """
-        call.is_muted = self._allowed is not None and call.name not in self._allowed
+        call.is_muted = self._allowed is not None and not {call.name, offer.chat_name}.intersection(self._allowed)
         if call.is_muted:
             log.warning("A call is left out: the request does not allow it.")
         elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:

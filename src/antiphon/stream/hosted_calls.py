@@ -165,7 +165,7 @@ class StreamingWebCall(HostedCall):
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> WebSearchCall:
         view = self.writer.view
-        action = dict(fields.get("action") or OPENING[self.offer.name])
+        action = dict(fields.get("action") or OPENING.get(self.offer.name, OPENING["web_search"]))
         if not view.sources:
             action.pop("sources", None)
         item = WebSearchCall(id=self.id, status=status, action=action)

@@ -157,3 +157,12 @@ async def test_a_tool_that_makes_no_sense_is_refused_before_anything_is_asked(we
         await ask(server, tools=[{"type": "web_search", "filters": {"allowed_domains": ["https://a.example/path"]}}])
     assert refused.value.status == 400
     assert backend.requests == []
+
+
+async def test_only_searches_that_were_made_are_counted(tool: WebSearch) -> None:
+    server, _ = made(tool, using("web_search", 1, query=" "), using("web_search", 2, query="harbour"), said("At nine."))
+
+    response = await ask(server, tools=[{"type": "web_search"}])
+
+    assert [item["status"] for item in response["output"]] == ["failed", "completed", "completed"]
+    assert response["tool_usage"]["web_search"] == {"num_requests": 1}

@@ -1,6 +1,6 @@
 """An MCP server's tools, against a running server: listed, called and answered within one response.
 
-Here the server is on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
+Here the server is `sums_server.py` on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
 """
 
 from openai import OpenAI
