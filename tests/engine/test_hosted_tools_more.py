@@ -195,7 +195,7 @@ async def test_a_list_whose_tools_have_no_names_is_refused(tools: Any) -> None:
         decode_request(json.dumps({"model": "m", "input": [listed]}).encode())
 
 
-@pytest.mark.parametrize("allowed", [["roll"], {"tool_names": ["roll", 5]}])
+@pytest.mark.parametrize("allowed", [["roll"], {"tool_names": ["roll", "bowl"]}])
 async def test_many_tools_that_are_allowed_by_name_are_picked_out(allowed: Any) -> None:
     made, backend = engine(said("5"))
     with_tools(made, Servers(roll="5", cut="6"))

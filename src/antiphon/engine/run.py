@@ -123,8 +123,17 @@ class Run:
             seal=lambda state: engine.keyring.seal({**mark_of(route.target), **state}, context.tenant),
             view=view_of(request),
         )
-        # Nothing of these refers back to the run: all of a request is gone when it ends, without the collector.
-        writer = self._writer
+        self._equip(engine, request, route, taken_up)
+        self._compaction: StreamingCompaction | None = None
+        if taken_up is not None:
+            self._take_up(taken_up)
+
+    def _equip(self, engine: "Engine", request: CreateResponse, route: Route, taken_up: TakenUp | None) -> None:
+        """Give it who decides, who asks, and who uses this server's tools.
+
+        Nothing of these refers back to the run: all of a request is gone when it ends, without the collector.
+        """
+        context, writer, toolset, observers = self.context, self._writer, engine.toolset, engine.observers
         unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
         items = context.items
         left, work = (taken_up.left, taken_up.work) if taken_up else (None, None)
@@ -132,25 +141,19 @@ class Run:
         def made() -> list[Any]:
             return [_with_state(item, writer.sealed) for item in writer.made]
 
-        self._turn = Turn(request, context, route.target, made, unseal, engine.toolset, left, work)
-        self._using = Using(
-            request,
-            context.tenant,
-            engine.toolset,
-            writer,
-            keeper,
-            engine.observers,
-            lambda: [*items, *made()],
-            unseal,
-        )
-        self._asking = Asking(request, context, self._turn, writer, route, engine.observers, engine.toolset.served)
-        self._compaction: StreamingCompaction | None = None
-        if taken_up is not None:
-            self._is_started = True
-            self._writer.resume(taken_up.kept, taken_up.next_number, taken_up.settled)
-            self._writer.sealed.update(taken_up.sealed)
-            if taken_up.begins:
-                self._writer.begin()
+        def seen() -> list[Any]:
+            return [*items, *made()]
+
+        self._turn = Turn(request, context, route.target, made, unseal, toolset, left, work)
+        self._using = Using(request, context.tenant, toolset, writer, self._keeper, observers, seen, unseal)
+        self._asking = Asking(request, context, self._turn, writer, route, observers, toolset.served)
+
+    def _take_up(self, taken_up: TakenUp) -> None:
+        self._is_started = True
+        self._writer.resume(taken_up.kept, taken_up.next_number, taken_up.settled)
+        self._writer.sealed.update(taken_up.sealed)
+        if taken_up.begins:
+            self._writer.begin()
 
     @property
     def sealed(self) -> Mapping[str, str]:

@@ -258,10 +258,9 @@ class Using:
         if arguments is None:
             return _failed(kind, UNREADABLE)
         tool, behind = one.call.offer.tool, self._toolset.of(kind)
-        if behind is None:
-            return _failed(kind, NOT_HERE)
-        if tool is None:
-            return _failed(kind, NO_SUCH_TOOL)
+        if tool is None or behind is None:
+            was_there = one.was_begun or one.call.offer.approval_request_id
+            return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
         use = Use(tool, one.note.name, arguments, self._tenant, was_given, self._sources)
         try:
             async with asyncio.timeout_at(self._until):

@@ -8,6 +8,7 @@ were carried out, and told one after the other.
 | `web_search` | nothing but the steps |
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +36,7 @@ class Result:
     is_failed: bool = False
 
 
-class HostedCall(StreamingCall):
+class HostedCall(StreamingCall, ABC):
     """What every call of this server's own tools has: it stays open until `end`."""
 
     item_type = ""
@@ -119,8 +120,9 @@ class HostedCall(StreamingCall):
             "first": result.first,
         }
 
+    @abstractmethod
     def _item(self, status: Any, fields: Mapping[str, Any]) -> Any:
-        raise NotImplementedError
+        """Return the item as it is with this status."""
 
 
 class StreamingMcpCall(HostedCall):
