@@ -27,6 +27,9 @@ MADE_HERE = (McpListTools, McpCall, WebSearchCall, ToolSearchOutput)
 CALLED_HERE = frozenset({McpCall, McpApprovalRequest, WebSearchCall})
 """Items of calls that the model made of this server's own tools."""
 
+CONCERNED = frozenset({*MADE_HERE, *CALLED_HERE, McpApprovalResponse, AdditionalTools})
+"""Items that may ask something of this server's own tools."""
+
 
 @dataclass(frozen=True, slots=True)
 class Approved:
@@ -62,10 +65,18 @@ class HostedTools:
         self.is_late = False
         """The time for tools is over."""
         self._was_warned = False
+        self._are_none = not self._concerns()
+
+    def _concerns(self) -> bool:
+        """Whether any of this is about such tools: most responses know none, and pay for none."""
+        served = tuple(self._toolset.served)
+        if any(isinstance(tool, served) for tool in self._request.tools or ()):
+            return True
+        return any(type(item) in CONCERNED for item in self._conversation())
 
     def begins(self) -> bool:
         """Whether servers are to be looked at and approved calls to be made: once a response, where there are any."""
-        if self._has_begun or McpTool not in self._toolset.served:
+        if self._are_none or self._has_begun or McpTool not in self._toolset.served:
             return False
         self._has_begun = True
         if any(isinstance(tool, McpTool) for tool in self._request.tools or ()):
@@ -130,11 +141,11 @@ class HostedTools:
 
     def sources(self) -> Mapping[str, str]:
         """Return what the model may cite: the title by the URL, numbered as when it was told them."""
-        return sources_of(self._conversation(), self._unseal)
+        return {} if self._are_none else sources_of(self._conversation(), self._unseal)
 
     def call_ids(self) -> frozenset[str]:
         """Return the ids of the calls made so far, as the model knows them."""
-        return call_ids_of(self._conversation(), self._unseal)
+        return frozenset() if self._are_none else call_ids_of(self._conversation(), self._unseal)
 
     # Limits.
 
@@ -160,12 +171,12 @@ class HostedTools:
     @property
     def were_called(self) -> bool:
         """Whether a tool was called in this response."""
-        return any(isinstance(item, McpCall | WebSearchCall) for item in self._made())
+        return not self._are_none and any(isinstance(item, McpCall | WebSearchCall) for item in self._made())
 
     @property
     def waits_for_client(self) -> bool:
         """Whether the client is asked for its word in this response."""
-        return any(isinstance(item, McpApprovalRequest) for item in self._made())
+        return not self._are_none and any(isinstance(item, McpApprovalRequest) for item in self._made())
 
 
 def settled(kept: Sequence[Any]) -> int:

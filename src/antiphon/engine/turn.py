@@ -219,7 +219,7 @@ class Turn:
         if self._cap is not None and self._spent:
             self._leave_rest()
         while True:
-            made = len(self._made())
+            made = len(self._made()) if self._request.max_tool_calls else 0
             answer = yield from self._ask()
             ending = answer.ending
             for call in ending.held:
@@ -227,9 +227,10 @@ class Turn:
                     yield from self._repair(call) if ending.error is None else iter([Settle(call, call.text)])
             if ending.error is not None or ending.outcome != "completed":
                 return ending
-            has_run = yield from self._carry_out(ending)
-            has_spoken = any(isinstance(item, Message) for item in self._made()[made:])
-            if self._waits_for_client() or not (has_run or (ending.are_used_up and not has_spoken)):
+            goes_on = yield from self._carry_out(ending)
+            if ending.are_used_up and not goes_on:
+                goes_on = not any(isinstance(item, Message) for item in self._made()[made:])
+            if not goes_on or self._waits_for_client():
                 return ending
             if self._hosted.is_enough(were_used_up=ending.are_used_up):
                 return replace(ending, outcome="max_messages")
