@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from antiphon.engine.called import Work
+from antiphon.engine.called import Notes, Work
 from antiphon.engine.history import CHAINABLE, Context, store_item
 from antiphon.engine.response import output_text
 from antiphon.errors import StoreError, log
@@ -36,7 +36,7 @@ class Ticket:
     taken: Taken = NOTHING_TAKEN
 
 
-class Keeper(Protocol):
+class Keeper(Notes, Protocol):
     """Keeps one response."""
 
     def see(self, batch: Sequence[Event]) -> None:
@@ -49,10 +49,6 @@ class Keeper(Protocol):
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """Nobody waits for it any more: it was cancelled with what there is. Return whether that is its end."""
-        ...
-
-    async def put_down(self, work: Work) -> None:
-        """See `Notes.put_down`."""
         ...
 
     async def drop(self) -> None:
