@@ -26,21 +26,22 @@ class Toolset:
     """For how long it may."""
     served: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
+    _behind: dict[Kind, HostedTool] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.served = frozenset(tool for kind, tool in KINDS.items() if self.of(kind) is not None)
+        given: dict[Kind, HostedTool | None] = {"mcp": self.mcp, "web_search": self.web_search}
+        self._behind = {kind: behind for kind, behind in given.items() if behind is not None}
+        self.served = frozenset(KINDS[kind] for kind in self._behind)
 
     def of(self, kind: Kind) -> HostedTool | None:
         """Return what carries out calls of this kind."""
-        behind: Mapping[Kind, HostedTool | None] = {"mcp": self.mcp, "web_search": self.web_search}
-        return behind.get(kind)
+        return self._behind.get(kind)
 
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first tool that cannot be used as it is given."""
         for number, tool in enumerate(tools):
-            for kind, type_ in KINDS.items():
-                behind = self.of(kind)
-                if isinstance(tool, type_) and behind is not None:
+            for kind, behind in self._behind.items():
+                if isinstance(tool, KINDS[kind]):
                     behind.check(tool, f"tools[{number}]")
 
     def described(self, request: CreateResponse) -> CreateResponse:
@@ -58,6 +59,5 @@ class Toolset:
 
     async def close(self) -> None:
         """Let go of everything."""
-        for kind in KINDS:
-            if (behind := self.of(kind)) is not None:
-                await behind.close()
+        for behind in self._behind.values():
+            await behind.close()
