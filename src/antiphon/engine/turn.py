@@ -27,7 +27,7 @@ from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.called import Called, Work
 from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
-from antiphon.engine.hosted import HostedTools
+from antiphon.engine.hosted import Approved, HostedTools
 from antiphon.engine.models import Target
 from antiphon.engine.sealer import sealer_of
 from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Steps, Tell
@@ -244,8 +244,10 @@ class Turn:
             rest = max(1, self._cap - self._spent)
             self._request = replace_struct(self._request, max_output_tokens=rest)
 
-    def _run_tools(self, held: Sequence[HostedCall] = (), **what: Any) -> RunTools:
-        return RunTools(held, **what, usage=self.usage, rounds=self._hosted.rounds)
+    def _run_tools(
+        self, held: Sequence[HostedCall] = (), approved: Sequence[Approved] = (), left: Sequence[Called] = ()
+    ) -> RunTools:
+        return RunTools(held, approved, left, self.usage, self._hosted.rounds)
 
     def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
         """Do what the model called this server for; return whether it is to go on with what came of that."""
