@@ -16,12 +16,12 @@ import asyncpg
 import uvloop
 
 from antiphon import ids
-from antiphon.backends.base import Listing, Reply
 from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models
-from antiphon.opening import open_store
-from antiphon.protocol.validate import decode_request
-from antiphon.store.base import Store, StoredResponse
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.storage.contract import Store, StoredResponse
+from antiphon.storage.open import open_store
+from antiphon.upstream.backend import Listing, Reply
 from bench.backend import ANSWER
 
 LENGTHS = (1, 10, 100, 1000)

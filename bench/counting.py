@@ -5,16 +5,16 @@ import time
 from types import SimpleNamespace
 from typing import Any, cast
 
-from antiphon.backends.scripted import ScriptedBackend
-from antiphon.chat.dialects import DIALECTS
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Target
 from antiphon.engine.noting import Noting
 from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.served import Served, Share
-from antiphon.journal import About, begin
-from antiphon.measures import Measures
 from antiphon.protocol.response import Response, Usage
+from antiphon.telemetry.context import About, begin
+from antiphon.telemetry.metrics import Measures
+from antiphon.translation.dialects import DIALECTS
+from antiphon.upstream.scripted import ScriptedBackend
 
 _RESPONSES = 5_000
 

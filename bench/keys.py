@@ -7,8 +7,8 @@ from typing import Any
 from antiphon.engine.keys.known import KnownKeys
 from antiphon.engine.keys.mint import Mint
 from antiphon.server.access import Door
-from antiphon.store.base import Limits
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.contract import Limits
+from antiphon.storage.sqlite.store import SqliteStore
 
 _REQUESTS = 10_000
 

@@ -3,10 +3,10 @@
 import asyncio
 import time
 
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.models import Models
 from antiphon.engine.routing.router import Router
 from antiphon.engine.routing.served import Share
+from antiphon.upstream.scripted import ScriptedBackend
 
 _REQUESTS = 5_000
 

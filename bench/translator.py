@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from antiphon.ids import new_id, now
 from antiphon.protocol.response import Response
-from antiphon.stream.answer import AnswerReader
-from antiphon.stream.chat import ChatStream
-from antiphon.stream.sse import encode
-from antiphon.stream.writer import ResponseWriter, View
+from antiphon.translation.from_chat.answer import AnswerReader
+from antiphon.translation.from_chat.reader import ChatStream
+from antiphon.translation.sse import encode
+from antiphon.translation.writer import ResponseWriter, View
 from bench.backend import DELTAS, END, EVENTS
 
 BURST = [b"".join(EVENTS)]

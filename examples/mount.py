@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from antiphon.application import build
 from antiphon.config import BackendConfig, Settings
 from antiphon.server.app import create_app
-from antiphon.wiring import build
 
 SETTINGS = Settings(backends=[BackendConfig(url="http://127.0.0.1:11434/v1")], store="sqlite://")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.backends.http import HttpBackend
+from antiphon.upstream.http import HttpBackend
 from tests.support.postgres import Postgres, running
 from tests.support.replay import ReplayBackend, echo
 from tests.support.server import Served, serve

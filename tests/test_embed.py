@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from antiphon import BackendError, ClientError, ConfigError, Responses
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.testing import assert_event_stream
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import plain, said
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 

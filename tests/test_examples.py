@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from antiphon.backends.demo import DemoBackend
-from antiphon.backends.scripted import ScriptedBackend
+from antiphon.application import toolset_of
 from antiphon.config import Settings
 from antiphon.server.host import Host
-from antiphon.wiring import toolset_of
+from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from antiphon import Responses
-from antiphon.backends.http import HttpBackend
 from antiphon.config import Settings
+from antiphon.upstream.http import HttpBackend
 from tests.clients.model import Call, Model, Turn
 from tests.support.mcp_server import mcp_serving
 from tests.support.small_web import SmallWeb, small_web

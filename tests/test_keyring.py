@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.access.keyring import Keyring, new_key, read_key
 from antiphon.errors import ConfigError
-from antiphon.keyring import Keyring, new_key, read_key
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8")),

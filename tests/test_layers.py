@@ -7,53 +7,56 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
-BASES = {"backends.base", "store.base", "store.records", "tools.base"}
+BASES = {"upstream.backend", "storage.contract", "storage.records", "tools.base"}
 
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "ids": set(),
     "stack": set(),
     "version": set(),
-    "protocol": {"errors", "ids", "stack", "version"},
-    "stream": {"protocol"},
-    "chat": {"protocol"},
-    "native": {"stream", "chat"},
-    **{base: {"protocol"} for base in BASES},
-    "keyring": {"errors"},
-    "measures": set(),
-    "journal": set(),
-    "lines": {"journal", "errors"},
-    "engine": {"native", "keyring", "measures", "lines"} | BASES,
-    "store": {"store.base"},
-    "store.base": {"protocol", "store.records"},
-    "opening": {"store"},
-    "outgoing": {"errors", "version"},
-    "webhooks": {"engine", "outgoing"},
-    "tracing": {"engine"},
-    "backends": {"backends.base"},
-    "backends.discover": {"backends"},
-    "tools": {"tools.base", "outgoing"},
-    "testing": {"protocol", "store.base"},
-    "verify": {"testing"},
-    "server": {"engine", "webhooks"},
     "config": {"errors"},
-    "wiring": {"config", "opening", "tracing", "webhooks", "store", "backends", "backends.discover", "tools"},
-    "embed": {"wiring"},
+    "protocol": {"errors", "ids", "stack", "version"},
+    "translation": {"protocol"},
+    **{base: {"protocol"} for base in BASES},
+    "access": {"errors"},
+    "telemetry": {"errors"},
+    "engine": {"translation", "access", "telemetry"} | BASES,
+    "telemetry.otel": {"engine"},
+    "storage": {"storage.contract"},
+    "storage.contract": {"protocol", "storage.records"},
+    "outbound": {"errors", "version"},
+    "webhooks": {"engine", "outbound"},
+    "upstream": {"upstream.backend"},
+    "upstream.discover": {"upstream"},
+    "tools": {"tools.base", "outbound"},
+    "testing": {"protocol", "storage.contract"},
+    "conformance": {"testing"},
+    "server": {"engine", "webhooks"},
+    "application": {"config", "storage", "telemetry.otel", "webhooks", "upstream", "upstream.discover", "tools"},
+    "client": {"application"},
     "translate": {"engine"},
-    "cli": {"server", "wiring", "verify"},
-    "": {"embed", "translate"},
+    "cli": {"server", "application", "conformance"},
+    "": {"client", "translate"},
     "__main__": {"cli"},
 }
 """A room, and the rooms that it may import; what those may import, it may too. A file's room: the longest that fits."""
 
-TECHNOLOGIES = ("backends", "store", "tools")
-SHARED = {"acts", "base", "discover", "migrate", "records", "scripted", "sql"}
-"""Files of such a folder that serve several technologies: every SQL store has migrations, the demo follows a script."""
+TECHNOLOGIES = ("upstream", "storage", "tools")
+SHARED = {"backend", "base", "contract", "discover", "open", "operations", "records", "scripted", "sql"}
+"""Files of such a folder that serve several technologies: every SQL store has operations, the demo follows a script."""
 
 SANS_IO = (
-    *("protocol", "stream", "chat", "native", "engine.turn", "translate", "store.acts", "webhooks.sign"),
+    *("protocol", "translation", "engine.turn", "translate", "storage.operations", "webhooks.sign"),
     *("engine.steps", "engine.hosted", "engine.given"),
-    *("measures", "verify.case", "verify.cases", "verify.trial", "engine.recall", "server.lanes", "server.steering"),
+    *(
+        "telemetry.metrics",
+        "conformance.case",
+        "conformance.cases",
+        "conformance.trial",
+        "engine.recall",
+        "server.lanes",
+        "server.steering",
+    ),
     *("server.limits", "server.visitors", "server.inflate"),
     *("engine.caching.key", "engine.caching.kept", "engine.caching.vectors"),
 )
@@ -67,7 +70,7 @@ ASYNCHRONOUS = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
 
 def module_name(path: Path) -> str:
-    """`src/antiphon/store/base.py` is `store.base`; the package itself is the empty name."""
+    """`src/antiphon/storage/contract.py` is `storage.contract`; the package itself is the empty name."""
     parts = path.relative_to(SOURCE / "antiphon").with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -103,7 +106,7 @@ def reach(room: str) -> set[str]:
 
 
 def technology(module: str) -> str | None:
-    """`store.sqlite_rows` is part of `store.sqlite`; `store.base` is everybody's."""
+    """`storage.sqlite.rows` is part of `storage.sqlite`; `storage.contract` is shared."""
     folder, _, name = module.partition(".")
     kind = name.partition(".")[0].partition("_")[0]
     return f"{folder}.{kind}" if folder in TECHNOLOGIES and kind and kind not in SHARED else None
@@ -154,13 +157,13 @@ def test_no_arrow_points_back() -> None:
 @pytest.mark.parametrize(
     ("module", "code"),
     [
-        ("protocol.items", "from antiphon.engine import run"),
-        ("stream.writer", "def late():\n    import antiphon.store.base"),
-        ("engine.run", "from antiphon.store.sqlite import SqliteStore"),
-        ("backends.demo.model", "from antiphon.backends.http import HttpBackend"),
-        ("store.postgres", "from antiphon.store.sqlite_rows import Act"),
+        ("protocol.items.messages", "from antiphon.engine import run"),
+        ("translation.writer", "def late():\n    import antiphon.storage.contract"),
+        ("engine.run", "from antiphon.storage.sqlite.store import SqliteStore"),
+        ("upstream.demo.model", "from antiphon.upstream.http import HttpBackend"),
+        ("storage.postgres.store", "from antiphon.storage.sqlite.rows import Act"),
         ("server.app", "from antiphon import Responses"),
-        ("server.app", "from antiphon.wiring import Parts"),
+        ("server.app", "from antiphon.application import Parts"),
     ],
 )
 def test_a_wall_holds(module: str, code: str) -> None:

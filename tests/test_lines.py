@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from antiphon.errors import BackendError, ClientError, StoreError
-from antiphon.journal import About, begin, note
-from antiphon.lines import JsonLines, TextLines, fields
+from antiphon.telemetry.context import About, begin, note
+from antiphon.telemetry.formatters import JsonLines, TextLines, fields
 
 
 @pytest.fixture(autouse=True)

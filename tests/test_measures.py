@@ -1,6 +1,16 @@
 """Counters, gauges and histograms, as plain numbers."""
 
-from antiphon.measures import Counter, Family, Gauge, Histogram, Known, Measures, Metric, Sample, families
+from antiphon.telemetry.metrics import (
+    Counter,
+    Family,
+    Gauge,
+    Histogram,
+    Known,
+    Measures,
+    Metric,
+    Sample,
+    families,
+)
 
 
 def values(metric: Metric) -> dict[tuple[str, ...], float]:

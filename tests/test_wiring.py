@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from antiphon.backends.demo import DemoBackend
-from antiphon.backends.http import HttpBackend
+from antiphon.access.keyring import new_key
+from antiphon.application import House, build, web_search_of
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ConfigError
-from antiphon.keyring import new_key
-from antiphon.opening import open_store
-from antiphon.outgoing.reach import Reach
+from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.open import open_store
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
-from antiphon.wiring import House, build, web_search_of
+from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
 from tests.support.small_web import KEY, small_web
 
@@ -47,7 +47,7 @@ def nobody_near(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     async def discover() -> list[tuple[str, str]]:
         return places
 
-    monkeypatch.setattr("antiphon.wiring.discover", discover)
+    monkeypatch.setattr("antiphon.application.discover", discover)
     return places
 
 
@@ -157,7 +157,7 @@ async def test_a_configured_backend_is_all_there_is(backend: ReplayBackend, nobo
 
 
 async def test_a_slow_backend_does_not_hold_up_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.wiring.FIRST_LOOK", 0.05)
+    monkeypatch.setattr("antiphon.application.FIRST_LOOK", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         async with house(settings(BackendConfig(url=url))) as built:

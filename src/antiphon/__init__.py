@@ -17,20 +17,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antiphon.chat.dialects import Dialect, tell_dialect
-    from antiphon.chat.input import normalise_input
-    from antiphon.chat.request import to_chat
-    from antiphon.embed import Responses
+    from antiphon.client import Responses
     from antiphon.errors import AntiphonError, BackendError, ClientError, ConfigError, StoreError
     from antiphon.protocol.requests import CreateResponse
     from antiphon.protocol.response import Response
-    from antiphon.protocol.validate import decode_request
-    from antiphon.stream.answer import conclude
-    from antiphon.stream.chat import ChatStream
-    from antiphon.stream.decode import decode_chunk
-    from antiphon.stream.sse import EventDecoder, encode
-    from antiphon.stream.writer import ResponseWriter
+    from antiphon.protocol.validation.validate import decode_request
     from antiphon.translate import Translator
+    from antiphon.translation.dialects import Dialect, tell_dialect
+    from antiphon.translation.from_chat.answer import conclude
+    from antiphon.translation.from_chat.decode import decode_chunk
+    from antiphon.translation.from_chat.reader import ChatStream
+    from antiphon.translation.sse import EventDecoder, encode
+    from antiphon.translation.to_chat.input import normalise_input
+    from antiphon.translation.to_chat.request import to_chat
+    from antiphon.translation.writer import ResponseWriter
     from antiphon.version import __version__
 
 __all__ = [
@@ -58,13 +58,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "antiphon.chat.dialects": (
+    "antiphon.translation.dialects": (
         "Dialect",
         "tell_dialect",
     ),
-    "antiphon.chat.input": ("normalise_input",),
-    "antiphon.chat.request": ("to_chat",),
-    "antiphon.embed": ("Responses",),
+    "antiphon.translation.to_chat.input": ("normalise_input",),
+    "antiphon.translation.to_chat.request": ("to_chat",),
+    "antiphon.client": ("Responses",),
     "antiphon.errors": (
         "AntiphonError",
         "BackendError",
@@ -74,15 +74,15 @@ _HOMES = {
     ),
     "antiphon.protocol.requests": ("CreateResponse",),
     "antiphon.protocol.response": ("Response",),
-    "antiphon.protocol.validate": ("decode_request",),
-    "antiphon.stream.answer": ("conclude",),
-    "antiphon.stream.chat": ("ChatStream",),
-    "antiphon.stream.decode": ("decode_chunk",),
-    "antiphon.stream.sse": (
+    "antiphon.protocol.validation.validate": ("decode_request",),
+    "antiphon.translation.from_chat.answer": ("conclude",),
+    "antiphon.translation.from_chat.reader": ("ChatStream",),
+    "antiphon.translation.from_chat.decode": ("decode_chunk",),
+    "antiphon.translation.sse": (
         "EventDecoder",
         "encode",
     ),
-    "antiphon.stream.writer": ("ResponseWriter",),
+    "antiphon.translation.writer": ("ResponseWriter",),
     "antiphon.translate": ("Translator",),
     "antiphon.version": ("__version__",),
 }

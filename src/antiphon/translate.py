@@ -7,22 +7,22 @@ from typing import Any
 import msgspec
 
 from antiphon import ids
-from antiphon.chat.dialects import tell_dialect
-from antiphon.chat.input import normalise_input
-from antiphon.chat.offering import toolbox_of
-from antiphon.chat.request import to_chat
-from antiphon.chat.toolbox import allowed_names
+from antiphon.access.keyring import Keyring
 from antiphon.engine.history import nothing_given, previous_not_found
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
-from antiphon.keyring import Keyring
-from antiphon.protocol.calls import call_ids, check_calls
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
-from antiphon.protocol.validate import decode_request
-from antiphon.stream.answer import AnswerReader, conclude
-from antiphon.stream.chat import ChatStream
-from antiphon.stream.writer import ResponseWriter
+from antiphon.protocol.validation.call_rules import call_ids, check_calls
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.dialects import tell_dialect
+from antiphon.translation.from_chat.answer import AnswerReader, conclude
+from antiphon.translation.from_chat.reader import ChatStream
+from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_chat.request import to_chat
+from antiphon.translation.tool_mapping.offering import toolbox_of
+from antiphon.translation.tool_mapping.toolbox import allowed_names
+from antiphon.translation.writer import ResponseWriter
 
 
 class Translator:

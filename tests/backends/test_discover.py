@@ -3,7 +3,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from antiphon.backends.discover import LOCAL, PROBE_TIMEOUT, discover, named_by_environment
+from antiphon.upstream.discover import LOCAL, PROBE_TIMEOUT, discover, named_by_environment
 from tests.support.replay import ReplayBackend, echo
 
 GONE = "http://127.0.0.1:9/v1"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.backends.http import HttpBackend, _Mask
 from antiphon.errors import BackendError
+from antiphon.upstream.http import HttpBackend, _Mask
 from tests.support.replay import JSON, Answer, ReplayBackend, text
 from tests.support.speaking import speaking
 

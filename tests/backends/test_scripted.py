@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.errors import BackendError, ClientError
+from antiphon.upstream.scripted import ScriptedBackend
 
 CHAT = "/chat/completions"
 COMPLETION = {

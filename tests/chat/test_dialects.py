@@ -1,7 +1,7 @@
 import pytest
 
-from antiphon.chat.dialects import DIALECTS, EFFORTS, tell_dialect
 from antiphon.errors import ConfigError
+from antiphon.translation.dialects import DIALECTS, EFFORTS, tell_dialect
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.chat.estimate import MEDIUM, asked_tokens, by_size, is_plain, media_tokens, tokens_of
+from antiphon.translation.to_chat.estimate import (
+    MEDIUM,
+    asked_tokens,
+    by_size,
+    is_plain,
+    media_tokens,
+    tokens_of,
+)
 
 
 def user(text: Any = "Hi") -> dict[str, Any]:

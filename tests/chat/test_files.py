@@ -2,10 +2,10 @@ import base64
 
 import pytest
 
-from antiphon.chat.dialects import DIALECTS
-from antiphon.chat.files import file_part
 from antiphon.errors import ClientError
-from antiphon.protocol.content import InputFile
+from antiphon.protocol.items.content import InputFile
+from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.to_chat.files import file_part
 
 PDF = base64.b64encode(b"%PDF-1.4 \xff").decode()
 

@@ -3,9 +3,15 @@ from itertools import count
 import msgspec
 from msgspec import UNSET
 
-from antiphon.chat.input import normalise_input
-from antiphon.protocol.content import InputText, OutputText
-from antiphon.protocol.items import FunctionCall, FunctionCallOutput, ItemReference, Message, Reasoning
+from antiphon.protocol.items.content import InputText, OutputText
+from antiphon.protocol.items.messages import (
+    FunctionCall,
+    FunctionCallOutput,
+    ItemReference,
+    Message,
+    Reasoning,
+)
+from antiphon.translation.to_chat.input import normalise_input
 
 
 def ids():

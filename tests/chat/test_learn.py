@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.chat.learn import refused_parameter, refused_types
+from antiphon.translation.learned import refused_parameter, refused_types
 
 SENT = {
     "model": "m",

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.chat.dialects import DIALECTS, Dialect
-from antiphon.chat.messages import to_messages
 from antiphon.errors import ClientError
-from antiphon.protocol.items import InputItem
+from antiphon.protocol.items.messages import InputItem
+from antiphon.translation.dialects import DIALECTS, Dialect
+from antiphon.translation.to_chat.messages import to_messages
 
 PLAIN = Dialect("plain")
 THINKING = Dialect("plain", reasoning="reasoning_content", replay="always")

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.chat.dialects import DIALECTS, Dialect
-from antiphon.chat.hosted import Approvals, retold
-from antiphon.chat.messages import to_messages
-from antiphon.chat.offering import Toolbox, toolbox_of
-from antiphon.chat.request import to_chat
-from antiphon.chat.sealed import nothing
 from antiphon.errors import ClientError
-from antiphon.protocol.hosted_items import WebSearchCall
+from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.dialects import DIALECTS, Dialect
+from antiphon.translation.to_chat.hosted import Approvals, retold
+from antiphon.translation.to_chat.messages import to_messages
+from antiphon.translation.to_chat.request import to_chat
+from antiphon.translation.to_chat.sealed import nothing
+from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
 GENERIC = DIALECTS["generic"]
 

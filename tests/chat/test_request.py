@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.chat.dialects import DIALECTS, USUAL, Dialect
-from antiphon.chat.input import normalise_input
-from antiphon.chat.request import CHAT_PARAMETERS, PARAMETERS, responses_parameter, to_chat
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
+from antiphon.translation.dialects import DIALECTS, USUAL, Dialect
+from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_chat.request import (
+    CHAT_PARAMETERS,
+    PARAMETERS,
+    responses_parameter,
+    to_chat,
+)
 
 FULL = DIALECTS["demo"]
 BARE = Dialect("bare", accepts=frozenset(), max_tokens="")

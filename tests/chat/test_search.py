@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from antiphon.chat.dialects import DIALECTS
-from antiphon.chat.offering import toolbox_of
-from antiphon.chat.search import search
 from antiphon.protocol.tools import NamespaceTool
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.tool_mapping.offering import toolbox_of
+from antiphon.translation.tool_mapping.search import search
 
 
 def function(name: str, description: str = "", *parameters: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from antiphon.chat.dialects import Dialect
-from antiphon.chat.shape import shaped
+from antiphon.translation.dialects import Dialect
+from antiphon.translation.to_chat.shape import shaped
 
 PLAIN = Dialect("plain")
 FIRST = replace(PLAIN, system_must_be_first=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from antiphon.engine.keys.mint import Mint
-from antiphon.opening import open_store
-from antiphon.store.base import ApiKey, Limits
+from antiphon.storage.contract import ApiKey, Limits
+from antiphon.storage.open import open_store
 from tests.support.command import antiphon, on_a_terminal
 
 

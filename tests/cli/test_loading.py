@@ -26,7 +26,7 @@ run()
 
 
 @pytest.mark.parametrize(
-    "module", ["typer", "rich.console", "antiphon.cli.main", "antiphon.cli.serve", "antiphon.wiring", "aiohttp"]
+    "module", ["typer", "rich.console", "antiphon.cli.main", "antiphon.cli.serve", "antiphon.application", "aiohttp"]
 )
 def test_it_ends_quietly_where_it_is_interrupted_while_it_loads(module: str) -> None:
     command = [sys.executable, "-c", INTERRUPTED, module, "serve", "--port", "0", "--store", "sqlite://"]
@@ -47,10 +47,10 @@ print(*sys.modules)
 @pytest.mark.parametrize(
     ("command", "needless"),
     [
-        ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.wiring", "antiphon.embed", "sqlite3"}),
-        ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.wiring", "antiphon.embed"}),
-        ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.wiring", "antiphon.embed"}),
-        ("serve", {"antiphon.verify", "asyncpg", "mcp", "opentelemetry"}),
+        ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.application", "antiphon.client", "sqlite3"}),
+        ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.application", "antiphon.client"}),
+        ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.application", "antiphon.client"}),
+        ("serve", {"antiphon.conformance", "asyncpg", "mcp", "opentelemetry"}),
     ],
 )
 def test_a_command_loads_what_it_needs(command: str, needless: set[str]) -> None:

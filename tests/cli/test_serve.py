@@ -278,5 +278,5 @@ async def test_it_takes_no_more_connections_than_it_may_open_files(monkeypatch: 
 
 
 def test_a_server_loads_nothing_of_what_judges_servers() -> None:
-    code = "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon.verify' in sys.modules)"
+    code = "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon.conformance' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

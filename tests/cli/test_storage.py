@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.opening import open_store
-from antiphon.store.base import Announcement, StoredResponse, WebhookEndpoint
+from antiphon.storage.contract import Announcement, StoredResponse, WebhookEndpoint
+from antiphon.storage.open import open_store
 from tests.support.command import antiphon
 from tests.support.postgres import Postgres
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from antiphon.backends.demo import DemoBackend
-from antiphon.verify.requirements import REQUIREMENTS
+from antiphon.conformance.requirements import REQUIREMENTS
+from antiphon.upstream.demo import DemoBackend
 from tests.support.command import antiphon
 from tests.support.server import serve
 from tests.verify.test_http import serving

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from antiphon.backends.scripted import ScriptedBackend
+from antiphon.application import toolset_of
 from antiphon.config import Settings
-from antiphon.wiring import toolset_of
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.clients.codex import PROMPT, Codex, install
 from tests.clients.model import Call, Model, Turn
 from tests.clients.relay import Relay, relay

@@ -26,9 +26,9 @@ from openai.types.responses.tool_param import Mcp
 from pydantic import TypeAdapter
 
 from antiphon import Responses
-from antiphon.backends.http import HttpBackend
 from antiphon.config import Settings
 from antiphon.testing import assert_event_stream, fold
+from antiphon.upstream.http import HttpBackend
 from tests.clients.model import Call, Model, Turn
 from tests.support.command import serving
 from tests.support.mcp_server import McpServer, mcp_serving

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from antiphon.access.keyring import Keyring
 from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.engine import Engine
 from antiphon.engine.toolset import Toolset
 from antiphon.engine.worker import Worker
 from antiphon.errors import StoreError
-from antiphon.keyring import Keyring
-from antiphon.protocol.validate import decode_request
-from antiphon.store.sqlite import SqliteStore
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, Outcome, Use
 from tests.support.engine import NOW, called, engine, said

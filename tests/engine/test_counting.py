@@ -10,12 +10,12 @@ import msgspec
 import pytest
 import tiktoken
 
-from antiphon.backends.http import HttpBackend
-from antiphon.chat.estimate import MEDIUM, tokens_of
 from antiphon.engine import counting
 from antiphon.engine.counting import Count, count_input_tokens
 from antiphon.engine.engine import Engine
-from antiphon.protocol.validate import decode_count
+from antiphon.protocol.validation.validate import decode_count
+from antiphon.translation.to_chat.estimate import MEDIUM, tokens_of
+from antiphon.upstream.http import HttpBackend
 from tests.support.engine import ask, engine, plain
 from tests.support.replay import JSON, Answer, ReplayBackend
 from tests.support.server import serve

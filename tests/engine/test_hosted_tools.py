@@ -13,9 +13,9 @@ from antiphon.engine.steps import CallModel, ListTools
 from antiphon.engine.toolset import Toolset
 from antiphon.engine.turn import Turn
 from antiphon.errors import ClientError
-from antiphon.protocol.hosted_items import McpApprovalResponse
-from antiphon.protocol.items import Message
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.items.hosted import McpApprovalResponse
+from antiphon.protocol.items.messages import Message
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.base import Listing, Outcome, Use
 from tests.support.engine import ask, called, engine, plain, said, stream, target

@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.engine.background import enqueue
 from antiphon.errors import ClientError
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing
 from tests.engine.test_hosted_tools import ROLLS, calls, items, with_tools

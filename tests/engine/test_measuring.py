@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from antiphon import ids
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.measuring import MOST_MODELS, OTHER, READS, WRITES, Measuring, ModelNames, timed
 from antiphon.engine.models import Models
 from antiphon.engine.toolset import Toolset
-from antiphon.measures import Measures
-from antiphon.store.base import Store
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.contract import Store
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.telemetry.metrics import Measures
 from antiphon.testing import check_store
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import ask, called, engine, said
 from tests.support.tools import MCP, Servers, Web, boom
 

@@ -3,10 +3,10 @@ import math
 
 import pytest
 
-from antiphon.backends.base import Backend, Listing
 from antiphon.engine.models import STALE_AFTER, Models
 from antiphon.engine.routing.served import Share
 from antiphon.errors import BackendError, ClientError
+from antiphon.upstream.backend import Backend, Listing
 from tests.support.engine import Listed
 
 

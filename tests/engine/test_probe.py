@@ -2,11 +2,11 @@
 
 import pytest
 
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.models import Models
 from antiphon.engine.probe import probe
 from antiphon.engine.routing.served import Share
 from antiphon.errors import BackendError
+from antiphon.upstream.scripted import ScriptedBackend
 
 
 class Refusing(ScriptedBackend):

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from antiphon.engine.run import Run
 from antiphon.engine.stored import retrieve
 from antiphon.errors import BackendError, StoreError
-from antiphon.store.base import StoredResponse
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.contract import StoredResponse
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream, fold
 from tests.support.chunks import chunks, last_chunks
 from tests.support.engine import NOW, ask, begin, called, engine, plain, said, stream
@@ -173,7 +173,7 @@ async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
     def crash(*_: Any) -> None:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr("antiphon.stream.items.StreamingMessage.add_text", crash)
+    monkeypatch.setattr("antiphon.translation.items.StreamingMessage.add_text", crash)
     events = await stream(made)
 
     assert_event_stream(events)

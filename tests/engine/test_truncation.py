@@ -7,10 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.engine.truncation import drop_oldest, thin_out
-from antiphon.protocol.calls import awaited, check_calls
-from antiphon.protocol.items import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
-from antiphon.protocol.tool_items import ToolSearchOutput
+from antiphon.protocol.items.calls import ToolSearchOutput
+from antiphon.protocol.items.messages import (
+    FunctionCall,
+    FunctionCallOutput,
+    InputItem,
+    Message,
+    Reasoning,
+)
 from antiphon.protocol.tools import FunctionTool
+from antiphon.protocol.validation.call_rules import awaited, check_calls
 
 
 def user(text: str) -> Message:

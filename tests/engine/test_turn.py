@@ -9,10 +9,10 @@ from antiphon.engine.models import Target
 from antiphon.engine.steps import CallModel, Finish
 from antiphon.engine.turn import Turn
 from antiphon.errors import BackendError, ClientError
-from antiphon.protocol.items import Message
-from antiphon.protocol.tool_items import ToolSearchCall, ToolSearchOutput
-from antiphon.protocol.validate import decode_request
-from antiphon.stream.chat import Ending
+from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.messages import Message
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.from_chat.reader import Ending
 from tests.support.engine import target
 
 

@@ -15,11 +15,11 @@ from antiphon.engine.measuring import Measuring, ModelNames
 from antiphon.engine.noting import Noting
 from antiphon.engine.worker import Worker
 from antiphon.errors import StoreError
-from antiphon.lines import JsonLines
-from antiphon.measures import Measures
-from antiphon.protocol.validate import decode_request
-from antiphon.store.base import StoredConversation
-from antiphon.store.sqlite import SqliteStore
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.storage.contract import StoredConversation
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.telemetry.formatters import JsonLines
+from antiphon.telemetry.metrics import Measures
 from tests.support.engine import NOW, engine, said
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.backends.http import HttpBackend
 from antiphon.engine.routing.sightings import Sighting
+from antiphon.upstream.http import HttpBackend
 from tests.support.pair import BODY, KEY, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import Answer, ReplayBackend
 from tests.support.server import Served, serve

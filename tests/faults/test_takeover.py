@@ -13,8 +13,8 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from antiphon.backends.demo import DemoBackend
 from antiphon.testing import assert_event_stream
+from antiphon.upstream.demo import DemoBackend
 from tests.faults.cluster import Node, cluster, free_port
 from tests.faults.model import Model, expected_text, thinking
 from tests.support.postgres import Postgres
@@ -173,7 +173,7 @@ async def test_replicas_that_do_not_hear_each_other_still_work(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As behind a pooler in transaction mode, which passes no notifications on: slower, that is all."""
-    monkeypatch.setattr("antiphon.store.postgres.listen", hear_nothing)
+    monkeypatch.setattr("antiphon.storage.postgres.store.listen", hear_nothing)
     url = await postgres.database()
     async with serve(DemoBackend(), store=url) as one, serve(DemoBackend(), store=url) as other:
         await one.host._behind.wind_down()  # type: ignore[attr-defined]

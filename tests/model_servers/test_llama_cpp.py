@@ -1,6 +1,6 @@
 """What llama-cpp-python does otherwise, seen of its server itself, and what becomes of it behind Antiphon.
 
-This is the evidence for its row in `chat/dialects.py`.
+This is the evidence for its row in `translation/dialects.py`.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from antiphon.verify.fitting import fits
+from antiphon.conformance.fitting import fits
 from tests.model_servers.asking import FOR_EVER, PLACE, TIDE_AT, raw_events, stream, text_of
 from tests.model_servers.servers import CONTEXT, LLAMA, ModelServer
 

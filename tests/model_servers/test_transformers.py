@@ -1,6 +1,6 @@
 """What `transformers serve` does otherwise, seen of its server itself, and what becomes of it behind Antiphon.
 
-This is the evidence for its row in `chat/dialects.py`.
+This is the evidence for its row in `translation/dialects.py`.
 """
 
 import json
@@ -88,7 +88,7 @@ async def test_a_penalty_means_something_else_so_it_is_left_out(sdk: AsyncOpenAI
 
 
 async def test_a_field_that_it_does_not_know_is_named(server: ModelServer) -> None:
-    """In the words that `chat/learn.py` reads."""
+    """In the words that `translation/learned.py` reads."""
     status, body = await server.ask("Hello", tide=1)
 
     assert (status, json.loads(body)) == (422, {"detail": "Unexpected fields in the request: {'tide'}"})

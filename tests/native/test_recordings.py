@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.stream.sse import EventDecoder
-from antiphon.stream.writer import View
 from antiphon.testing import assert_event_stream, fold
+from antiphon.translation.sse import EventDecoder
+from antiphon.translation.writer import View
 from tests.support.native import Passed, pass_on
 from tests.support.openai_types import OpenAITypes
 from tests.support.recordings import MISSING, recorded

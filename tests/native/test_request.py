@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.chat.dialects import DIALECTS
-from antiphon.chat.input import normalise_input
 from antiphon.errors import ClientError
-from antiphon.native.request import field_of, refused_field, to_responses
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_responses.request import field_of, refused_field, to_responses
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
 

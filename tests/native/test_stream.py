@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.stream.writer import View
 from antiphon.testing import assert_event_stream, check_event_stream, fold
+from antiphon.translation.writer import View
 from tests.support.native import (
     Passed,
     call,

@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
-from antiphon.outgoing.fetch import MAX_BYTES, MAX_REDIRECTS, Fetched, Fetcher, FetchError
-from antiphon.outgoing.reach import Reach, read_networks
+from antiphon.outbound.fetch import MAX_BYTES, MAX_REDIRECTS, Fetched, Fetcher, FetchError
+from antiphon.outbound.ssrf import Reach, read_networks
 from tests.support.tripwire import tripwire
 
 HTML = ["text/html"]

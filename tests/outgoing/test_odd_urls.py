@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.outgoing.client import Client
-from antiphon.outgoing.fetch import Fetcher, FetchError
-from antiphon.outgoing.reach import Reach, read_networks
-from antiphon.outgoing.urls import read_url
+from antiphon.outbound.client import Client
+from antiphon.outbound.fetch import Fetcher, FetchError
+from antiphon.outbound.ssrf import Reach, read_networks
+from antiphon.outbound.urls import read_url
 from tests.support.tripwire import SEEN, odd_urls, tripwire, worst_names
 
 PLACE = "PORT"

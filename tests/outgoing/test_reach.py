@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from antiphon.outgoing.reach import ANYWHERE, PrivateAddressError, Reach, look_up, read_networks
+from antiphon.outbound.ssrf import ANYWHERE, PrivateAddressError, Reach, look_up, read_networks
 
 PUBLIC = "93.184.215.14"
 OFFICE = read_networks(["10.1.0.0/16", "fd00:1::/32", "127.0.0.1", "::1"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.outgoing.urls import read_url
+from antiphon.outbound.urls import read_url
 
 READ = [
     ("https://example.com", "https://example.com"),

@@ -9,10 +9,10 @@ import pytest
 from antiphon.errors import ClientError
 from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
 from antiphon.protocol.counting import CountInputTokens
-from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
+from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
 from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, StreamQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse
-from antiphon.protocol.validate import read_request
+from antiphon.protocol.validation.validate import read_request
 
 BODIES = [
     *(CreateResponse, CompactRequest, CountInputTokens, CreateConversation, AddItems, UpdateConversation),

@@ -3,8 +3,8 @@
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.protocol.calls import check_calls
-from antiphon.protocol.items import FunctionCall, FunctionCallOutput, Message
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, Message
+from antiphon.protocol.validation.call_rules import check_calls
 
 
 def call(call_id: str) -> FunctionCall:

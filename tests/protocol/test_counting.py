@@ -10,7 +10,7 @@ from openai.types.responses.input_token_count_params import InputTokenCountParam
 
 from antiphon.errors import ClientError
 from antiphon.protocol.counting import CountInputTokens
-from antiphon.protocol.validate import decode_count, decode_request
+from antiphon.protocol.validation.validate import decode_count, decode_request
 
 GOOD = {"model": "m", "input": "hello"}
 

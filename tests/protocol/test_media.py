@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.protocol.content import InputFile, InputImage
-from antiphon.protocol.media import check_file, check_image, split_data_url
+from antiphon.protocol.items.content import InputFile, InputImage
+from antiphon.protocol.validation.media import check_file, check_image, split_data_url
 
 DATA = base64.b64encode(b"\x89PNG").decode()
 

@@ -10,11 +10,11 @@ import pytest
 from msgspec import Struct
 
 from antiphon.errors import ClientError
-from antiphon.protocol.content import NotServed
 from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat, TextFormat
+from antiphon.protocol.items.content import NotServed
 from antiphon.protocol.requests import CreateResponse, ReasoningConfig, StreamOptions, TextConfig
 from antiphon.protocol.tools import AllowedTools, FunctionChoice, FunctionTool
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "parameters.md"
 ROW = re.compile(r"^\| `([^`]+)` \| (honoured|refused|no-op) \| (.+) \|$", re.MULTILINE)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
 from antiphon.protocol.formats import JsonSchemaFormat
-from antiphon.protocol.schema_rules import check_function_schema, check_text_schema
 from antiphon.protocol.tools import FunctionTool
+from antiphon.protocol.validation.schema_rules import check_function_schema, check_text_schema
 
 STRING = {"type": "string"}
 

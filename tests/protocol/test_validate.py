@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
 from antiphon.protocol.grammars import unsound
-from antiphon.protocol.items import FunctionCallOutput, InputItem, ItemReference, Message
-from antiphon.protocol.refusals import listed
+from antiphon.protocol.items.messages import FunctionCallOutput, InputItem, ItemReference, Message
 from antiphon.protocol.tools import AnyTool, Grammar
-from antiphon.protocol.validate import (
+from antiphon.protocol.validation.refusals import listed
+from antiphon.protocol.validation.validate import (
     decode_chat_request,
     decode_embeddings_request,
     decode_include,

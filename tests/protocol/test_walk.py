@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from antiphon.errors import ClientError
-from antiphon.protocol.passed_on import ChatCompletionRequest, EmbeddingsRequest
+from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
 from antiphon.protocol.queries import InputItemsQuery
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validate import decode_request, normalize
-from antiphon.protocol.walk import check_fields, nearest
+from antiphon.protocol.validation.type_errors import check_fields, nearest
+from antiphon.protocol.validation.validate import decode_request, normalize
 
 FULL: dict[str, Any] = {
     "model": "m",

@@ -5,7 +5,7 @@ The page is not written by hand: where a row differs, the failure shows the righ
 
 from tests.support.pages import REFERENCE
 
-from antiphon.chat.dialects import DIALECTS, USUAL, Dialect
+from antiphon.translation.dialects import DIALECTS, USUAL, Dialect
 
 TOLD_BY = {"hosts": "", "ports": "port ", "owners": "`owned_by` ", "servers": "`server` "}
 EFFORT_FORMS = {

@@ -12,10 +12,10 @@ from tests.support.pages import table
 import antiphon
 from antiphon.engine.keys.limits import refusal
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
-from antiphon.protocol import refusals
 from antiphon.protocol.chat_errors import KNOWN_CODES
+from antiphon.protocol.validation import refusals
 from antiphon.server.steering import MESSAGES
-from antiphon.store.base import Level, Limits
+from antiphon.storage.contract import Level, Limits
 
 Made = tuple[int, str, str]
 """Status, type and code; the code is `null` where there is none."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from tests.support.pages import REFERENCE
 
-from antiphon.verify.requirement import Requirement
-from antiphon.verify.requirements import REQUIREMENTS
-from antiphon.verify.sources import SECTIONS, SOURCES
+from antiphon.conformance.requirement import Requirement
+from antiphon.conformance.requirements import REQUIREMENTS
+from antiphon.conformance.sources import SECTIONS, SOURCES
 
 PAGE = REFERENCE / "requirements.md"
 

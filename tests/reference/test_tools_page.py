@@ -6,15 +6,15 @@ from typing import Any, get_args
 import pytest
 from tests.support.pages import table
 
-from antiphon.chat.dialects import DIALECTS
-from antiphon.chat.messages import to_messages
-from antiphon.chat.offering import toolbox_of
 from antiphon.errors import ClientError
-from antiphon.protocol.hosted_items import McpListTools
-from antiphon.protocol.items import KNOWN_ITEMS, InputItem
+from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.items.messages import KNOWN_ITEMS, InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import AnyTool, McpTool, WebSearchTool
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.to_chat.messages import to_messages
+from antiphon.translation.tool_mapping.offering import toolbox_of
 
 TOOLS = {row[0]: row[1] for row in table("tools", "Tool", "Policy", "What the model sees", "What a call becomes")}
 ITEMS = {row[0]: row[1] for row in table("tools", "Item", "Policy", "What the model sees")}

@@ -11,7 +11,7 @@ from tests.support.pages import table
 from tests.support.server import Served
 
 from antiphon.engine.measuring import known
-from antiphon.measures import Measures, Metric
+from antiphon.telemetry.metrics import Measures, Metric
 
 DASHBOARD = json.loads((Path(__file__).parents[2] / "deploy/grafana.json").read_text())
 ROWS = {name: labels for name, labels, _ in table("../how-to/watch-it", "Metric", "Labels", "What it is")}

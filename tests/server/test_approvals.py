@@ -8,9 +8,9 @@ import pytest
 from openai import BadRequestError
 from openai.types.responses import Response
 
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.toolset import Toolset
 from antiphon.tools.base import Listing
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.server import Served, serve
 from tests.support.tools import MCP, ROLL, Servers

@@ -8,8 +8,8 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from openai import BadRequestError, NotFoundError, OpenAI
 
-from antiphon.backends.demo import DemoBackend
 from antiphon.server.openapi import describe
+from antiphon.upstream.demo import DemoBackend
 from tests.support.engine import Listed
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.backends.http import HttpBackend
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.routing.served import Share
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.upstream.http import HttpBackend
 from tests.support.certificates import certificate
 from tests.support.pair import BODY, CHAT, KEY, Pair, Script, error, pair, saying
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, echo, sse, text

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.backends.http import HttpBackend
 from antiphon.server.limits import Limits
+from antiphon.upstream.http import HttpBackend
 from tests.server.test_inflate import COMPRESS
 from tests.support.raw import BODY, connected, error_of, post, say, status_of
 from tests.support.replay import ReplayBackend

@@ -10,10 +10,10 @@ import aiohttp
 import pytest
 from starlette.types import ASGIApp, Message
 
-from antiphon.backends.http import HttpBackend
-from antiphon.opening import open_store
 from antiphon.server.app import create_app
+from antiphon.storage.open import open_store
 from antiphon.testing import assert_event_stream
+from antiphon.upstream.http import HttpBackend
 from tests.server.test_background import until
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, echo, text

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from antiphon.backends.http import HttpBackend
-from antiphon.keyring import Keyring
+from antiphon.access.keyring import Keyring
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, text
 from tests.support.server import Served, serve
 

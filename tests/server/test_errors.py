@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from antiphon.backends.http import HttpBackend
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served, serve
 

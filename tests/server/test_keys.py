@@ -11,12 +11,12 @@ import pytest
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from antiphon.backends.http import HttpBackend
 from antiphon.engine.keys import known
 from antiphon.engine.keys.mint import Mint
-from antiphon.opening import open_store
 from antiphon.server.app import create_app
-from antiphon.store.base import Store
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
+from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve

@@ -11,10 +11,10 @@ import aiohttp
 import pytest
 from msgspec import structs
 
-from antiphon.backends.http import HttpBackend
 from antiphon.errors import StoreError
 from antiphon.protocol.requests import CreateResponse
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.upstream.http import HttpBackend
 from tests.support.canary import CANARY, Watched, watching
 from tests.support.replay import STREAM, Answer, ReplayBackend, completion, delta, sse, text
 from tests.support.server import Served, serve

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError, RateLimitError
 
-from antiphon.backends.http import HttpBackend
-from antiphon.opening import open_store
-from antiphon.store.base import ApiKey
+from antiphon.storage.contract import ApiKey
+from antiphon.storage.open import open_store
+from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served, serve

@@ -7,13 +7,13 @@ from contextlib import aclosing
 import pytest
 from starlette.types import Message
 
-from antiphon.backends.http import HttpBackend
 from antiphon.engine.routing.health import MOST_FAILURES
 from antiphon.engine.routing.served import Share
 from antiphon.errors import StoreError
-from antiphon.measures import Measures
 from antiphon.server.app import create_app
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.telemetry.metrics import Measures
+from antiphon.upstream.http import HttpBackend
 from tests.support.metrics import scrape
 from tests.support.replay import Answer, ReplayBackend, completion, text
 from tests.support.server import Served, serve

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.backends.demo import DemoBackend
-from antiphon.backends.http import HttpBackend
 from antiphon.engine.routing.served import Share
 from antiphon.testing import assert_event_stream, fold
+from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.http import HttpBackend
 from tests.support.native import answering, call, deltas, frames, message, opening, response, streamed, thought
 from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion, text
 from tests.support.server import Served, serve

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from antiphon.backends.http import HttpBackend
 from antiphon.server.limits import Limits
 from antiphon.server.protocol import MAX_HEADERS, MAX_PIPELINED
+from antiphon.upstream.http import HttpBackend
 from tests.support.raw import BODY, connected, error_of, post, say, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.backends.http import HttpBackend
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.upstream.http import HttpBackend
 from tests.stream.test_recorded_shapes import read_events
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, text

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from openai.types.responses import Response
 
-from antiphon.backends.http import HttpBackend
 from antiphon.testing import assert_event_stream, fold
+from antiphon.upstream.http import HttpBackend
 from tests.stream.test_recordings import expected_status, of_one_choice, read
 from tests.support.openai_types import OpenAITypes
 from tests.support.recordings import MISSING, recorded

@@ -5,8 +5,8 @@ import pytest
 from openai import APIError, BadRequestError, NotFoundError
 from pydantic import BaseModel
 
-from antiphon.backends.http import HttpBackend
 from antiphon.testing import check_event_stream
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
 from tests.support.server import Served, serve
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from antiphon.backends.http import HttpBackend
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import STREAM, Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 

@@ -6,9 +6,9 @@ from tempfile import mkdtemp
 
 import pytest
 
-from antiphon.measures import Counter, Family, families
 from antiphon.server.metrics import exposition
 from antiphon.server.siblings import Siblings, Topic
+from antiphon.telemetry.metrics import Counter, Family, families
 from tests.support.metrics import read
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.backends.http import HttpBackend
 from antiphon.ids import new_id
-from antiphon.opening import open_store
 from antiphon.server.app import create_app
+from antiphon.storage.open import open_store
+from antiphon.upstream.http import HttpBackend
 from tests.server.test_keys import routes_of
 from tests.support.keys import bearing, issue
 from tests.support.replay import Answer, ReplayBackend, delta, sse

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.backends.http import HttpBackend
 from antiphon.engine.engine import Engine
+from antiphon.upstream.http import HttpBackend
 from tests.support.raw import post, say
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, echo, sse
 from tests.support.server import Served, serve

@@ -6,8 +6,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from antiphon.backends.http import HttpBackend
 from antiphon.server.limits import ANY, Limits, hosts_of, is_local
+from antiphon.upstream.http import HttpBackend
 from tests.support.raw import BODY, error_of, post, say, status_of
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve

@@ -10,8 +10,8 @@ from openai.lib.responses_websocket import ResponsesWebSocketLimits as Limits
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from antiphon.backends.http import HttpBackend
 from antiphon.testing import check_event_stream
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 from tests.support.socket import ENDS, talk, text_of

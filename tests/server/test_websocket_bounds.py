@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from antiphon.backends.http import HttpBackend
 from antiphon.server import bounded, host, websocket
 from antiphon.server.app import create_app
 from antiphon.server.limits import Limits
+from antiphon.upstream.http import HttpBackend
 from tests.support.engine import engine
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from antiphon.engine.recall import Recall
-from antiphon.store.base import StoredItem
+from antiphon.storage.contract import StoredItem
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served
 from tests.support.socket import Talk, talk

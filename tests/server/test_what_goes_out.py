@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.backends.http import HttpBackend
 from antiphon.errors import StoreError
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
 

@@ -12,10 +12,10 @@ import asyncpg
 import pytest
 from tests.support.postgres import Postgres
 
-from antiphon.store.migrate import statements
-from antiphon.store.postgres import PostgresStore
-from antiphon.store.sql import migrations
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.sql import migrations
+from antiphon.storage.sqlite.migrate import statements
+from antiphon.storage.sqlite.store import SqliteStore
 
 DIE_EVERYWHERE = """
 import os, sys

@@ -11,7 +11,7 @@ import pytest
 from tests.faults.cluster import free_port
 from tests.support.postgres import Postgres
 
-from antiphon.store.postgres import PostgresStore
+from antiphon.storage.postgres.store import PostgresStore
 from antiphon.testing import check_store
 
 # Debian puts it where only root's path leads.

@@ -10,11 +10,11 @@ import pytest
 from tests.support.postgres import Postgres
 
 from antiphon.errors import ConfigError, StoreError
-from antiphon.store import postgres_link
-from antiphon.store.base import StoredItem, StoredResponse
-from antiphon.store.postgres import PostgresStore
-from antiphon.store.postgres_schema import migrate, version
-from antiphon.store.sql import migrations
+from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.postgres import link
+from antiphon.storage.postgres.schema import migrate, version
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.sql import migrations
 from antiphon.testing import check_store
 
 
@@ -84,7 +84,7 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
 async def test_a_server_that_stalls_gives_errors_in_time_and_is_forgiven(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_link, "STATEMENT_TIMEOUT", 0.2)
+    monkeypatch.setattr(link, "STATEMENT_TIMEOUT", 0.2)
     store = await PostgresStore.open(await postgres.database())
     await store.save(response("resp_1"))
     backend = (await postgres.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"))[0]

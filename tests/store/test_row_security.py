@@ -13,7 +13,7 @@ from tests.store.test_pooler import PGBOUNCER, pooling
 from tests.support.postgres import Postgres
 
 from antiphon.ids import new_id
-from antiphon.store.base import (
+from antiphon.storage.contract import (
     ApiKey,
     StoredAnswer,
     StoredConversation,
@@ -22,8 +22,8 @@ from antiphon.store.base import (
     Use,
     WebhookEndpoint,
 )
-from antiphon.store.postgres import PostgresStore
-from antiphon.store.sql import QUERIES
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.sql import QUERIES
 from antiphon.testing import check_store
 
 WALLED = {

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from antiphon.store.migrate import migrate
-from antiphon.store.sql import QUERIES, migrations, parse
-from antiphon.store.sqlite_rows import statement
+from antiphon.storage.sql import QUERIES, migrations, parse
+from antiphon.storage.sqlite.migrate import migrate
+from antiphon.storage.sqlite.rows import statement
 
 
 def test_a_query_is_its_name_a_comment_and_a_statement() -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.store.base import StoredItem, StoredResponse
-from antiphon.store.sql import QUERIES
-from antiphon.store.sqlite import SqliteStore
-from antiphon.store.sqlite_rows import statement
+from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.sql import QUERIES
+from antiphon.storage.sqlite.rows import statement
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import ConfigError
-from antiphon.store.base import StoredResponse
-from antiphon.store.sqlite import SqliteStore
-from antiphon.store.sqlite_file import path_of
+from antiphon.storage.contract import StoredResponse
+from antiphon.storage.sqlite.file import path_of
+from antiphon.storage.sqlite.store import SqliteStore
 
 NOBODY = 65534
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.store.base import StoredItem, StoredResponse
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.sqlite.store import SqliteStore
 
 SAVER = """
 import asyncio, sys

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import antiphon.store
+import antiphon.storage
 
 FOLDER = Path(antiphon.store.__file__).parent
 ASKING = {"execute", "executemany", "executescript", "fetch", "fetchval", "fetchrow", "cursor", "prepare"}

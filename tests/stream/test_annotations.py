@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.stream.annotations import Annotations, read_annotation, read_citations
+from antiphon.translation.from_chat.annotations import Annotations, read_annotation, read_citations
 
 BREST = {"url": "https://tides.example/brest", "title": "Brest", "start_index": 3, "end_index": 8}
 

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from antiphon.errors import BackendError
-from antiphon.stream import answer
-from antiphon.stream.answer import AnswerReader
+from antiphon.translation.from_chat import answer
+from antiphon.translation.from_chat.answer import AnswerReader
 from tests.support.replay import completion, delta, sse, text
 from tests.support.translate import begin, bytewise, end, translate
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.chat.dialects import DIALECTS
-from antiphon.chat.offering import toolbox_of
-from antiphon.protocol.offers import Offer
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import check_event_stream
+from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.tool_mapping.offering import toolbox_of
 from tests.support.replay import delta, sse
 from tests.support.translate import Translation, translate
 

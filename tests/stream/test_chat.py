@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.stream.chat import BREAKDOWNS, FINISH_REASONS, ChatStream
-from antiphon.stream.decode import decode_chunk
-from antiphon.stream.writer import View
 from antiphon.testing import assert_event_stream
+from antiphon.translation.from_chat.decode import decode_chunk
+from antiphon.translation.from_chat.reader import BREAKDOWNS, FINISH_REASONS, ChatStream
+from antiphon.translation.writer import View
 from tests.support.replay import delta, sse
 from tests.support.translate import Translation, begin, end, translate, translate_plain
 

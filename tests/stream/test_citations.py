@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.stream.citations import DEEPEST, LONGEST, Citations
+from antiphon.translation.citations import DEEPEST, LONGEST, Citations
 from tests.support.recordings import MISSING, recorded
 
 TIDES = "https://tides.example/brest"

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from antiphon.errors import BackendError
-from antiphon.stream.decode import decode_chunk
+from antiphon.translation.from_chat.decode import decode_chunk
 
 HALF = "\ud83c"
 

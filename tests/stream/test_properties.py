@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from antiphon.errors import BackendError
 from antiphon.protocol.chat import ChatChunk
-from antiphon.stream.chat import MAX_BLANK
-from antiphon.stream.decode import decode_chunk
-from antiphon.stream.writer import View
 from antiphon.testing import assert_event_stream, fold
+from antiphon.translation.from_chat.decode import decode_chunk
+from antiphon.translation.from_chat.reader import MAX_BLANK
+from antiphon.translation.writer import View
 from tests.support.chunks import answers, anything, characters, chunks, last_chunks, wire, words
 from tests.support.openai_types import OpenAITypes
 from tests.support.replay import delta, sse

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from antiphon.protocol.chat import Delta
-from antiphon.stream.reasoning import ReasoningState, thinking_parts
+from antiphon.translation.from_chat.reasoning import ReasoningState, thinking_parts
 
 SIGNED = {"google": {"thought_signature": "c2ln"}}
 

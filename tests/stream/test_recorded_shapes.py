@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.chat.dialects import DIALECTS
-from antiphon.chat.offering import toolbox_of
-from antiphon.protocol.validate import decode_request
-from antiphon.stream.writer import View
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.tool_mapping.offering import toolbox_of
+from antiphon.translation.writer import View
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import delta, sse
 from tests.support.translate import translate

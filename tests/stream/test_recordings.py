@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.stream.sse import EventDecoder
 from antiphon.testing import assert_event_stream, fold
+from antiphon.translation.sse import EventDecoder
 from tests.support.openai_types import OpenAITypes
 from tests.support.recordings import MISSING, recorded
 from tests.support.translate import Translation, at, at_random, bytewise, translate

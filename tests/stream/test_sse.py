@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from antiphon.errors import BackendError
 from antiphon.protocol.events import ArgumentsDelta, Keepalive
-from antiphon.stream import sse
-from antiphon.stream.sse import EventDecoder, encode
+from antiphon.translation import sse
+from antiphon.translation.sse import EventDecoder, encode
 from tests.support.translate import at_random, bytewise
 
 LINE_ENDS = [b"\n", b"\r\n", b"\r"]

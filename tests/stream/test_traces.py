@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.stream.writer import View
 from antiphon.testing import assert_event_stream, fold
+from antiphon.translation.writer import View
 from tests.support.translate import Translation, bytewise, translate
 
 TRACES = sorted((Path(__file__).parents[1] / "traces").glob("*.trace"))

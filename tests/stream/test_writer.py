@@ -6,14 +6,14 @@ import pytest
 
 from antiphon.errors import BackendError, StoreError
 from antiphon.protocol.chat import ChatChunk
-from antiphon.protocol.content import ReasoningText
-from antiphon.protocol.items import FunctionCall, Reasoning
+from antiphon.protocol.items.content import ReasoningText
+from antiphon.protocol.items.messages import FunctionCall, Reasoning
 from antiphon.protocol.response import Usage
-from antiphon.stream.chat import ChatStream
-from antiphon.stream.decode import decode_chunk
-from antiphon.stream.items import StreamingMessage, StreamingReasoning
-from antiphon.stream.reasoning import ReasoningState
-from antiphon.stream.writer import ResponseWriter
+from antiphon.translation.from_chat.decode import decode_chunk
+from antiphon.translation.from_chat.reader import ChatStream
+from antiphon.translation.from_chat.reasoning import ReasoningState
+from antiphon.translation.items import StreamingMessage, StreamingReasoning
+from antiphon.translation.writer import ResponseWriter
 from tests.support.replay import delta
 from tests.support.translate import COMPLETED_AT, begin
 

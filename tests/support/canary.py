@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
 
-from antiphon.lines import JsonLines, TextLines
-from antiphon.measures import Measures
 from antiphon.server.host import silence_uvicorn
+from antiphon.telemetry.formatters import JsonLines, TextLines
+from antiphon.telemetry.metrics import Measures
 from tests.support.server import Served
 from tests.support.spans import Seen
 

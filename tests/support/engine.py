@@ -7,17 +7,17 @@ from typing import Any
 
 import msgspec
 
-from antiphon.backends.base import Backend, Listing, Reply
-from antiphon.backends.scripted import ScriptedBackend
-from antiphon.chat.dialects import DIALECTS
 from antiphon.engine.engine import Engine
 from antiphon.engine.models import Models, Target
 from antiphon.engine.routing.served import Served, Share
 from antiphon.engine.run import Run
 from antiphon.errors import BackendError
-from antiphon.protocol.validate import decode_request
-from antiphon.store.base import Store
-from antiphon.store.sqlite import SqliteStore
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.storage.contract import Store
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.translation.dialects import DIALECTS
+from antiphon.upstream.backend import Backend, Listing, Reply
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.replay import completion, delta, sse
 
 NOW = 1_700_000_000

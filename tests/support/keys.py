@@ -6,7 +6,7 @@ from typing import Any
 
 from antiphon.engine.keys.mint import Mint
 from antiphon.ids import new_id
-from antiphon.store.base import ApiKey, Limits, Store
+from antiphon.storage.contract import ApiKey, Limits, Store
 
 
 async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.native.stream import ResponsesStream
-from antiphon.stream.answer import AnswerReader
-from antiphon.stream.chat import Ending
-from antiphon.stream.writer import ResponseWriter, View
+from antiphon.translation.from_chat.answer import AnswerReader
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_responses.reader import ResponsesStream
+from antiphon.translation.writer import ResponseWriter, View
 from tests.support.replay import JSON, Answer, Script
 from tests.support.translate import begin_writer, end_writer
 

@@ -12,23 +12,23 @@ import aiohttp
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
-from antiphon.backends.base import Backend
+from antiphon.application import House
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
 from antiphon.engine.models import Models
 from antiphon.engine.noting import Noting
 from antiphon.engine.routing.served import Share
 from antiphon.engine.worker import Worker
-from antiphon.measures import Measures
-from antiphon.opening import open_store
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
 from antiphon.server.limits import Limits
-from antiphon.store.base import Store
-from antiphon.tracing.collector import Traces
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
+from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.otel.collector import Traces
+from antiphon.upstream.backend import Backend
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
-from antiphon.wiring import House
 
 Trace = Callable[[ModelNames], Traces]
 

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from antiphon.engine.measuring import ModelNames
-from antiphon.tracing.collector import Traces
+from antiphon.telemetry.otel.collector import Traces
 
 
 @dataclass

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocol.offers import Offer
 from antiphon.protocol.response import Response
-from antiphon.stream.answer import AnswerReader, conclude
-from antiphon.stream.chat import ChatStream, Ending
-from antiphon.stream.writer import ResponseWriter, View
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.from_chat.answer import AnswerReader, conclude
+from antiphon.translation.from_chat.reader import ChatStream, Ending
+from antiphon.translation.writer import ResponseWriter, View
 
 CREATED_AT = 1_700_000_000
 COMPLETED_AT = 1_700_000_007

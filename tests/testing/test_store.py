@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.store.base import (
+from antiphon.storage.contract import (
     ApiKey,
     Backlog,
     DayOfUse,
@@ -26,7 +26,7 @@ from antiphon.store.base import (
     StoredResponse,
     Use,
 )
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from openai import AsyncOpenAI
 
+from antiphon.application import build, collector_of
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.version import __version__
-from antiphon.wiring import build, collector_of
 from tests.support.command import serving
 from tests.support.replay import ReplayBackend
 from tests.support.spans import collecting
@@ -79,7 +79,7 @@ async def test_a_collector_that_is_gone_costs_no_answer(tmp_path: Path, backend:
 
 
 async def test_without_the_package_the_setting_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in [name for name in sys.modules if name.startswith("antiphon.tracing")]:
+    for module in [name for name in sys.modules if name.startswith("antiphon.telemetry.otel")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     settings = Settings(store="sqlite://", trace_endpoint="http://127.0.0.1:9")

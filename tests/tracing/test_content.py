@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.tracing.content import input_messages, tool_definitions
+from antiphon.telemetry.otel.content import input_messages, tool_definitions
 
 HI = {"type": "text", "content": "Hi"}
 CALL = {"type": "tool_call", "id": "c", "name": "look", "arguments": "{}"}

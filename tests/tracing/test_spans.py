@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_trace_id
 
-from antiphon.backends.http import HttpBackend
-from antiphon.tracing.spans import place_of
+from antiphon.telemetry.otel.spans import place_of
+from antiphon.upstream.http import HttpBackend
 from tests.support.replay import Answer, ReplayBackend, completion, delta, sse, text
 from tests.support.server import Served, serve
 from tests.support.spans import Seen, is_child, told

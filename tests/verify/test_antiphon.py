@@ -3,12 +3,12 @@
 import pytest
 import pytest_asyncio
 
-from antiphon.backends.demo import DemoBackend
+from antiphon.application import toolset_of
 from antiphon.config import Settings
-from antiphon.verify.choice import chosen
-from antiphon.verify.judging import Plan, judge
-from antiphon.verify.report import Report
-from antiphon.wiring import toolset_of
+from antiphon.conformance.choice import chosen
+from antiphon.conformance.judging import Plan, judge
+from antiphon.conformance.report import Report
+from antiphon.upstream.demo import DemoBackend
 from tests.support.server import serve
 from tests.support.small_web import small_web
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.verify.case import Case, Playing, case, cases_of
-from antiphon.verify.cases.responses import models
-from antiphon.verify.exchange import Request
-from antiphon.verify.trial import MAX_TOKENS, Steps, Trial
-from antiphon.verify.verdict import Stop, Verdict, weightiest
+from antiphon.conformance.case import Case, Playing, case, cases_of
+from antiphon.conformance.cases.responses import models
+from antiphon.conformance.exchange import Request
+from antiphon.conformance.trial import MAX_TOKENS, Steps, Trial
+from antiphon.conformance.verdict import Stop, Verdict, weightiest
 from tests.verify.exchanges import Answer, error, play, says
 
 

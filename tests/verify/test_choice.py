@@ -2,9 +2,9 @@
 
 import pytest
 
+from antiphon.conformance.choice import chosen, is_under, under
+from antiphon.conformance.requirements import REQUIREMENTS
 from antiphon.errors import ConfigError
-from antiphon.verify.choice import chosen, is_under, under
-from antiphon.verify.requirements import REQUIREMENTS
 
 
 def test_everything_is_judged_unless_told_otherwise() -> None:

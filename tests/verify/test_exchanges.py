@@ -4,10 +4,10 @@ from types import ModuleType
 
 import pytest
 
-from antiphon.verify import cases, requirements
-from antiphon.verify.cases import CASES
-from antiphon.verify.gathering import areas
-from antiphon.verify.requirements import REQUIREMENTS, TABLES
+from antiphon.conformance import cases, requirements
+from antiphon.conformance.cases import CASES
+from antiphon.conformance.gathering import areas
+from antiphon.conformance.requirements import REQUIREMENTS, TABLES
 from tests.verify import exchanges
 from tests.verify.exchanges import Shown, play
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.verify.choice import chosen, is_under
-from antiphon.verify.judging import Plan, judge
-from antiphon.verify.report import Result
+from antiphon.conformance.choice import chosen, is_under
+from antiphon.conformance.judging import Plan, judge
+from antiphon.conformance.report import Result
 from tests.support.harness import MISSING, PATH, faking, load
 
 pytestmark = [

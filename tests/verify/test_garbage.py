@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.verify.case import Case
-from antiphon.verify.cases import CASES
-from antiphon.verify.choice import chosen
-from antiphon.verify.judging import Plan, judge
-from antiphon.verify.report import decode_reports, encode_report
+from antiphon.conformance.case import Case
+from antiphon.conformance.cases import CASES
+from antiphon.conformance.choice import chosen
+from antiphon.conformance.judging import Plan, judge
+from antiphon.conformance.report import decode_reports, encode_report
 from tests.verify.exchanges import Answer, play, says
 from tests.verify.garbage import GARBAGE, Kind, answering, whole
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from antiphon.verify.html import to_html
-from antiphon.verify.markup import escaped
-from antiphon.verify.page import FOLDER
-from antiphon.verify.report import Report, Shown
-from antiphon.verify.requirements import REQUIREMENTS
+from antiphon.conformance.html import to_html
+from antiphon.conformance.markup import escaped
+from antiphon.conformance.page import FOLDER
+from antiphon.conformance.report import Report, Shown
+from antiphon.conformance.requirements import REQUIREMENTS
 from tests.verify.browser import Browser, browsing, needs_browser
 from tests.verify.pages import Page, assert_sound, levels
 from tests.verify.test_report import report, result

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import WSMsgType, web
 
-from antiphon.verify.exchange import Exchange, Pause, Request, Step, Together
-from antiphon.verify.http import MAX_BODY, Subject
+from antiphon.conformance.exchange import Exchange, Pause, Request, Step, Together
+from antiphon.conformance.http import MAX_BODY, Subject
 
 Endpoint = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

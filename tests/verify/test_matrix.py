@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from antiphon.verify.matrix import groups, matrix_html, rows
-from antiphon.verify.report import Report, Result, Shown
+from antiphon.conformance.matrix import groups, matrix_html, rows
+from antiphon.conformance.report import Report, Result, Shown
 from tests.verify.browser import browsing, needs_browser
 from tests.verify.pages import assert_sound, levels
 from tests.verify.test_html import HOSTILE, full, hostile, seen_at

@@ -1,10 +1,10 @@
 """Antiphon in front of Antiphon, asked as one that speaks Responses: judged as one of them is."""
 
-from antiphon.backends.demo import DemoBackend
-from antiphon.backends.http import HttpBackend
+from antiphon.conformance.choice import chosen
+from antiphon.conformance.judging import Plan, judge
 from antiphon.engine.routing.served import Share
-from antiphon.verify.choice import chosen
-from antiphon.verify.judging import Plan, judge
+from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.http import HttpBackend
 from tests.support.server import serve
 
 

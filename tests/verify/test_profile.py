@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.conformance.profile import load_profile, profiles
+from antiphon.conformance.requirements import REQUIREMENTS
 from antiphon.errors import ConfigError
-from antiphon.verify.profile import load_profile, profiles
-from antiphon.verify.requirements import REQUIREMENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "verify.md"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.verify.reading import MISSING, at, is_integer, is_number, is_text, listed, shown
+from antiphon.conformance.reading import MISSING, at, is_integer, is_number, is_text, listed, shown
 
 VALUE = {"a": [{"b": 1}], "c": None, "d": [1]}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from antiphon.conformance.report import Report, Result, Shown, decode_reports, encode_report
 from antiphon.errors import ConfigError
-from antiphon.verify.report import Report, Result, Shown, decode_reports, encode_report
 
 
 def result(name: str = "a:b:c", **fields: object) -> Result:

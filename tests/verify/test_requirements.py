@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from antiphon.verify.requirement import LEVELS, Requirement, capability, must
-from antiphon.verify.requirements import REQUIREMENTS
-from antiphon.verify.sources import SECTIONS, SOURCES, explained
+from antiphon.conformance.requirement import LEVELS, Requirement, capability, must
+from antiphon.conformance.requirements import REQUIREMENTS
+from antiphon.conformance.sources import SECTIONS, SOURCES, explained
 
 FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -1,13 +1,13 @@
 """Exchanges for a reader."""
 
-from antiphon.verify.exchange import Exchange, Request
-from antiphon.verify.legible import legible
-from antiphon.verify.reading import shown as value_shown
-from antiphon.verify.report import Shown, encode_report
-from antiphon.verify.requirement import must
-from antiphon.verify.run import results
-from antiphon.verify.showing import LONGEST, raw, shown
-from antiphon.verify.verdict import Verdict
+from antiphon.conformance.exchange import Exchange, Request
+from antiphon.conformance.legible import legible
+from antiphon.conformance.reading import shown as value_shown
+from antiphon.conformance.report import Shown, encode_report
+from antiphon.conformance.requirement import must
+from antiphon.conformance.run import results
+from antiphon.conformance.showing import LONGEST, raw, shown
+from antiphon.conformance.verdict import Verdict
 from tests.verify.test_report import report
 from tests.verify.test_run import tried
 

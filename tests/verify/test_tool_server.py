@@ -5,9 +5,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.verify.judging import is_here
-from antiphon.verify.mcp import LOST, TOOLS, answer, shelf
-from antiphon.verify.tool_server import ToolServer
+from antiphon.conformance.judging import is_here
+from antiphon.conformance.mcp import LOST, TOOLS, answer, shelf
+from antiphon.conformance.tool_server import ToolServer
 
 
 def asked(method: str, **params: object) -> dict[str, Any]:

@@ -8,12 +8,12 @@ import msgspec
 import typer
 from rich.console import Console
 
+from antiphon.application import House, build
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.config import Settings
 from antiphon.errors import BackendError
 from antiphon.protocol import events
-from antiphon.protocol.validate import decode_request
-from antiphon.wiring import House, build
+from antiphon.protocol.validation.validate import decode_request
 
 
 def ask(

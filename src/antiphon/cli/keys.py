@@ -16,8 +16,8 @@ from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
 from antiphon.engine.keys.mint import Mint
 from antiphon.errors import ConfigError
 from antiphon.ids import new_id
-from antiphon.opening import open_store
-from antiphon.store.base import ApiKey, Limits, Store
+from antiphon.storage.contract import ApiKey, Limits, Store
+from antiphon.storage.open import open_store
 
 app = typer.Typer(help="Make, list and revoke API keys.", add_completion=False, rich_markup_mode=None)
 

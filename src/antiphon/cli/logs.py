@@ -9,8 +9,8 @@ from typing import Any
 
 from antiphon.config import Settings
 from antiphon.errors import log
-from antiphon.lines import JsonLines, TextLines
 from antiphon.server.host import silence_uvicorn
+from antiphon.telemetry.formatters import JsonLines, TextLines
 
 LINES = {"text": TextLines, "json": JsonLines}
 

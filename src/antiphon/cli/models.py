@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from antiphon.application import build
 from antiphon.cli.offered import offered
 from antiphon.cli.settings import BackendFlag, ConfigFlag, read_settings
 from antiphon.config import Settings
 from antiphon.engine.routing.served import Served
-from antiphon.wiring import build
 
 
 def models(backend: BackendFlag = None, config: ConfigFlag = None) -> None:

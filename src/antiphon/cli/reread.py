@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
+from antiphon.application import House, check_backends
 from antiphon.config import Settings
 from antiphon.errors import ConfigError, log
-from antiphon.wiring import House, check_backends
 
 Read = Callable[[], Settings]
 """Reads the settings from where they were read first."""

@@ -18,6 +18,7 @@ import typer
 import uvloop
 from rich.console import Console
 
+from antiphon.application import House, build
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
@@ -27,14 +28,13 @@ from antiphon.config import Settings, settings_file
 from antiphon.engine.engine import Engine
 from antiphon.engine.routing.served import Served
 from antiphon.errors import ConfigError, StoreError, log
-from antiphon.opening import open_store
 from antiphon.server import metrics, status
 from antiphon.server.app import create_app
 from antiphon.server.host import BACKLOG, Host
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.siblings import Siblings
+from antiphon.storage.open import open_store
 from antiphon.version import __version__
-from antiphon.wiring import House, build
 
 SHOWN = 8
 """Models of a backend that the ready line names."""

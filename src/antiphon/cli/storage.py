@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 
 from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
-from antiphon.opening import open_store
-from antiphon.store.base import Store
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
 
 CALLED = {"keys": "idempotency keys", "api_keys": "API keys", "conversation_items": "conversation items"}
 """What people call the rows of a table, where its own name would not tell."""

@@ -12,14 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from antiphon.cli.findings import print_matrix, print_report, print_requirements
 from antiphon.config import check_url, clean_key
+from antiphon.conformance.choice import chosen, under
+from antiphon.conformance.html import to_html
+from antiphon.conformance.judging import MASK, SHORTEST_KEY, Plan, judge, try_all
+from antiphon.conformance.matrix import matrix_html
+from antiphon.conformance.profile import load_profile
+from antiphon.conformance.report import Report, decode_reports, encode_report
+from antiphon.conformance.showing import raw
 from antiphon.errors import ConfigError
-from antiphon.verify.choice import chosen, under
-from antiphon.verify.html import to_html
-from antiphon.verify.judging import MASK, SHORTEST_KEY, Plan, judge, try_all
-from antiphon.verify.matrix import matrix_html
-from antiphon.verify.profile import load_profile
-from antiphon.verify.report import Report, decode_reports, encode_report
-from antiphon.verify.showing import raw
 
 HERE = "http://127.0.0.1:8321/v1"
 

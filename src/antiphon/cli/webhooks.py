@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
-from antiphon.opening import open_store
-from antiphon.store.base import Delivery
+from antiphon.storage.contract import Delivery
+from antiphon.storage.open import open_store
 
 app = typer.Typer(help="Look at webhooks.", add_completion=False, rich_markup_mode=None)
 

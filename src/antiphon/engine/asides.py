@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from antiphon.protocol.items import CompactionTrigger, InputItem, Message
+from antiphon.protocol.items.calls import CustomToolCall, CustomToolCallOutput
+from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tool_items import CustomToolCall, CustomToolCallOutput
 from antiphon.protocol.tools import CustomChoice, ToolChoice
 
 SUMMARY = """\

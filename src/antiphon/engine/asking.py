@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from antiphon.backends.base import Reply
-from antiphon.chat.dialects import Api
-from antiphon.chat.request import output_cap
 from antiphon.engine.failures import read_failure
 from antiphon.engine.history import Context
 from antiphon.engine.models import Target
@@ -23,13 +20,16 @@ from antiphon.engine.tokens import Tokens
 from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
 from antiphon.engine.turn import RENAMES, Turn
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.native.stream import ResponsesStream
-from antiphon.protocol.calls import call_ids
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
-from antiphon.stream.answer import AnswerReader, AnswerStream
-from antiphon.stream.chat import ChatStream, Ending
-from antiphon.stream.writer import ResponseWriter
+from antiphon.protocol.validation.call_rules import call_ids
+from antiphon.translation.dialects import Api
+from antiphon.translation.from_chat.answer import AnswerReader, AnswerStream
+from antiphon.translation.from_chat.reader import ChatStream, Ending
+from antiphon.translation.from_responses.reader import ResponsesStream
+from antiphon.translation.to_chat.request import output_cap
+from antiphon.translation.writer import ResponseWriter
+from antiphon.upstream.backend import Reply
 
 if TYPE_CHECKING:
     from antiphon.engine.run import Run

@@ -23,9 +23,9 @@ from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
-from antiphon.protocol.validate import decode_request
-from antiphon.store.base import Job, Outcome, Reply
-from antiphon.stream.writer import ResponseWriter
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.storage.contract import Job, Outcome, Reply
+from antiphon.translation.writer import ResponseWriter
 
 MOST_LOST = 3
 """Workers that may die of one job; then it fails."""

@@ -10,8 +10,8 @@ from typing import Protocol
 import msgspec
 from msgspec import Raw, Struct
 
-from antiphon.protocol.offers import Kind
 from antiphon.protocol.response import Usage
+from antiphon.protocol.tool_bindings import Kind
 
 
 class Called(Struct, kw_only=True):

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.run import Run
-from antiphon.protocol.content import InputText
-from antiphon.protocol.items import ID_PREFIXES, CompactionTrigger, InputItem, Message
+from antiphon.protocol.items.content import InputText
+from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 
 

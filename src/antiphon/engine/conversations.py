@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from antiphon.chat.input import normalise_input
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import conversation_locked, duplicate_item, store_item
 from antiphon.engine.keeping import Ticket
@@ -14,7 +13,8 @@ from antiphon.errors import ClientError
 from antiphon.protocol.conversations import AddItems, CreateConversation
 from antiphon.protocol.queries import InputItemsQuery
 from antiphon.protocol.requests import Include
-from antiphon.store.base import Outcome, Reply, StoredConversation, StoredItem
+from antiphon.storage.contract import Outcome, Reply, StoredConversation, StoredItem
+from antiphon.translation.to_chat.input import normalise_input
 
 
 async def create(engine: Engine, request: CreateConversation, ticket: Ticket) -> dict[str, Any]:

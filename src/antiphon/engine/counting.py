@@ -7,11 +7,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.backends.base import Backend
-from antiphon.chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
-from antiphon.chat.offering import toolbox_of
-from antiphon.chat.request import to_chat
-from antiphon.chat.tokenizers import WAYS, Ask, Way, by_responses
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import gather
 from antiphon.engine.models import Target
@@ -19,9 +14,14 @@ from antiphon.engine.opening import opener
 from antiphon.engine.sealer import sealer_of
 from antiphon.engine.vocabulary import NEWEST, tokens_by, vocabulary_of
 from antiphon.errors import BackendError
-from antiphon.native.request import countable, to_responses
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
+from antiphon.translation.to_chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
+from antiphon.translation.to_chat.request import to_chat
+from antiphon.translation.to_chat.tokenizers import WAYS, Ask, Way, by_responses
+from antiphon.translation.to_responses.request import countable, to_responses
+from antiphon.translation.tool_mapping.offering import toolbox_of
+from antiphon.upstream.backend import Backend
 
 PATIENCE = 5.0
 """Seconds that a backend has for one way of counting."""

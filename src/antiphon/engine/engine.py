@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 
+from antiphon.access.keyring import Keyring
 from antiphon.engine.caching.cache import Cache, Room
 from antiphon.engine.history import Context, conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Foreground, Terms, Ticket
@@ -18,10 +19,9 @@ from antiphon.engine.toolset import Toolset
 from antiphon.engine.wakes import Wakes
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
-from antiphon.keyring import Keyring
-from antiphon.measures import Measures
 from antiphon.protocol.requests import CreateResponse
-from antiphon.store.base import Outcome, Store, StoredItem
+from antiphon.storage.contract import Outcome, Store, StoredItem
+from antiphon.telemetry.metrics import Measures
 
 
 @dataclass(slots=True)

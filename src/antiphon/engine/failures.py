@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from antiphon.chat.request import responses_parameter
 from antiphon.engine.routing.refusal import waits
 from antiphon.engine.routing.waits import wait_of
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat_errors import error_code, error_message
-from antiphon.stream.surrogates import repaired
+from antiphon.translation.from_chat.surrogates import repaired
+from antiphon.translation.to_chat.request import responses_parameter
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 QUOTA = "You exceeded your current quota, please check your plan and billing details."

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from antiphon.chat.hosted import state_of
-from antiphon.chat.sealed import Unseal
-from antiphon.protocol.items import FunctionCall, InputItem, Message
+from antiphon.protocol.items.calls import CustomToolCall
+from antiphon.protocol.items.messages import FunctionCall, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tool_items import CustomToolCall
+from antiphon.translation.to_chat.hosted import state_of
+from antiphon.translation.to_chat.sealed import Unseal
 
 
 @dataclass(frozen=True, slots=True)

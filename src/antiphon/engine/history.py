@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from antiphon.chat.input import normalise_input
 from antiphon.engine.lent import kept_item
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
-from antiphon.protocol.calls import check_calls
-from antiphon.protocol.content import Item
-from antiphon.protocol.hosted_items import McpApprovalRequest, McpCall, WebSearchCall
-from antiphon.protocol.items import InputItem, ItemReference, Reasoning
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
+from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
 from antiphon.protocol.requests import CreateResponse
-from antiphon.store.base import Store, StoredItem
+from antiphon.protocol.validation.call_rules import check_calls
+from antiphon.storage.contract import Store, StoredItem
+from antiphon.translation.to_chat.input import normalise_input
 
 WITH_STATE = (Reasoning, McpCall, McpApprovalRequest, WebSearchCall)
 """Items with which something is sealed that only this server reads."""

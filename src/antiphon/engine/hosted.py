@@ -7,19 +7,25 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.chat.hosted import approvals_in, state_of
-from antiphon.chat.mcp import lists_in, permitted
-from antiphon.chat.offering import Toolbox, servers_of
-from antiphon.chat.sealed import Unseal
 from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
-from antiphon.protocol.content import Item
-from antiphon.protocol.hosted_items import McpApprovalRequest, McpApprovalResponse, McpCall, McpListTools, WebSearchCall
-from antiphon.protocol.items import InputItem
-from antiphon.protocol.offers import Offer
+from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import (
+    McpApprovalRequest,
+    McpApprovalResponse,
+    McpCall,
+    McpListTools,
+    WebSearchCall,
+)
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tool_items import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import McpTool
+from antiphon.translation.to_chat.hosted import approvals_in, state_of
+from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.tool_mapping.mcp import lists_in, permitted
+from antiphon.translation.tool_mapping.offering import Toolbox, servers_of
 
 MADE_HERE = (McpListTools, McpCall, WebSearchCall, ToolSearchOutput)
 """Items that this server made: a response that is taken up again stands on them."""

@@ -8,7 +8,7 @@ import msgspec
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
 from antiphon.errors import ClientError
-from antiphon.store.base import Reply
+from antiphon.storage.contract import Reply
 
 LONGEST = 255
 """Characters of a key."""

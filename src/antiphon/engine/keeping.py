@@ -14,8 +14,15 @@ from antiphon.engine.response import output_text
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
-from antiphon.store.base import NOTHING_TAKEN, Reply, Store, StoredItem, StoredResponse, Taken
-from antiphon.stream.sse import encode
+from antiphon.storage.contract import (
+    NOTHING_TAKEN,
+    Reply,
+    Store,
+    StoredItem,
+    StoredResponse,
+    Taken,
+)
+from antiphon.translation.sse import encode
 
 UNSTORED = 600
 """Seconds for which background work with `store: false` can be polled once it has ended (specification section 9)."""

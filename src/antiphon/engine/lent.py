@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from antiphon.protocol.content import Item
+from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.items.content import Item
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tool_items import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.tools import AnyTool, McpTool
 
 

@@ -10,9 +10,9 @@ from antiphon.engine.observers import Call, Observer, ToolUse
 from antiphon.engine.routing.names import is_listed
 from antiphon.engine.routing.served import Served
 from antiphon.errors import AntiphonError, StoreError
-from antiphon.measures import Known, Labels, Measures
 from antiphon.protocol.response import Usage
-from antiphon.store.base import Store
+from antiphon.storage.contract import Store
+from antiphon.telemetry.metrics import Known, Labels, Measures
 
 if TYPE_CHECKING:
     from antiphon.engine.engine import Engine

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.backends.base import Backend, Listing
-from antiphon.chat.dialects import Api, Dialect, tell_dialect
 from antiphon.engine.probe import probe
 from antiphon.engine.routing.served import ANY, Served, Share
 from antiphon.engine.routing.verdict import unanswered
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
-from antiphon.native.request import extras
-from antiphon.protocol.items import InputItem
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
+from antiphon.translation.dialects import Api, Dialect, tell_dialect
+from antiphon.translation.to_responses.request import extras
+from antiphon.upstream.backend import Backend, Listing
 
 STALE_AFTER = 5.0
 """Seconds after which a model that is not listed is looked for again: somebody may just have pulled it."""

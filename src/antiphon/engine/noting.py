@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from antiphon.engine.measuring import OTHER
 from antiphon.engine.observers import Call, Observer
 from antiphon.engine.routing.names import is_listed
-from antiphon.journal import about, note
-from antiphon.lines import fields
+from antiphon.telemetry.context import about, note
+from antiphon.telemetry.formatters import fields
 
 if TYPE_CHECKING:
     from antiphon.engine.run import Run

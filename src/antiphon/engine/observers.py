@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from antiphon.errors import AntiphonError
-from antiphon.protocol.offers import Kind
-from antiphon.stream.chat import Ending
+from antiphon.protocol.tool_bindings import Kind
+from antiphon.translation.from_chat.reader import Ending
 
 if TYPE_CHECKING:
     from antiphon.engine.models import Target

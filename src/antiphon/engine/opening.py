@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from antiphon.chat.sealed import Unseal
+from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError, log
-from antiphon.keyring import Keyring
+from antiphon.translation.to_chat.sealed import Unseal
 
 
 def opener(keyring: Keyring, tenant: str, *, refuses: bool) -> Unseal:

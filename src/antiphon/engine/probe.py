@@ -2,9 +2,9 @@
 
 import asyncio
 
-from antiphon.backends.base import Backend
-from antiphon.chat.dialects import Api
 from antiphon.errors import BackendError
+from antiphon.translation.dialects import Api
+from antiphon.upstream.backend import Backend
 
 PATIENCE = 5.0
 """Seconds that a server has for its answer."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.store.base import StoredItem
+from antiphon.storage.contract import StoredItem
 
 MAX_REMEMBERED = 256 * 1024 * 1024
 """Bytes of items that one connection can have remembered; what is over it goes, the oldest first."""

@@ -14,8 +14,8 @@ from antiphon.engine.run import Run
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
 from antiphon.protocol.response import Response
-from antiphon.store.base import Frames, Job, Progress, StoredItem, Taken
-from antiphon.stream.sse import encode
+from antiphon.storage.contract import Frames, Job, Progress, StoredItem, Taken
+from antiphon.translation.sse import encode
 
 FLUSH_EVERY = 0.04
 """Seconds for which events gather before they are written: what a reader waits, and how many writes there are."""

@@ -8,7 +8,7 @@ import msgspec
 from antiphon.engine.engine import Engine
 from antiphon.engine.stored import not_found
 from antiphon.errors import ClientError
-from antiphon.store.base import Frames, StoredResponse, Tail
+from antiphon.storage.contract import Frames, StoredResponse, Tail
 
 LOOK_AGAIN = 1.0
 """Seconds after which the log is looked at without having been told: another replica's news may not reach us."""

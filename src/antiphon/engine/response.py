@@ -7,7 +7,7 @@ import msgspec
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import ConversationRef, Response
 from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool
-from antiphon.stream.writer import View
+from antiphon.translation.writer import View
 
 TEXT = {"format": {"type": "text"}, "verbosity": "medium"}
 

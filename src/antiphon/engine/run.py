@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from antiphon.chat.estimate import asked_tokens, tokens_of
 from antiphon.engine.asking import Asking
 from antiphon.engine.caching.cache import Lookup, Outcome
 from antiphon.engine.caching.kept import retell
@@ -31,17 +30,18 @@ from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTool
 from antiphon.engine.turn import Turn
 from antiphon.engine.using import Using
 from antiphon.errors import AntiphonError, reportable
-from antiphon.protocol.calls import open_calls
-from antiphon.protocol.content import Item
 from antiphon.protocol.events import Event
-from antiphon.protocol.items import ID_PREFIXES
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.messages import ID_PREFIXES
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response, Usage
-from antiphon.store.base import StoredItem
-from antiphon.stream.answer import conclude
-from antiphon.stream.chat import Ending
-from antiphon.stream.items import StreamingCompaction
-from antiphon.stream.writer import ResponseWriter
+from antiphon.protocol.validation.call_rules import open_calls
+from antiphon.storage.contract import StoredItem
+from antiphon.translation.from_chat.answer import conclude
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.items import StreamingCompaction
+from antiphon.translation.to_chat.estimate import asked_tokens, tokens_of
+from antiphon.translation.writer import ResponseWriter
 
 if TYPE_CHECKING:
     from antiphon.engine.engine import Engine

@@ -4,17 +4,17 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.chat.dialects import Api
-from antiphon.chat.offering import Toolbox
 from antiphon.engine.called import Called
 from antiphon.engine.hosted import Approved
-from antiphon.protocol.content import Item
-from antiphon.protocol.hosted_items import McpListTools
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.response import Usage
 from antiphon.protocol.tools import McpTool
-from antiphon.stream.call_items import StreamingCustomCall
-from antiphon.stream.chat import Ending
-from antiphon.stream.hosted_calls import HostedCall
+from antiphon.translation.dialects import Api
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.hosted_items import HostedCall
+from antiphon.translation.tool_items import StreamingCustomCall
+from antiphon.translation.tool_mapping.offering import Toolbox
 
 
 @dataclass(frozen=True, slots=True)

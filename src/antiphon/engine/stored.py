@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.protocol.queries import InputItemsQuery
-from antiphon.store.base import Store, StoredItem, StoredResponse
+from antiphon.storage.contract import Store, StoredItem, StoredResponse
 
 
 async def retrieve(store: Store, tenant: str, response_id: str, include: Collection[str]) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from antiphon.backends.base import Reply
 from antiphon.errors import BackendError
-from antiphon.stream.answer import AnswerReader
+from antiphon.translation.from_chat.answer import AnswerReader
+from antiphon.upstream.backend import Reply
 
 
 class Tokens:

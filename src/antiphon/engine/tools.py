@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Sequence
 
-from antiphon.chat.dialects import Api
-from antiphon.chat.offering import left_out
 from antiphon.errors import ClientError, log
-from antiphon.protocol.items import InputItem
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
+from antiphon.translation.dialects import Api
+from antiphon.translation.tool_mapping.offering import left_out
 
 IGNORED = "antiphon-ignored-tools"
 """The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""

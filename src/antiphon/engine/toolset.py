@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from antiphon.protocol.offers import Kind
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_bindings import Kind
 from antiphon.protocol.tools import McpTool, Tool, WebSearchTool
 from antiphon.tools.base import HostedTool, ToolServers
 

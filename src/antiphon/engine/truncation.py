@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 
-from antiphon.chat.called import output_of
-from antiphon.protocol.calls import Output, awaited, tie
-from antiphon.protocol.hosted_items import McpListTools
-from antiphon.protocol.items import Compaction, ConfigurationUpdate, FunctionCallOutput, InputItem, Message
-from antiphon.protocol.tool_items import AdditionalTools
+from antiphon.protocol.items.calls import AdditionalTools
+from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.items.messages import (
+    Compaction,
+    ConfigurationUpdate,
+    FunctionCallOutput,
+    InputItem,
+    Message,
+)
+from antiphon.protocol.validation.call_rules import Output, awaited, tie
+from antiphon.translation.tool_mapping.calls import output_of
 
 KEPT = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)
 

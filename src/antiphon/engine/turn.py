@@ -15,14 +15,6 @@ from typing import Any
 
 from msgspec.structs import replace as replace_struct
 
-from antiphon.chat.dialects import Api
-from antiphon.chat.estimate import tokens_of
-from antiphon.chat.learn import refused_parameter, refused_types
-from antiphon.chat.offering import Toolbox, toolbox_of
-from antiphon.chat.request import responses_parameter, to_chat
-from antiphon.chat.sealed import Unseal, nothing
-from antiphon.chat.search import search
-from antiphon.chat.toolbox import allowed_names, relaxed
 from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.called import Called, Work
 from antiphon.engine.failures import is_overflow, read_failure, too_long
@@ -34,16 +26,30 @@ from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTool
 from antiphon.engine.toolset import Toolset
 from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
-from antiphon.native.request import countable, extras, field_of, refused_field, to_responses
-from antiphon.protocol.calls import CALLS, open_calls
-from antiphon.protocol.content import Item, OutputText
-from antiphon.protocol.items import Compaction, CompactionTrigger, InputItem, Message
+from antiphon.protocol.items.calls import CustomToolCall, ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.content import Item, OutputText
+from antiphon.protocol.items.messages import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
-from antiphon.protocol.tool_items import CustomToolCall, ToolSearchCall, ToolSearchOutput
-from antiphon.stream.call_items import StreamingCustomCall
-from antiphon.stream.chat import Ending
-from antiphon.stream.hosted_calls import HostedCall
+from antiphon.protocol.validation.call_rules import CALLS, open_calls
+from antiphon.translation.dialects import Api
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.hosted_items import HostedCall
+from antiphon.translation.learned import refused_parameter, refused_types
+from antiphon.translation.to_chat.estimate import tokens_of
+from antiphon.translation.to_chat.request import responses_parameter, to_chat
+from antiphon.translation.to_chat.sealed import Unseal, nothing
+from antiphon.translation.to_responses.request import (
+    countable,
+    extras,
+    field_of,
+    refused_field,
+    to_responses,
+)
+from antiphon.translation.tool_items import StreamingCustomCall
+from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
+from antiphon.translation.tool_mapping.search import search
+from antiphon.translation.tool_mapping.toolbox import allowed_names, relaxed
 
 MAX_REFUSALS = 8
 """Refused parameters of one response; a backend that refuses more means something else."""

@@ -14,9 +14,6 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from antiphon.chat.mcp import is_repeatable, lists_in, permitted, too_many
-from antiphon.chat.offering import tools_of
-from antiphon.chat.sealed import Unseal
 from antiphon.engine.called import Called, Notes, Work
 from antiphon.engine.given import givens
 from antiphon.engine.hosted import Approved, sources_of
@@ -24,17 +21,20 @@ from antiphon.engine.observers import Observer, ToolUse
 from antiphon.engine.steps import ListTools, RunTools
 from antiphon.engine.toolset import KINDS, Toolset
 from antiphon.errors import BackendError, reportable
-from antiphon.native.items import pass_on
 from antiphon.protocol.events import STEP_EVENTS
-from antiphon.protocol.hosted_items import McpListTools
-from antiphon.protocol.items import InputItem
-from antiphon.protocol.offers import Kind, Offer
+from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import McpTool, Tool
-from antiphon.stream.call_items import read_object
-from antiphon.stream.hosted_calls import ApprovalRequest, HostedCall, Result, begin
-from antiphon.stream.writer import ResponseWriter
 from antiphon.tools.base import Listing, Use
+from antiphon.translation.from_responses.items import pass_on
+from antiphon.translation.hosted_items import ApprovalRequest, HostedCall, Result, begin
+from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.tool_items import read_object
+from antiphon.translation.tool_mapping.mcp import is_repeatable, lists_in, permitted, too_many
+from antiphon.translation.tool_mapping.offering import tools_of
+from antiphon.translation.writer import ResponseWriter
 
 if TYPE_CHECKING:
     from antiphon.engine.run import Run

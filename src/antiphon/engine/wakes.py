@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from antiphon.store.base import Store
+from antiphon.storage.contract import Store
 
 STALE = 0.5
 """Seconds after which what was looked up is looked up again though nothing was told: news may not reach us."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from antiphon.engine.background import end, work
 from antiphon.engine.engine import Engine
 from antiphon.errors import StoreError, log, reportable
-from antiphon.store.base import JOBS, Job
+from antiphon.storage.contract import JOBS, Job
 
 BEAT_EVERY = 1.5
 LOOK_EVERY = 1.0

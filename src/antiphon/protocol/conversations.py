@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from antiphon.protocol.items import InputItem
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import Metadata
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocol import refusals
-from antiphon.protocol.refusals import below
+from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.refusals import below
 
 MAX_DEPTH = 512
 """Levels of arrays and objects in a body. Encoders recurse: deeper data would come in and never go out again."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from antiphon.protocol.content import ItemId
+from antiphon.protocol.items.content import ItemId
 from antiphon.protocol.requests import Include
 
 IncludeList = Annotated[list[Include], Meta(max_length=64)]

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from antiphon.protocol.content import NotServed, Text
 from antiphon.protocol.formats import Effort, Format
-from antiphon.protocol.items import InputItem
+from antiphon.protocol.items.content import NotServed, Text
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.tools import AnyTool, ToolChoice
 
 Include = Literal[

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from antiphon.protocol.hosted_items import WebSearchCall
-from antiphon.protocol.items import InputItem
+from antiphon.protocol.items.hosted import WebSearchCall
+from antiphon.protocol.items.messages import InputItem
 
 Status = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
 

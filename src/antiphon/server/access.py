@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from antiphon.engine.keys.known import KnownKeys
 from antiphon.errors import ClientError
-from antiphon.journal import note
 from antiphon.server.http import CACHE, TENANT
-from antiphon.store.base import ApiKey
+from antiphon.storage.contract import ApiKey
+from antiphon.telemetry.context import note
 
 OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
 """Paths for those who watch over the server; the last two are shown to this machine alone."""

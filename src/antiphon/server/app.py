@@ -12,9 +12,6 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.replay import CutOff
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.ids import new_id
-from antiphon.journal import About, about, begin
-from antiphon.lines import fields
-from antiphon.measures import Counter
 from antiphon.server import (
     chat_completions,
     contexts,
@@ -36,6 +33,9 @@ from antiphon.server.incoming import Incoming, Room
 from antiphon.server.limits import Limits
 from antiphon.server.siblings import Siblings
 from antiphon.server.visitors import RawHeaders, answer_to_page, check_visitor, is_preflight
+from antiphon.telemetry.context import About, about, begin
+from antiphon.telemetry.formatters import fields
+from antiphon.telemetry.metrics import Counter
 from antiphon.webhooks.endpoints import Endpoints
 
 SOCKET_PATHS = ("/v1/responses",)

@@ -8,8 +8,8 @@ from starlette.types import Scope
 
 from antiphon.engine.run import Run
 from antiphon.protocol.json import decode_object
-from antiphon.protocol.refusals import invalid_value
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
+from antiphon.protocol.validation.refusals import invalid_value
 from antiphon.server.http import CACHE
 
 HEADER = "antiphon-cache"

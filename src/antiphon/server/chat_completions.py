@@ -7,8 +7,6 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from antiphon.backends.base import Reply
-from antiphon.chat.estimate import asked_tokens
 from antiphon.engine.asking import read_error
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.failures import read_failure
@@ -19,10 +17,12 @@ from antiphon.engine.routing.router import Route
 from antiphon.engine.routing.verdict import Failure, unanswered
 from antiphon.engine.routing.waits import wait_of
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.protocol.validate import decode_chat_request, decode_embeddings_request
+from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import BACKEND, Resources, plain_name, read_body, tenant_of
 from antiphon.server.metered import admit, counted
+from antiphon.translation.to_chat.estimate import asked_tokens
+from antiphon.upstream.backend import Reply
 
 PASSED_HEADERS = ("content-type", "cache-control")
 

@@ -6,10 +6,7 @@ from antiphon.engine.compact import compact
 from antiphon.engine.counting import count_input_tokens
 from antiphon.engine.engine import Engine, going_away
 from antiphon.engine.keys.limits import check_model, weight_of
-from antiphon.protocol.validate import (
-    decode_compact_request,
-    decode_count,
-)
+from antiphon.protocol.validation.validate import decode_compact_request, decode_count
 from antiphon.server.access import api_key_of
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import (

@@ -4,7 +4,7 @@ from starlette.types import Receive, Scope, Send
 
 from antiphon.engine import conversations
 from antiphon.engine.engine import Engine
-from antiphon.protocol.validate import (
+from antiphon.protocol.validation.validate import (
     decode_add_items,
     decode_create_conversation,
     decode_include,

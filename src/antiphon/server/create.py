@@ -13,9 +13,7 @@ from antiphon.engine.keys.meter import Grant
 from antiphon.engine.replay import replay
 from antiphon.engine.response import output_text
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validate import (
-    decode_request,
-)
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.server.attendance import Attendance
 from antiphon.server.caching import body_with_cache, cache_header, with_cache
 from antiphon.server.http import (

@@ -12,7 +12,7 @@ from antiphon.errors import StoreError, log
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import reply, tenant_of
 from antiphon.server.sse import send_frames, send_whole
-from antiphon.store.base import Reply
+from antiphon.storage.contract import Reply
 
 
 def key_of(scope: Scope) -> str | None:

@@ -10,10 +10,10 @@ from starlette.types import Receive, Scope, Send
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import known
 from antiphon.errors import ClientError
-from antiphon.measures import Family, Known, families
 from antiphon.server.http import Resources, reply
 from antiphon.server.local import is_local
 from antiphon.server.siblings import Siblings, Topic
+from antiphon.telemetry.metrics import Family, Known, families
 
 
 def resources(engine: Engine, siblings: Siblings | None = None) -> Resources:

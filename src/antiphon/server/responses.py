@@ -7,7 +7,7 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.replay import begin_replay, replay
 from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.errors import ClientError
-from antiphon.protocol.validate import (
+from antiphon.protocol.validation.validate import (
     decode_include,
     decode_input_items_query,
     decode_stream_query,

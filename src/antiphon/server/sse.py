@@ -11,7 +11,7 @@ from antiphon.protocol.events import Event
 from antiphon.server.attendance import LATE, Attendance
 from antiphon.server.caching import cache_header
 from antiphon.server.http import BACKEND, ignored_header, plain_name
-from antiphon.stream.sse import COMMENT, encode
+from antiphon.translation.sse import COMMENT, encode
 
 GRACE = 0.5
 """Seconds that a backend has to refuse a request by a plain HTTP error before the stream begins without it."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from antiphon.protocol.events import SteerAccepted, SteerFailed, SteerPending
-from antiphon.protocol.items import InputItem
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.websocket import Steer

@@ -7,9 +7,9 @@ from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.engine import Engine
 from antiphon.protocol.queries import UsageQuery
-from antiphon.protocol.validate import decode_usage_query
+from antiphon.protocol.validation.validate import decode_usage_query
 from antiphon.server.http import Resources, read_query, reply_json, tenant_of
-from antiphon.store.base import DayOfUse
+from antiphon.storage.contract import DayOfUse
 
 DAY = 86_400
 

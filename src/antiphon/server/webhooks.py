@@ -2,7 +2,7 @@
 
 from starlette.types import Receive, Scope, Send
 
-from antiphon.protocol.validate import decode_body, decode_endpoints_query
+from antiphon.protocol.validation.validate import decode_body, decode_endpoints_query
 from antiphon.protocol.webhooks import (
     EVENT_TYPES,
     CreateWebhookEndpoint,

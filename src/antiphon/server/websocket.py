@@ -20,7 +20,6 @@ from antiphon.engine.keys.meter import Grant
 from antiphon.engine.recall import Lane, Recall
 from antiphon.engine.run import Run
 from antiphon.errors import AntiphonError, ClientError, reportable
-from antiphon.journal import About, about, begin
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
@@ -32,7 +31,8 @@ from antiphon.server.http import ClientGone, Endpoint, tenant_of
 from antiphon.server.lanes import Asked, Lanes
 from antiphon.server.sse import GRACE, KEEPALIVE_AFTER
 from antiphon.server.steering import Refused, Steering, Submission, failed, messages, required_input
-from antiphon.store.base import StoredItem
+from antiphon.storage.contract import StoredItem
+from antiphon.telemetry.context import About, about, begin
 
 OPEN_FOR = 3600.0
 """Seconds after which a connection takes no more requests."""

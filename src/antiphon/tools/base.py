@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from antiphon.protocol.content import InputImage, InputText
+from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.protocol.tools import McpTool, Tool
 
 

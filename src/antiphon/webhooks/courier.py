@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
-from antiphon.outgoing.client import Client
-from antiphon.outgoing.reach import ANYWHERE, Reach
-from antiphon.store.base import Delivery, Store, WebhookEndpoint
+from antiphon.outbound.client import Client
+from antiphon.outbound.ssrf import ANYWHERE, Reach
+from antiphon.storage.contract import Delivery, Store, WebhookEndpoint
 from antiphon.webhooks.sign import signature
 
 TIMEOUT = 10.0

@@ -7,11 +7,11 @@ from typing import Any
 from antiphon.engine.announcements import announcement
 from antiphon.errors import ClientError
 from antiphon.ids import Clock, NewId
-from antiphon.outgoing.client import check_url
-from antiphon.outgoing.reach import Reach
+from antiphon.outbound.client import check_url
+from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.queries import EndpointsQuery
 from antiphon.protocol.webhooks import CreateWebhookEndpoint, UpdateWebhookEndpoint
-from antiphon.store.base import Store, WebhookEndpoint
+from antiphon.storage.contract import Store, WebhookEndpoint
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.sign import hint, new_secret
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.backends.demo.patterns import texts
+from antiphon.upstream.demo.patterns import texts
 
 ATOMS = st.sampled_from(
     [

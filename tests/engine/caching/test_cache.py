@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.caching import cache, flights
 from antiphon.engine.caching.cache import Cache, Room
 from antiphon.engine.engine import Engine
@@ -14,9 +13,10 @@ from antiphon.engine.keeping import Ticket
 from antiphon.engine.measuring import Measuring, ModelNames
 from antiphon.engine.routing.served import Share
 from antiphon.errors import AntiphonError, BackendError, StoreError
-from antiphon.measures import Measures
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.telemetry.metrics import Measures
 from antiphon.testing import check_event_stream
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import Listed, ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta, sse
 

@@ -10,12 +10,12 @@ import pytest
 
 from antiphon.engine.caching.kept import KeptAnswer, Origin, from_bytes, noted, retell, to_bytes
 from antiphon.protocol.events import OutputItemAdded, OutputItemDone
-from antiphon.protocol.hosted_items import WebSearchCall
+from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import Response, Usage
-from antiphon.stream.answer import AnswerReader, conclude
-from antiphon.stream.chat import Ending
-from antiphon.stream.writer import ResponseWriter, View
 from antiphon.testing import assert_event_stream
+from antiphon.translation.from_chat.answer import AnswerReader, conclude
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.writer import ResponseWriter, View
 from tests.support.engine import said
 from tests.support.recordings import MISSING, recorded
 from tests.support.replay import sse

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.caching.cache import Room
 from antiphon.engine.caching.similar import Similarity
 from antiphon.engine.caching.vectors import MOST, Entry, cosine, from_bytes, nearest, to_bytes, unit, with_entry
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
 from antiphon.errors import BackendError
-from antiphon.protocol.validate import decode_request
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import NOW, ask, begin, engine, said
 
 CACHED: dict[str, Any] = {"antiphon": {"cache": True}}

@@ -10,8 +10,8 @@ import pytest
 from antiphon.engine.keys import known as module
 from antiphon.engine.keys.known import KnownKeys
 from antiphon.errors import StoreError
-from antiphon.store.base import ApiKey
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.contract import ApiKey
+from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.keys import issued
 
 PROMISED = 5.0

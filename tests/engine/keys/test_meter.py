@@ -5,8 +5,8 @@ import time
 from typing import Any
 
 from antiphon.engine.keys.meter import Meter
-from antiphon.store.base import Level
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.contract import Level
+from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.keys import issued
 
 

@@ -1,5 +1,5 @@
-from antiphon.chat.dialects import DIALECTS
 from antiphon.engine.routing.served import Served, Share
+from antiphon.translation.dialects import DIALECTS
 from tests.support.engine import listed
 
 

@@ -3,12 +3,12 @@ import logging
 
 import pytest
 
-from antiphon.backends.base import Reply
-from antiphon.backends.scripted import ScriptedBackend
 from antiphon.engine.models import Models
 from antiphon.engine.routing.health import MOST_FAILURES
 from antiphon.engine.routing.watch import Watch
 from antiphon.errors import BackendError
+from antiphon.upstream.backend import Reply
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import Listed
 
 

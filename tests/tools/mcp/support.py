@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.config import McpServerConfig
-from antiphon.outgoing.reach import Reach, read_networks
+from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.protocol.tools import McpTool
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.mcp.servers import McpServers

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.config import McpServerConfig
-from antiphon.protocol.content import InputImage
+from antiphon.protocol.items.content import InputImage
 from antiphon.protocol.tools import McpTool
 from antiphon.tools.base import Outcome
 from antiphon.tools.mcp.servers import McpServers

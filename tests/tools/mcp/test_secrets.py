@@ -13,7 +13,7 @@ from aiohttp import web
 from starlette.responses import RedirectResponse
 
 from antiphon.config import McpServerConfig
-from antiphon.outgoing.reach import Reach
+from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import McpTool
 from antiphon.tools.mcp.secrets import secrets_of, without
 from antiphon.tools.mcp.target import Targets

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from antiphon.config import McpServerConfig
-from antiphon.protocol.content import InputImage, InputText
+from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.protocol.tools import McpTool
 from tests.support.mcp_server import PNG, TOOLS, McpServer, mcp_serving, tool
 from tests.tools.mcp.support import at, call, names, program, using

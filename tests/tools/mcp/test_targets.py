@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.config import McpServerConfig
 from antiphon.errors import ClientError, ConfigError
-from antiphon.outgoing.reach import Reach, read_networks
+from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.protocol.tools import McpTool, WebSearchTool
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.mcp.target import Targets

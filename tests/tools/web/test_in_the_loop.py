@@ -9,8 +9,8 @@ import pytest
 from antiphon.engine.engine import Engine
 from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
-from antiphon.outgoing.fetch import Fetcher
-from antiphon.outgoing.reach import Reach, read_networks
+from antiphon.outbound.fetch import Fetcher
+from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.testing import assert_event_stream
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.providers import PROVIDERS

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.outgoing.fetch import MAX_BYTES, Fetcher
-from antiphon.outgoing.reach import Reach, read_networks
+from antiphon.outbound.fetch import MAX_BYTES, Fetcher
+from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.protocol.tools import WebSearchTool
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.web.engine import SearchEngine

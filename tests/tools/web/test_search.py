@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from aiohttp import web as http
 
-from antiphon.outgoing.fetch import Fetcher
-from antiphon.outgoing.reach import Reach
+from antiphon.outbound.fetch import Fetcher
+from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.web.engine import MAX_ANSWER, SearchEngine

@@ -9,9 +9,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon.verify.case import Case, Playing
-from antiphon.verify.exchange import Exchange, Pause, Request, Together
-from antiphon.verify.verdict import Verdict
+from antiphon.conformance.case import Case, Playing
+from antiphon.conformance.exchange import Exchange, Pause, Request, Together
+from antiphon.conformance.verdict import Verdict
 
 MODEL = "demo"
 

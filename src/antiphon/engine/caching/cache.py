@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from antiphon.access.keyring import new_key
 from antiphon.engine.caching.flights import PATIENCE, Flight, Flights, Left
 from antiphon.engine.caching.kept import KeptAnswer, Origin, from_bytes, is_said_by_model, noted, to_bytes
 from antiphon.engine.caching.key import cache_key
@@ -18,12 +19,11 @@ from antiphon.engine.models import Target
 from antiphon.engine.routing.router import Router
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
-from antiphon.keyring import new_key
-from antiphon.protocol.content import Item
 from antiphon.protocol.events import Event
+from antiphon.protocol.items.content import Item
 from antiphon.protocol.requests import CacheParam, CreateResponse
 from antiphon.protocol.response import Response
-from antiphon.store.base import Store, StoredAnswer
+from antiphon.storage.contract import Store, StoredAnswer
 
 LARGEST = 4 * 1024 * 1024
 """Characters of an answer's deltas beyond which it is not kept."""

@@ -14,13 +14,25 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from antiphon.protocol import events
-from antiphon.protocol.content import Item
 from antiphon.protocol.events import Event, ItemEvent, OutputItemAdded, OutputItemDone
-from antiphon.protocol.items import ID_PREFIXES, FunctionCall, InputItem, Message, Reasoning
+from antiphon.protocol.items.calls import (
+    ApplyPatchCall,
+    ComputerCall,
+    CustomToolCall,
+    LocalShellCall,
+    ShellCall,
+)
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.messages import (
+    ID_PREFIXES,
+    FunctionCall,
+    InputItem,
+    Message,
+    Reasoning,
+)
 from antiphon.protocol.response import Usage
-from antiphon.protocol.tool_items import ApplyPatchCall, ComputerCall, CustomToolCall, LocalShellCall, ShellCall
-from antiphon.stream.items import padding
-from antiphon.stream.writer import ResponseWriter
+from antiphon.translation.items import padding
+from antiphon.translation.writer import ResponseWriter
 
 SAID_BY_MODEL: frozenset[type] = frozenset(
     {Message, Reasoning, FunctionCall, CustomToolCall, LocalShellCall, ShellCall, ApplyPatchCall, ComputerCall}

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from antiphon.protocol.content import InputText, Item
-from antiphon.protocol.items import Message
+from antiphon.protocol.items.content import InputText, Item
+from antiphon.protocol.items.messages import Message
 from antiphon.protocol.requests import CreateResponse
 
 MAY_DIFFER: Mapping[str, str] = {

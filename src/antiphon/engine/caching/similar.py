@@ -17,9 +17,9 @@ from antiphon.engine.routing.router import Router
 from antiphon.engine.routing.verdict import unanswered
 from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.ids import Clock
-from antiphon.protocol.content import Item
+from antiphon.protocol.items.content import Item
 from antiphon.protocol.requests import CreateResponse
-from antiphon.store.base import Store, StoredAnswer
+from antiphon.storage.contract import Store, StoredAnswer
 
 LONGEST_TEXT = 8_000
 """Characters of a message beyond which it is not compared: embeddings know nothing of what comes after."""

@@ -11,7 +11,7 @@ import time
 from antiphon.engine.keys.mint import Mint
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.store.base import ApiKey, Store
+from antiphon.storage.contract import ApiKey, Store
 
 FRESH = 2.0
 """Seconds for which the store's word is good: a key that is revoked there is refused everywhere soon after."""

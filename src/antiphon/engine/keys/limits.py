@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from antiphon.chat.estimate import MEDIUM, by_size
 from antiphon.engine.models import model_not_found
 from antiphon.engine.routing.names import LATEST
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
-from antiphon.store.base import ApiKey, Level, Limits
+from antiphon.storage.contract import ApiKey, Level, Limits
+from antiphon.translation.to_chat.estimate import MEDIUM, by_size
 
 MINUTE = 60.0
 DAY = 86_400

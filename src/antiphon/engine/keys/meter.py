@@ -21,7 +21,7 @@ from antiphon.engine.keys.limits import (
 )
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
-from antiphon.store.base import NOTHING_TAKEN, ApiKey, Level, Store, Taken, Use
+from antiphon.storage.contract import NOTHING_TAKEN, ApiKey, Level, Store, Taken, Use
 
 if TYPE_CHECKING:
     from antiphon.engine.run import Run

@@ -4,7 +4,7 @@ import hmac
 import secrets
 from dataclasses import dataclass, replace
 
-from antiphon.store.base import ApiKey, Limits, Store
+from antiphon.storage.contract import ApiKey, Limits, Store
 
 PREFIX = "sk-antiphon-"
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from antiphon.chat.estimate import asked_tokens, by_size
 from antiphon.errors import BackendError
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
-from antiphon.stream.decode import decode_chunk
-from antiphon.stream.sse import DONE, EventDecoder
-from antiphon.stream.usage import read_usage
+from antiphon.translation.from_chat.decode import decode_chunk
+from antiphon.translation.from_chat.usage import read_usage
+from antiphon.translation.sse import DONE, EventDecoder
+from antiphon.translation.to_chat.estimate import asked_tokens, by_size
 
 MAX_PLAIN = 64 * 1024 * 1024
 """Bytes of a plain answer that are looked through."""

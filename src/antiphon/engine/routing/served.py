@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from antiphon.backends.base import Backend
-from antiphon.chat.dialects import Api, Dialect
 from antiphon.engine.routing.health import Health
 from antiphon.engine.routing.names import is_listed
 from antiphon.engine.routing.sightings import NOTHING, Sighting
 from antiphon.engine.routing.slots import Slots
+from antiphon.translation.dialects import Api, Dialect
+from antiphon.upstream.backend import Backend
 
 ANY = "*"
 """Among a backend's models: whatever name is asked for."""

@@ -3,7 +3,7 @@
 import time
 
 from antiphon.ids import new_id
-from antiphon.store.base import Store, StoredAnswer
+from antiphon.storage.contract import Store, StoredAnswer
 from antiphon.testing.store.making import Promise, T, hold
 
 SOON = 60

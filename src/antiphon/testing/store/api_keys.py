@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.store.base import ApiKey, Limits, Store, StoredResponse, Taken, Use
+from antiphon.storage.contract import ApiKey, Limits, Store, StoredResponse, Taken, Use
 from antiphon.testing.store.making import Promise, hold
 
 DAY = 86_400

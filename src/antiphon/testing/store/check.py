@@ -1,4 +1,4 @@
-"""What `antiphon.store.base.Store` promises, as a program: prove it on your own store.
+"""What `antiphon.storage.contract.Store` promises, as a program: prove it on your own store.
 
     await check_store(lambda: SqliteStore.open(url))
 
@@ -12,8 +12,17 @@ from contextlib import suppress
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.store.base import Store, StoredResponse
-from antiphon.testing.store import answers, api_keys, conversations, jobs, keys, responses, secrets, webhooks
+from antiphon.storage.contract import Store, StoredResponse
+from antiphon.testing.store import (
+    answers,
+    api_keys,
+    conversations,
+    idempotency,
+    jobs,
+    responses,
+    secrets,
+    webhooks,
+)
 from antiphon.testing.store.making import Promise, T, hold, new_items, new_response, same
 
 OpenStore = Callable[[], Store | Awaitable[Store]]
@@ -109,7 +118,7 @@ _PROMISES: tuple[Promise, ...] = (
     *responses.PROMISES,
     *jobs.PROMISES,
     *conversations.PROMISES,
-    *keys.PROMISES,
+    *idempotency.PROMISES,
     *webhooks.PROMISES,
     *secrets.PROMISES,
     *answers.PROMISES,

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.store.base import Outcome, Store, StoredConversation, StoredItem
+from antiphon.storage.contract import Outcome, Store, StoredConversation, StoredItem
 from antiphon.testing.store.making import Promise, T, hold, names, new_items, new_response
 
 

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.store.base import (
+from antiphon.storage.contract import (
     Announcement,
     Frames,
     Job,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from antiphon.ids import new_id
-from antiphon.store.base import Store, StoredItem, StoredResponse
+from antiphon.storage.contract import Store, StoredItem, StoredResponse
 
 T = "check_store"
 """The tenant that everything saved here belongs to."""

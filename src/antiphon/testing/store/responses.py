@@ -4,7 +4,13 @@ import asyncio
 import time
 
 from antiphon.ids import new_id
-from antiphon.store.base import Outcome, Store, StoredConversation, StoredItem, StoredResponse
+from antiphon.storage.contract import (
+    Outcome,
+    Store,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+)
 from antiphon.testing.store.making import Promise, T, chain_of, hold, names, new_items, new_response, plain, same
 
 _AT_ONCE = 64

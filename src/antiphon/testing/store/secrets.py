@@ -3,7 +3,7 @@
 import asyncio
 
 from antiphon.ids import new_id
-from antiphon.store.base import Store
+from antiphon.storage.contract import Store
 from antiphon.testing.store.making import Promise, hold
 
 

@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.store.base import Announcement, Delivery, Store, WebhookEndpoint
+from antiphon.storage.contract import Announcement, Delivery, Store, WebhookEndpoint
 from antiphon.testing.store.making import Promise, T, hold, new_items, new_response
 
 

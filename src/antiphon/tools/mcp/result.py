@@ -4,7 +4,7 @@ from binascii import Error, a2b_base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon.protocol.content import InputImage, InputText
+from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.tools.base import Outcome
 from antiphon.tools.mcp.errors import ServerError, shortened
 

@@ -7,7 +7,7 @@ from os import environ
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon.errors import ClientError, log, reportable
-from antiphon.outgoing.reach import Reach
+from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.base import Listing, Outcome, Use
 from antiphon.tools.mcp.errors import ServerError

@@ -10,8 +10,8 @@ from typing import Protocol
 import msgspec
 
 from antiphon.errors import ClientError, ConfigError
-from antiphon.outgoing.reach import ANYWHERE, Reach
-from antiphon.outgoing.urls import is_address, read_url
+from antiphon.outbound.ssrf import ANYWHERE, Reach
+from antiphon.outbound.urls import is_address, read_url
 from antiphon.protocol.tools import McpTool
 from antiphon.tools.mcp.secrets import secrets_of
 

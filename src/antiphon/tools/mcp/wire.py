@@ -15,7 +15,7 @@ import httpcore2
 import httpx2
 import msgspec
 
-from antiphon.outgoing.reach import PrivateAddressError, Reach
+from antiphon.outbound.ssrf import PrivateAddressError, Reach
 from antiphon.version import __version__
 
 MAX_ANSWER = 8 * 1024 * 1024

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from yarl import URL
 
-from antiphon.outgoing.urls import read_url
+from antiphon.outbound.urls import read_url
 
 MOST = 100
 """Domains that one list may have."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from antiphon.protocol import refusals
 from antiphon.protocol.tools import Tool, WebSearchTool
+from antiphon.protocol.validation import refusals
 from antiphon.tools.web.domains import MOST, Domains, normal_domain
 
 MOST_RESULTS = 20

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from yarl import URL
 
 from antiphon.errors import log
-from antiphon.outgoing.fetch import Fetched, Fetcher, FetchError, FetchTrouble
-from antiphon.outgoing.urls import read_url
+from antiphon.outbound.fetch import Fetched, Fetcher, FetchError, FetchTrouble
+from antiphon.outbound.urls import read_url
 from antiphon.tools.base import Use
 from antiphon.tools.web.cache import Cache
 from antiphon.tools.web.options import Options

@@ -1,6 +1,6 @@
 """The `web_search` tool, for all requests of this process (specification section 6)."""
 
-from antiphon.outgoing.fetch import Fetcher
+from antiphon.outbound.fetch import Fetcher
 from antiphon.protocol.tools import Tool
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.web.engine import SearchEngine

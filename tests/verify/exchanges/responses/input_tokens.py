@@ -1,6 +1,6 @@
 """Input tokens."""
 
-from antiphon.verify.cases.responses import input_tokens
+from antiphon.conformance.cases.responses import input_tokens
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

@@ -1,7 +1,7 @@
 """Forms of input, taken and not."""
 
-from antiphon.verify.cases.responses import inputs
-from antiphon.verify.cases.tokens import TEA
+from antiphon.conformance.cases.responses import inputs
+from antiphon.conformance.cases.tokens import TEA
 from tests.verify.exchanges import Shown, error, says, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

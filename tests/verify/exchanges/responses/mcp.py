@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from antiphon.verify.cases.responses import mcp
-from antiphon.verify.mcp import LOST, TOOLS, shelf
+from antiphon.conformance.cases.responses import mcp
+from antiphon.conformance.mcp import LOST, TOOLS, shelf
 from tests.testing.events.streams import WELL, grown, item, message, steps, stream
 from tests.verify.exchanges import Answer, Script, Shown, changed, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import MESSAGE, RESPONSE

@@ -1,8 +1,11 @@
 """Streams: a sound one and a broken one for every rule."""
 
-from antiphon.verify.cases.responses.stream import PLAIN as TEXT
-from antiphon.verify.cases.responses.stream import deltas_are_padded, padding_can_be_switched_off
-from antiphon.verify.soundness import stream_id
+from antiphon.conformance.cases.responses.stream import PLAIN as TEXT
+from antiphon.conformance.cases.responses.stream import (
+    deltas_are_padded,
+    padding_can_be_switched_off,
+)
+from antiphon.conformance.soundness import stream_id
 from tests.testing.events.mutations import MUTATIONS
 from tests.testing.events.streams import STREAMS, event
 from tests.verify.exchanges import Shown, changed, error, shown, streams

@@ -1,6 +1,9 @@
 """Messages of text."""
 
-from antiphon.verify.cases.responses.text import an_answer_is_a_message, instructions_are_followed
+from antiphon.conformance.cases.responses.text import (
+    an_answer_is_a_message,
+    instructions_are_followed,
+)
 from tests.verify.exchanges import Shown, says, shown
 from tests.verify.exchanges.bodies import MESSAGE, RESPONSE
 

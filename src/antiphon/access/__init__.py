@@ -1,0 +1,1 @@
+"""API keys, sealing keys, limits and credentials."""

@@ -1,0 +1,304 @@
+"""Settings become parts: the only file that knows them all."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from antiphon import ids
+from antiphon.access.keyring import Keyring, new_key, read_key
+from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
+from antiphon.engine.caching.cache import Room
+from antiphon.engine.caching.similar import Similarity
+from antiphon.engine.engine import Engine
+from antiphon.engine.measuring import Measuring, ModelNames, timed
+from antiphon.engine.models import Models
+from antiphon.engine.noting import Noting
+from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.watch import Watch
+from antiphon.engine.toolset import Toolset
+from antiphon.engine.worker import Worker
+from antiphon.errors import ConfigError
+from antiphon.outbound.ssrf import Reach, read_networks
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
+from antiphon.telemetry.metrics import Measures
+from antiphon.tools.mcp.servers import McpServers
+from antiphon.translation.dialects import tell_dialect
+from antiphon.upstream.backend import Backend
+from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.discover import discover, named_by_environment
+from antiphon.upstream.http import HttpBackend
+from antiphon.webhooks.courier import Courier, webhook_reach
+from antiphon.webhooks.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from antiphon.telemetry.otel.collector import Traces
+    from antiphon.tools.web.tool import WebSearch
+
+FIRST_LOOK = 0.8
+"""Seconds that start-up waits for the lists of models; slower backends are listed when they answer."""
+
+
+@dataclass(slots=True)
+class House:
+    """The parts of one server, in use; `close` ends them."""
+
+    engine: Engine
+    backends: Sequence[Backend]
+    worker: Worker
+    courier: Courier
+    endpoints: Endpoints
+    listing: asyncio.Task[None]
+    watch: Watch | None = None
+    traces: "Traces | None" = None
+    _gone: list[Backend] = field(default_factory=list)
+    """Backends that are asked no longer; answers of theirs may still be on their way."""
+
+    def start(self) -> None:
+        """Begin to make background responses, to deliver webhooks, and to look after the backends."""
+        self.worker.start()
+        self.courier.start()
+        if self.watch is not None:
+            self.watch.start()
+
+    async def reassign(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+        """Take over the backends of new settings; what is under way ends as it began. Raises `ConfigError`.
+
+        Everything else that differs is taken over by the next start.
+        """
+        environment = os.environ if environment is None else environment
+        line = await _backends(settings, environment, self.backends)
+        kept = set(map(id, line.backends))
+        self._gone += [one for one in self.backends if id(one) not in kept]
+        self.engine.models.assign(line.backends, line.dialects, line.shares, settings.fallback)
+        self.backends = line.backends
+        await self.engine.models.refresh()
+
+    async def wind_down(self) -> None:
+        """Take no new work, and put background work back into the queue. What clients wait for goes on."""
+        self.engine.wind_down()
+        await self.courier.close()
+        await self.worker.hand_back()
+
+    def cut_off(self) -> None:
+        """Have every response that a client waits for fail, and break off every replay."""
+        self.engine.cut_off()
+
+    async def close(self) -> None:
+        """Release everything; what was saved is on disk."""
+        await self.wind_down()
+        await self.worker.close()
+        self.listing.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.listing
+        if self.watch is not None:
+            await self.watch.close()
+        for backend in (*self.backends, *self._gone):
+            await backend.close()
+        await self.engine.toolset.close()
+        await self.engine.meter.close()
+        await self.engine.store.close()
+        if self.traces is not None:
+            await self.traces.close()
+
+
+async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> House:
+    """Return the parts that these settings ask for. Raises `ConfigError`."""
+    environment = os.environ if environment is None else environment
+    keys = [read_key(key) for key in settings.seal_keys]
+    begin_traces = _tracing(settings, environment)
+    toolset = toolset_of(settings, environment)
+    line = await _backends(settings, environment)
+    measures = Measures()
+    store = timed(await open_store(settings.store, settings.store_connections), measures)
+    models = Models(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
+    listing = asyncio.create_task(models.refresh())
+    await asyncio.wait({listing}, timeout=FIRST_LOOK)
+    engine = Engine(
+        models,
+        store,
+        ids.new_id,
+        ids.now,
+        settings.retention_days * 86_400,
+        toolset=toolset,
+        keyring=await open_keyring(store, keys),
+        strict_tools=settings.strict_tools,
+        strict_seals=settings.strict_seals,
+        measures=measures,
+        room=_room(settings),
+    )
+    engine.observers.add(Noting())
+    names = ModelNames(models)
+    if settings.metrics:
+        engine.observers.add(Measuring(measures, names))
+    traces = begin_traces(names) if begin_traces else None
+    if traces is not None:
+        engine.observers.add(traces.observer)
+    worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
+    reach = webhook_reach(takes_private=settings.webhook_private_addresses)
+    courier = Courier(store, ids.now, reach, count=measures.webhooks.add)
+    endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach)
+    watch = Watch(models, settings.check_interval) if settings.check_interval else None
+    return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+
+
+def toolset_of(settings: Settings, environment: Mapping[str, str] | None = None) -> Toolset:
+    """Return the tools that these settings have a server run. Raises `ConfigError` where a key is missing."""
+    environment = os.environ if environment is None else environment
+    reach = Reach(read_networks(settings.outgoing_networks))
+    servers = McpServers(
+        settings.mcp_servers,
+        reach,
+        list_ttl=settings.mcp_list_ttl,
+        timeout=settings.mcp_tool_timeout,
+        environment=environment,
+    )
+    web = web_search_of(settings, environment, reach)
+    return Toolset(web_search=web, mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
+
+
+def _tracing(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
+    """Return how traces begin, None where nobody collects them. Raises `ConfigError` where they cannot be made."""
+    url = collector_of(settings.trace_endpoint, environment)
+    if not url:
+        return None
+    try:
+        from antiphon.telemetry.otel.collector import traces_to  # noqa: PLC0415 - an extra, and slow to load
+    except ImportError as error:
+        raise ConfigError(
+            f"Traces are to go to {url}, for which a package is missing: pip install 'antiphon[otel]'."
+        ) from error
+    return partial(traces_to, url, content=settings.trace_content)
+
+
+def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
+    """Return the URL to which traces go, by the setting, else by the variables of OpenTelemetry; empty for nowhere."""
+    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true" or environment.get("OTEL_TRACES_EXPORTER") == "none":
+        return ""
+    if not endpoint and (url := environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+        return url
+    base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    return f"{base.rstrip('/')}/v1/traces" if base else ""
+
+
+def web_search_of(settings: Settings, environment: Mapping[str, str], reach: Reach) -> "WebSearch | None":
+    """Return the tool that searches the web, None where nobody does. Raises `ConfigError` where its key is missing.
+
+    `reach` says where pages may be; the provider is where the settings say.
+    """
+    if not settings.web_search:
+        return None
+    from antiphon.outbound.fetch import Fetcher  # noqa: PLC0415 - as the next
+    from antiphon.tools.web import engine, providers, tool  # noqa: PLC0415 - who has none need not load it
+
+    is_url = "://" in settings.web_search
+    provider = providers.PROVIDERS["searxng" if is_url else settings.web_search]
+    key_env = settings.web_search_key_env or provider.key_env
+    key = clean_key(environment, key_env) if key_env else ""
+    if key_env and not key:
+        raise ConfigError(
+            f"The web search takes its key from {key_env}, which is not set. Set it, or name another variable as "
+            "web_search_key_env."
+        )
+    place = settings.web_search_url or (settings.web_search if is_url else "")
+    asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout)
+    return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results)
+
+
+def _room(settings: Settings) -> Room:
+    name = settings.cache_embeddings
+    similarity = Similarity(name, settings.cache_similarity) if name else None
+    longest = settings.retention_days * 86_400
+    return Room(settings.cache_ttl, longest, settings.cache_size * 1024 * 1024, similarity)
+
+
+async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:
+    """Return the keys that are configured; the last is one that the servers of this store share."""
+    return Keyring([*keys, await store.secret("seal", new_key())])
+
+
+@dataclass(slots=True)
+class _Line:
+    """The backends that settings ask for, and what was said of each by its name."""
+
+    backends: list[Backend] = field(default_factory=list)
+    dialects: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, Share] = field(default_factory=dict)
+
+
+async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
+    """Return the backends that are wanted, among them those of `before` that are the same."""
+    if settings.backends:
+        return _configured(settings, environment, before)
+    found = await _found(settings, environment)
+    return _Line(found, shares={backend.name: Share(api="auto") for backend in found})
+
+
+def check_backends(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+    """Raise `ConfigError` where the backends that are named cannot be asked as they are."""
+    _configured(settings, os.environ if environment is None else environment)
+
+
+def _configured(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
+    line = _Line()
+    for number, configured in enumerate(settings.backends, 1):
+        name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
+        made = _http(settings, name, configured.url, key_of(configured, environment), configured)
+        line.backends.append(next((one for one in before if made.is_like(one)), made))
+        line.shares[name] = _share(configured, number)
+        if configured.dialect:
+            tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
+            line.dialects[name] = configured.dialect
+    return line
+
+
+def _share(configured: BackendConfig, number: int) -> Share:
+    """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
+    names = ["*"] if configured.models == "*" else configured.models
+    return Share(
+        frozenset(names),
+        configured.aliases,
+        configured.weight,
+        configured.concurrency,
+        configured.queue,
+        configured.name or f"backend-{number}",
+        api=configured.api,
+        cache=configured.cache,
+    )
+
+
+async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:
+    """Nothing was configured: look around, and serve the demo where nobody is."""
+    backends: list[Backend] = []
+    named = named_by_environment(environment)
+    if named is not None and not _is_this_server(named[0], settings):
+        check_url(named[0])
+        backends.append(_http(settings, "openai", named[0], clean_key(environment, "OPENAI_API_KEY")))
+    backends += [_http(settings, name, url, "") for name, url in await discover() if not _is_this_server(url, settings)]
+    return backends or [DemoBackend()]
+
+
+def _http(settings: Settings, name: str, url: str, key: str, configured: BackendConfig | None = None) -> HttpBackend:
+    timeouts = {
+        limit: getattr(configured, limit, None) or getattr(settings, limit)
+        for limit in ("connect_timeout", "first_byte_timeout", "idle_timeout")
+    }
+    return HttpBackend(name, url, key, **timeouts)
+
+
+def _free_name(name: str, backends: Sequence[Backend]) -> str:
+    taken = {backend.name for backend in backends}
+    if name not in taken:
+        return name
+    return next(free for number in range(2, len(taken) + 3) if (free := f"{name}-{number}") not in taken)
+
+
+def _is_this_server(url: str, settings: Settings) -> bool:
+    """Whether `OPENAI_BASE_URL` points here: clients on this machine may have been told so by the same variable."""
+    parts = urlsplit(url)
+    return parts.port == settings.port and parts.hostname in {"127.0.0.1", "localhost", "::1", settings.host}

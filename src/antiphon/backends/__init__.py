@@ -1,1 +1,0 @@
-"""Chat Completions servers, real and scripted, behind one interface."""

@@ -1,0 +1,78 @@
+"""Cases: what is asked of a server to judge some requirements."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+from antiphon.conformance.exchange import Exchange, Step
+from antiphon.conformance.trial import UNSHOWN, Steps, Trial
+from antiphon.conformance.verdict import Stop, Verdict
+
+Script = Callable[[Trial], Steps]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A script, and the ids of the requirements that it judges.
+
+    `asides` are ids that many cases judge by the way, such as the rules of the stream: they stay unjudged where the
+    case ends before it comes to them, so that one fault is told once.
+    """
+
+    name: str
+    own: tuple[str, ...]
+    script: Script
+    asides: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All that it judges."""
+        return (*self.own, *self.asides)
+
+    @property
+    def sentence(self) -> str:
+        """What it does, as its docstring says."""
+        return (self.script.__doc__ or "").strip()
+
+
+def case(*ids: str, asides: tuple[str, ...] = ()) -> Callable[[Script], Case]:
+    """Make a case of a generator function that judges these requirements."""
+    return lambda script: Case(script.__name__, ids, script, asides)
+
+
+def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
+    """Return the cases that modules define, by themselves or in tuples."""
+    values = (value for module in modules for value in vars(module).values())
+    found = (one for value in values for one in (value if isinstance(value, tuple) else (value,)))
+    return tuple(dict.fromkeys(one for one in found if isinstance(one, Case)))
+
+
+class Playing:
+    """A case under way: `step` is what it wants done next, None at its end; `answer` tells it what came."""
+
+    def __init__(self, case: Case, model: str, cap: str = "max_tokens", tools_url: str = "") -> None:
+        self.case = case
+        self.trial = Trial(case.ids, model, cap, tools_url)
+        self._steps = case.script(self.trial)
+        self.step: Step | None = None
+
+    def begin(self) -> None:
+        """Go to the first step."""
+        self.answer(None)
+
+    def answer(self, came: Exchange | list[Exchange] | None) -> None:
+        """Tell the case what came of its step."""
+        if came is not None:
+            self.trial.exchanges += came if isinstance(came, list) else [came]
+        try:
+            self.step = self._steps.send(came)
+        except StopIteration:
+            self.end(Verdict("skipped", UNSHOWN))
+        except Stop as stop:
+            self.end(stop.verdict)
+
+    def end(self, rest: Verdict) -> None:
+        """End the case here: what it has not judged gets this verdict."""
+        self.step = None
+        self._steps.close()
+        self.trial.conclude(rest, self.case.asides)

@@ -1,0 +1,110 @@
+"""Whether the response tells its parameters back."""
+
+from typing import Any
+
+from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.cases.tools import CITY, WEATHER
+from antiphon.conformance.reading import MISSING, at, shown
+from antiphon.conformance.trial import Steps, Trial
+
+FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
+
+ECHOED: dict[str, tuple[str, dict[str, Any]]] = {
+    "told_back_sampling": ("temperature top-p", {"temperature": 0.5, "top_p": 0.5}),
+    "told_back_texts": (
+        "metadata instructions",
+        {"metadata": {"a": "1", "b": "2"}, "instructions": "Answer in one word."},
+    ),
+    "told_back_limits": (
+        "max-output-tokens truncation store",
+        {"max_output_tokens": 77, "truncation": "auto", "store": False},
+    ),
+    "told_back_labels": (
+        "user safety-identifier prompt-cache-key",
+        {"user": "user-1", "safety_identifier": "safe-1", "prompt_cache_key": "cache-1"},
+    ),
+    "told_back_tool_choice": (
+        "tool-choice parallel-tool-calls",
+        {"tools": [WEATHER], "tool_choice": "none", "parallel_tool_calls": False},
+    ),
+}
+"""By case: the requirements' names, which are the parameters', and the parameters."""
+
+
+def telling_back(names: list[str], parameters: dict[str, Any]) -> Script:
+    """Return the script that looks for each parameter as it was given."""
+
+    def script(trial: Trial) -> Steps:
+        response = trial.response((yield from trial.respond("Say hello.", **parameters)))
+        for name in names:
+            key = name.replace("-", "_")
+            trial.expect(f"responses:echo:{name}", is_same(at(response, key), parameters[key]), told(response, key))
+
+    script.__doc__ = f"Set {', '.join(parameters)}."
+    return script
+
+
+def is_same(value: Any, given: Any) -> bool:
+    """Whether a value is the one given; JSON tells true from 1, Python does not."""
+    return type(value) is type(given) and value == given
+
+
+def told(response: dict[str, Any], *path: str | int) -> str:
+    """Say what stands at a path."""
+    name, value = ".".join(map(str, path)), at(response, *path)
+    return f"There is no `{name}`." if value is MISSING else f"`{name}` is {shown(value)}."
+
+
+SIMPLE = tuple(
+    Case(name, tuple(f"responses:echo:{one}" for one in names.split()), telling_back(names.split(), parameters))
+    for name, (names, parameters) in ECHOED.items()
+)
+
+
+@case("responses:echo:tools", "responses:echo:tools-strict")
+def tools_are_told_back(trial: Trial) -> Steps:
+    """Offer a function tool."""
+    response = trial.response((yield from trial.respond("Say hello.", tools=[WEATHER], tool_choice="none")))
+    tool = at(response, "tools", 0)
+    keys = ("type", "name", "description", "parameters")
+    is_told = all(is_same(at(tool, key), WEATHER[key]) for key in keys)
+    trial.expect("responses:echo:tools", is_told, told(response, "tools"))
+    trial.expect(
+        "responses:echo:tools-strict", isinstance(at(tool, "strict"), bool), told(response, "tools", 0, "strict")
+    )
+
+
+@case("responses:echo:text-format")
+def a_format_is_told_back(trial: Trial) -> Steps:
+    """Ask for structured output."""
+    response = trial.response((yield from trial.respond("Name a city.", text={"format": FORMAT})))
+    is_told = all(is_same(at(response, "text", "format", key), FORMAT[key]) for key in ("type", "name", "schema"))
+    trial.expect("responses:echo:text-format", is_told, told(response, "text"))
+
+
+@case("responses:echo:reasoning-effort")
+def an_effort_is_told_back(trial: Trial) -> Steps:
+    """Set the effort of reasoning."""
+    response = trial.response((yield from trial.respond("Say hello.", reasoning={"effort": "low"})))
+    is_told = at(response, "reasoning", "effort") == "low"
+    trial.expect("responses:echo:reasoning-effort", is_told, told(response, "reasoning"))
+
+
+@case("responses:echo:service-tier")
+def the_tier_that_was_got_is_told(trial: Trial) -> Steps:
+    """Leave the service tier to the server."""
+    response = trial.response((yield from trial.respond("Say hello.", service_tier="auto")))
+    tier = at(response, "service_tier")
+    trial.expect(
+        "responses:echo:service-tier", isinstance(tier, str) and tier != "auto", told(response, "service_tier")
+    )
+
+
+@case("responses:echo:in-stream")
+def parameters_are_told_at_once(trial: Trial) -> Steps:
+    """Set parameters of a stream."""
+    given = {"temperature": 0.5, "metadata": {"a": "1"}, "instructions": "Answer in one word."}
+    events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **given)))
+    response = at(events, 0, "response")
+    is_told = all(is_same(at(response, key), value) for key, value in given.items())
+    trial.expect("responses:echo:in-stream", is_told, shown(response))

@@ -1,0 +1,138 @@
+"""What may stand in a request, each form sent once: it is taken, or it is not."""
+
+import json
+from typing import Any
+
+from antiphon.conformance.case import case
+from antiphon.conformance.cases.pictures import png
+from antiphon.conformance.cases.responses.text import messages_of
+from antiphon.conformance.cases.taken import is_taken, taken_by_responses
+from antiphon.conformance.cases.tokens import TEA
+from antiphon.conformance.cases.tools import CITY, WEATHER
+from antiphon.conformance.reading import at, is_text, shown
+from antiphon.conformance.trial import Steps, Trial
+from antiphon.conformance.verdict import Stop
+
+HELLO = {"role": "user", "content": "Say hello."}
+
+ANSWER = {"role": "assistant", "content": "Hello."}
+
+CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'}
+
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "Sunny."}
+
+REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_00000000000000000000000000000001", "summary": []}
+
+NULLS = (
+    *("include", "instructions", "metadata", "previous_response_id", "user", "temperature", "top_p", "reasoning"),
+    *("max_tool_calls", "prompt_cache_key", "safety_identifier", "service_tier", "truncation", "background", "store"),
+)
+
+PDF = (
+    "JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAw"
+    "Pj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+PgolJUVPRg=="
+)
+
+
+def part(text: str, kind: str = "input_text") -> dict[str, Any]:
+    """Return a part of content."""
+    return {"type": kind, "text": text}
+
+
+def made(kind: str, prefix: str, **fields: Any) -> dict[str, Any]:
+    """Return an item that a tool left behind which another server ran."""
+    return {"type": kind, "id": f"{prefix}_00000000000000000000000000000001", **fields}
+
+
+SEARCHED = made("web_search_call", "ws", status="completed", action={"type": "search", "query": "tea"})
+
+LISTED = made("mcp_list_tools", "mcpl", server_label="shop", tools=[{"name": "price", "input_schema": {}}])
+
+ASKED = made("mcp_call", "mcp", server_label="shop", name="price", arguments="{}", output="3", status="completed")
+
+CODE: dict[str, Any] = {"status": "completed", "code": "1 + 1", "outputs": [{"type": "logs", "logs": "2"}]}
+
+FORMS: dict[str, dict[str, Any]] = {
+    "string": {"input": "Say hello."},
+    "messages": {"input": [HELLO]},
+    "typed-messages": {"input": [{"type": "message", **HELLO}]},
+    "parts": {"input": [{"role": "user", "content": [part("Say "), part("hello.")]}]},
+    "several-turns": {"input": [HELLO, ANSWER, HELLO]},
+    "assistant-parts": {"input": [HELLO, {"role": "assistant", "content": [part("Hello.", "output_text")]}, HELLO]},
+    "system": {"input": [{"role": "system", "content": "Answer in one word."}, HELLO]},
+    "developer": {"input": [{"role": "developer", "content": "Answer in one word."}, HELLO]},
+    "system-in-the-middle": {"input": [HELLO, ANSWER, {"role": "system", "content": "Answer in one word."}, HELLO]},
+    "phase": {"input": [HELLO, {"type": "message", **ANSWER, "phase": "final_answer"}, HELLO]},
+    "nulls": {"input": "Say hello.", **dict.fromkeys(NULLS)},
+    "empty-lists": {"input": "Say hello.", "tools": [], "include": []},
+    "call-and-output": {"input": [HELLO, CALL, OUTPUT], "tools": [WEATHER]},
+    "output-parts": {"input": [HELLO, CALL, OUTPUT | {"output": [part("Sunny.")]}], "tools": [WEATHER]},
+    "empty-output": {"input": [HELLO, CALL, OUTPUT | {"output": ""}], "tools": [WEATHER]},
+    "null-fields": {"input": [HELLO, CALL | {"id": None, "status": None}, OUTPUT | {"id": None}], "tools": [WEATHER]},
+    "empty-reasoning": {"input": [HELLO, REASONING, ANSWER, HELLO]},
+    "image": {
+        "input": [{"role": "user", "content": [part("Look."), {"type": "input_image", "image_url": png("red")}]}]
+    },
+    "file": {
+        "input": [
+            {
+                "role": "user",
+                "content": [
+                    part("Read."),
+                    {"type": "input_file", "filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF}"},
+                ],
+            }
+        ]
+    },
+    "null-character": {"input": "Say \u0000 hello."},
+    "any-script": {"input": f"Say hello to {TEA}."},
+    "odd-keys": {"input": "Say hello.", "metadata": {"__proto__": "1", "$ref": "2", "lc": "3", "__class__": "4"}},
+    "schema-key": {
+        "input": "Say hello.",
+        "tools": [WEATHER | {"parameters": {"$schema": "http://json-schema.org/draft-07/schema#", **CITY}}],
+        "tool_choice": "none",
+    },
+    "web-search-item": {"input": [HELLO, SEARCHED, ANSWER, HELLO]},
+    "file-search-item": {
+        "input": [HELLO, made("file_search_call", "fs", status="completed", queries=["tea"], results=None), HELLO]
+    },
+    "code-item": {"input": [HELLO, made("code_interpreter_call", "ci", container_id="cntr_1", **CODE), ANSWER, HELLO]},
+    "mcp-items": {"input": [LISTED, HELLO, ASKED, ANSWER, HELLO]},
+    "configuration": {"input": [{"type": "configuration_update", "text": {"format": {"type": "text"}}}, HELLO]},
+    "client-ids": {"input": [{"type": "message", "id": "msg_0b8f8a4e-1c2d-4e5f-8a9b-0c1d2e3f4a5b", **HELLO}]},
+}
+"""By the requirement's name: parameters that a server takes."""
+
+
+CASES = taken_by_responses("inputs", FORMS)
+
+
+@case("responses:inputs:item-reference")
+def an_item_is_referred_to(trial: Trial) -> Steps:
+    """Store a response, and refer to its message in another request."""
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
+    ids = [at(message, "id") for message in messages_of(first)]
+    if not ids or not is_text(ids[0]):
+        raise Stop("skipped", "There was no message to refer to.")
+    exchange = yield from trial.respond([HELLO, {"type": "item_reference", "id": ids[0]}, HELLO])
+    trial.offered(exchange)
+    trial.expect("responses:inputs:item-reference", is_taken(exchange), exchange.came)
+
+
+@case("responses:inputs:kept")
+def a_text_comes_back_unchanged(trial: Trial) -> Steps:
+    """Send instructions and metadata of many scripts, and see what the response says that they were."""
+    exchange = yield from trial.respond("Say hello.", instructions=TEA, metadata={"tea": TEA})
+    answer = trial.whole(exchange)
+    told = [at(answer, "instructions"), at(answer, "metadata", "tea")]
+    trial.expect("responses:inputs:kept", told == [TEA, TEA], shown(told))
+
+
+@case("responses:inputs:duplicate-keys")
+def the_last_of_two_keys_counts(trial: Trial) -> Steps:
+    """Name two models in one body: first one that nobody has, then the right one."""
+    body = trial.response_body("Say hello.")
+    content = b'{"model": "no-such-model-anywhere", ' + json.dumps(body).encode().removeprefix(b"{")
+    exchange = yield from trial.post("/responses", content=content, headers={"content-type": "application/json"})
+    trial.served(exchange)
+    trial.expect("responses:inputs:duplicate-keys", is_taken(exchange), exchange.came)

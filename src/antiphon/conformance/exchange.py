@@ -1,0 +1,120 @@
+"""What a case asks for and what it gets: requests, frames to a WebSocket, and the answers to them, whole."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from antiphon.conformance.reading import MISSING
+from antiphon.conformance.sse import Frame, read_frames
+
+HEARD = "HEARD"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One HTTP request, or with method `WS` one frame to a WebSocket.
+
+    With method `HEARD` nothing goes to the tested server: the answer is what it asked the run's own MCP server.
+
+    `path` stands below the base URL and may have a query. `body` is a JSON value; `content` are bytes instead of it.
+    """
+
+    method: str
+    path: str
+    body: Any = MISSING
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    leave_after: int | None = None
+    """Bytes of the answer after which the client closes the connection."""
+    socket: int = 0
+    """Which of the case's WebSockets; one that is not open yet is opened at `path`."""
+    answers: int = 1
+    """How many terminal events, or errors, end what is heard in answer to a WebSocket frame."""
+    until: str = ""
+    """How the type of an event begins that ends it as well."""
+
+    @property
+    def data(self) -> bytes:
+        """The body's bytes."""
+        if self.content is not None:
+            return self.content
+        return b"" if self.body is MISSING else json.dumps(self.body).encode()
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request and what came back. Nothing here raises, whatever came."""
+
+    request: Request
+    status: int = 0
+    """The HTTP status; 0 where there was no answer. Of a WebSocket the status of its opening: 101."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By lower-case name."""
+    body: bytes = b""
+    """The answer's bytes as they came; of a WebSocket the messages, a line each."""
+    fault: str = ""
+    """Why the answer is not whole, in words: the connection was cut, the time was up."""
+    is_reused: bool = False
+    """Whether the request went over a connection, or a WebSocket, that had served another."""
+    is_reached: bool = True
+    """Whether there was somebody to connect to."""
+
+    @cached_property
+    def json(self) -> Any:
+        """The body as JSON, else `MISSING`."""
+        return parsed(self.body)
+
+    @cached_property
+    def frames(self) -> list[Frame]:
+        """The body as server-sent events."""
+        return read_frames(self.body)
+
+    @cached_property
+    def events(self) -> list[Any]:
+        """What the frames' data are as JSON, `[DONE]` left out; of a WebSocket the messages. May hold `MISSING`."""
+        if self.request.method == "WS":
+            return [parsed(line) for line in self.body.splitlines()]
+        data = (frame.data for frame in self.frames)
+        return [parsed(text.encode()) for text in data if text is not None and text != "[DONE]"]
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the answer is whole and its status one of success."""
+        return not self.fault and (200 <= self.status < 300 or self.status == 101)
+
+    @property
+    def came(self) -> str:
+        """The answer in a few words."""
+        if self.fault and not self.status:
+            return self.fault
+        text = " ".join(self.body[:2000].decode("utf-8", "replace").split())
+        short = text if len(text) <= 160 else f"{text[:157]}..."
+        return ", ".join(part for part in (f"status {self.status}", short, self.fault) if part)
+
+
+def parsed(body: bytes) -> Any:
+    """Return bytes as JSON, else `MISSING`."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return MISSING
+
+
+@dataclass(frozen=True)
+class Together:
+    """Requests that are sent at once."""
+
+    requests: tuple[Request, ...]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A wait, in seconds."""
+
+    seconds: float
+
+
+Step = Request | Together | Pause
+"""What a case may want done. It gets an `Exchange`, a list of them, and None."""

@@ -1,0 +1,81 @@
+"""The MCP server that a run brings along, as a function: a message in, the answer out.
+
+MCP's JSON-RPC as far as a client needs it that lists two tools and calls them. What it says to a call follows from the
+call, so a case can compare it with what the tested server shows.
+"""
+
+from typing import Any
+
+from antiphon.conformance.reading import at, is_text
+
+Message = dict[str, Any]
+
+PROTOCOL = "2025-06-18"
+"""The version of MCP that is spoken with whoever names none."""
+
+LOOKUP: Message = {
+    "name": "lookup",
+    "description": "Tell on which shelf a word is found.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"word": {"type": "string", "description": "The word."}},
+        "required": ["word"],
+    },
+    "annotations": {"readOnlyHint": True},
+}
+
+LOSE: Message = {
+    "name": "lose",
+    "description": "Take a word from its shelf. It always fails.",
+    "inputSchema": {"type": "object", "properties": {}},
+    "annotations": {"readOnlyHint": False},
+}
+
+TOOLS = [LOOKUP, LOSE]
+
+LOST = "The shelf is locked."
+"""What `lose` says."""
+
+UNKNOWN_METHOD, INVALID_PARAMS = -32601, -32602
+
+
+def answer(message: Message) -> Message | None:
+    """Return the answer to a JSON-RPC message, None where it wants none."""
+    if "id" not in message:
+        return None
+    said = {"jsonrpc": "2.0", "id": message["id"]}
+    match message.get("method"):
+        case "initialize":
+            return said | {"result": _greeting(message)}
+        case "ping":
+            return said | {"result": {}}
+        case "tools/list":
+            return said | {"result": {"tools": TOOLS}}
+        case "tools/call":
+            return said | _called(at(message, "params", "name"), at(message, "params", "arguments"))
+        case other:
+            return said | {"error": {"code": UNKNOWN_METHOD, "message": f"Method not found: {other}"}}
+
+
+def shelf(word: str) -> str:
+    """Return what `lookup` says of a word."""
+    return f"{word} is on shelf {sum(word.encode()) % 89 + 11}."
+
+
+def _greeting(message: Message) -> Message:
+    version = at(message, "params", "protocolVersion")
+    return {
+        "protocolVersion": version if is_text(version) else PROTOCOL,
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "antiphon verify", "version": "1"},
+    }
+
+
+def _called(name: Any, arguments: Any) -> Message:
+    if name == LOSE["name"]:
+        return {"result": {"content": [{"type": "text", "text": LOST}], "isError": True}}
+    if name != LOOKUP["name"]:
+        return {"error": {"code": INVALID_PARAMS, "message": f"Unknown tool: {name}"}}
+    word = at(arguments, "word")
+    said = shelf(word if isinstance(word, str) else "")
+    return {"result": {"content": [{"type": "text", "text": said}], "isError": False}}

@@ -1,0 +1,56 @@
+"""Profiles: what well-known servers are known to break, so that a report tells news from known."""
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+import msgspec
+
+from antiphon.conformance.choice import under
+from antiphon.errors import ConfigError
+
+FOLDER = Path(__file__).parent / "profiles"
+
+
+class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Deviations with one cause."""
+
+    ids: tuple[str, ...]
+    """Requirements or whole areas."""
+    why: str
+    source: str
+    """Who found it: a thread, a documentation page, a measurement."""
+    models: tuple[str, ...] = ()
+    """Models that it holds for, as patterns such as `gpt-oss*`; for all, where none is named."""
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One server."""
+
+    name: str
+    base_url: str = ""
+    """Where it usually listens."""
+    key_env: str = "OPENAI_API_KEY"
+    """The environment's variable that holds its key."""
+    known: tuple[Known, ...] = ()
+
+    def reasons(self, model: str) -> dict[str, str]:
+        """Return, by id, why it is known to be broken with this model. Raises `ConfigError` for an id that is none."""
+        known = [one for one in self.known if not one.models or any(fnmatch(model, name) for name in one.models)]
+        return {each: f"{one.why} ({one.source})" for one in known for each in under(one.ids)}
+
+
+def profiles() -> list[str]:
+    """Return the names of the profiles that come with Antiphon."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load_profile(name: str) -> Profile:
+    """Return a profile of ours by its name, or one of the user's by its file. Raises `ConfigError`."""
+    path = FOLDER / f"{name}.toml" if name in profiles() else Path(name)
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=Profile)
+    except OSError as error:
+        choice = ", ".join(profiles())
+        raise ConfigError(f"There is no profile '{name}'. Name a file, or one of: {choice}.") from error
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"The profile {name} is wrong: {error}") from error

@@ -1,0 +1,99 @@
+"""What is told of a run: the report as data, and as JSON."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from antiphon.conformance.requirement import Kind, Level
+from antiphon.conformance.verdict import Outcome
+from antiphon.errors import ConfigError
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """An exchange as it is shown: secrets masked, long bodies cut."""
+
+    request: str
+    """The method and path, the headers, and the body."""
+    answer: str
+    """The status, the headers, and the body; or why there is none."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one requirement."""
+
+    id: str
+    level: Level
+    kind: Kind
+    source: str
+    sentence: str
+    outcome: Outcome
+    came: str = ""
+    """What was wrong, why it was skipped, or how the server says that it lacks it."""
+    known: str = ""
+    """Why the profile says that this server breaks it; empty where it says nothing."""
+    exchanges: tuple[Shown, ...] = ()
+    """Of a failure: what was asked and answered."""
+
+    @property
+    def area(self) -> str:
+        """`responses:stream` of `responses:stream:item-done-once`."""
+        return self.id.rpartition(":")[0]
+
+    @property
+    def is_breach(self) -> bool:
+        """Whether this makes the server non-conformant: a `must` of the protocol that is broken, and no known one."""
+        return self.outcome == "failed" and self.level == "must" and self.kind == "protocol"
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """One run against one server."""
+
+    version: str
+    """Antiphon's version."""
+    base_url: str
+    model: str
+    profile: str = ""
+    started_at: int
+    """Seconds since 1970."""
+    seconds: float
+    requests: int
+    results: tuple[Result, ...]
+
+    @property
+    def conforms(self) -> bool:
+        """Whether every `must` that was judged holds, and any was."""
+        return not any(result.is_breach for result in self.results) and any(
+            result.outcome == "passed" and result.level == "must" for result in self.results
+        )
+
+    def counted(self, results: Iterable[Result] | None = None) -> dict[Outcome, int]:
+        """Return how many results have each outcome; of all, or of these."""
+        counts: dict[Outcome, int] = {"passed": 0, "failed": 0, "not offered": 0, "skipped": 0}
+        for result in self.results if results is None else results:
+            counts[result.outcome] += 1
+        return counts
+
+    def by_area(self, kind: Kind = "protocol") -> dict[str, list[Result]]:
+        """Return the results of one kind by their areas, in the order of the requirements."""
+        areas: dict[str, list[Result]] = {}
+        for result in self.results:
+            if result.kind == kind:
+                areas.setdefault(result.area, []).append(result)
+        return areas
+
+
+def encode_report(report: Report) -> bytes:
+    """Return the report as JSON."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n"
+
+
+def decode_reports(files: Sequence[tuple[str, bytes]]) -> list[Report]:
+    """Return the reports of some files, given by name and bytes. Raises `ConfigError` for what is no report."""
+    return [_decode(name, data) for name, data in files]
+
+
+def _decode(name: str, data: bytes) -> Report:
+    try:
+        return msgspec.json.decode(data, type=Report)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name} is no report of 'antiphon verify --json': {error}") from error

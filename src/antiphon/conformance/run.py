@@ -1,0 +1,122 @@
+"""A run: every case against one server, side by side where it is quick enough, and what became of each requirement."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from antiphon.conformance.case import Case, Playing
+from antiphon.conformance.exchange import Exchange
+from antiphon.conformance.http import Subject
+from antiphon.conformance.legible import legible
+from antiphon.conformance.manners import Manners, find_manners
+from antiphon.conformance.report import Result, Shown
+from antiphon.conformance.requirement import Requirement
+from antiphon.conformance.showing import shown
+from antiphon.conformance.verdict import Verdict, weightiest
+from antiphon.errors import log
+
+PATIENCE = 8
+"""Cases in a row without one whole answer, after which nothing more is asked."""
+
+SKIPPED = Verdict("skipped", "It was asked to be left out.")
+
+GONE = Verdict("skipped", "The server had left many requests unanswered, so no more were sent.")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A case after its end."""
+
+    case: Case
+    verdicts: Mapping[str, Verdict]
+    exchanges: Sequence[Exchange]
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether not one answer came whole."""
+        return all(exchange.fault for exchange in self.exchanges)
+
+    def without(self, ids: Set[str]) -> "Tried":
+        """Return it without its verdicts on these ids."""
+        return replace(self, verdicts={one: verdict for one, verdict in self.verdicts.items() if one not in ids})
+
+
+@dataclass
+class Run:
+    """What to ask of whom: `limit` are seconds for a case, `at_once` how many cases run side by side.
+
+    Where `at_once` is None the server's manners tell it. `on_done` is called after each case.
+    """
+
+    subject: Subject
+    model: str
+    limit: float = 60.0
+    at_once: int | None = None
+    on_done: Callable[[], None] = lambda: None
+    now: Callable[[], float] = time.monotonic
+    _unanswered: int = field(default=0, init=False)
+    _manners: Manners = field(default=Manners(), init=False)
+
+    async def try_all(self, cases: Sequence[Case]) -> list[Tried]:
+        """Try the cases; return them in their order."""
+        async with self.subject.visit(self.limit) as visit:
+            self._manners = await find_manners(visit, self.model, self.now)
+        slots = asyncio.Semaphore(self.at_once or self._manners.at_once)
+        return list(await asyncio.gather(*(self._try(case, slots) for case in cases)))
+
+    async def _try(self, case: Case, slots: asyncio.Semaphore) -> Tried:
+        async with slots:
+            tools_url = self.subject.tools.url if self.subject.tools else ""
+            playing = Playing(case, self.model, self._manners.cap, tools_url)
+            try:
+                await self._play(playing)
+            except Exception as error:
+                # Nothing a server says may end the run; that a case stumbles over it is a fault of the suite.
+                log.error("A fault in the case %s", case.name, exc_info=error)
+                playing.end(Verdict("failed", f"The answer could not be judged ({type(error).__name__})."))
+            tried = Tried(case, playing.trial.verdicts, playing.trial.exchanges)
+            if tried.exchanges:
+                self._unanswered = self._unanswered + 1 if tried.is_unanswered else 0
+            self.on_done()
+            return tried
+
+    async def _play(self, playing: Playing) -> None:
+        if self._unanswered >= PATIENCE:
+            playing.end(GONE)
+            return
+        playing.begin()
+        async with self.subject.visit(self.limit) as visit:
+            while playing.step is not None:
+                playing.answer(await visit.perform(playing.step))
+
+
+def results(requirements: Iterable[Requirement], tried: Sequence[Tried], known: Mapping[str, str]) -> list[Result]:
+    """Return what became of each requirement; `known` tells of ids why this server is known to break them."""
+    return [_result(one, tried, known.get(one.id, "")) for one in requirements]
+
+
+def _result(requirement: Requirement, tried: Sequence[Tried], known: str) -> Result:
+    judged = [(one.verdicts[requirement.id], one) for one in tried if requirement.id in one.verdicts]
+    if not judged:
+        return _told(requirement, SKIPPED, known)
+    verdict = weightiest(verdict for verdict, _ in judged)
+    if verdict.outcome != "failed":
+        return _told(requirement, verdict, known)
+    exchanges = next(one.exchanges for its, one in judged if its is verdict)
+    showing = tuple(map(shown, exchanges[max(verdict.seen - 1, 0) : verdict.seen]))
+    return _told(requirement, Verdict("skipped", verdict.came) if known else verdict, known, showing)
+
+
+def _told(requirement: Requirement, verdict: Verdict, known: str, exchanges: tuple[Shown, ...] = ()) -> Result:
+    return Result(
+        id=requirement.id,
+        level=requirement.level,
+        kind=requirement.kind,
+        source=requirement.source,
+        sentence=requirement.sentence,
+        outcome=verdict.outcome,
+        came=legible(verdict.came),
+        known=known,
+        exchanges=exchanges,
+    )

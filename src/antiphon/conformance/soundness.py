@@ -1,0 +1,97 @@
+"""The rules of a Responses event stream as requirements, and a whole stream judged by all of them.
+
+The rules are those of `antiphon.testing`. A rule whose subject a stream does not show, such as the order of a hosted
+tool's steps, is left unjudged.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from antiphon.conformance.reading import at
+from antiphon.conformance.requirement import Requirement, Table
+from antiphon.conformance.trial import Trial
+from antiphon.testing import RULES, Rule, check_event_stream
+
+ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+CALLS = (
+    *("response.function_call_arguments", "response.custom_tool_call_input", "response.mcp_call_arguments"),
+    *("response.code_interpreter_call_code", "response.apply_patch_call", "response.shell_call"),
+)
+
+CONTENT = ("response.content_part", "response.output_text", "response.refusal", "response.reasoning_text")
+
+HOSTED = (
+    *("response.web_search_call", "response.file_search_call", "response.code_interpreter_call."),
+    *("response.image_generation_call", "response.mcp_call.", "response.mcp_list_tools"),
+)
+
+SHOWN_BY: dict[str, tuple[str, ...]] = {
+    "terminal": ENDS,
+    "failed:error-set": ENDS,
+    "failed:error-before": ("response.failed",),
+    "error": ("error",),
+    "incomplete:reason": ENDS,
+    "incomplete:item": ("response.incomplete",),
+    "incomplete": ("response.output_item",),
+    "usage": ("response.completed", "response.incomplete"),
+    "item:content-equals-parts": ("response.content_part",),
+    "item:summary-equals-parts": ("response.reasoning_summary_part",),
+    "item:equals-text": CALLS,
+    "item": ("response.output_item",),
+    "part": CONTENT,
+    "summary": ("response.reasoning_summary",),
+    "command": ("response.shell_call_command",),
+    "text:logprobs-listed": ("response.output_text",),
+    "text:logprobs-equal-deltas": ("response.output_text",),
+    "text": (*CONTENT[1:], *CALLS, "response.reasoning_summary_text"),
+    "annotation": ("response.output_text.annotation",),
+    "tool": HOSTED,
+    "mcp:list-first": ("response.mcp_list_tools",),
+    "mcp:list-once": ("response.mcp_list_tools",),
+    "mcp:list-outcome": ("response.mcp_list_tools",),
+    "mcp:request-whole": ("mcp_approval_request",),
+    "mcp": ("response.mcp_call.",),
+    "image": ("response.image_generation_call.partial_image",),
+    "output": ENDS,
+}
+"""By a rule or the first word of some: how the types of events or items begin that show it.
+
+What stands not here, any shows.
+"""
+
+
+def stream_id(rule: str) -> str:
+    """Return the requirement's id for a rule: `responses:stream:item-done-once` for `item:done-once`."""
+    return f"responses:stream:{rule.replace(':', '-')}"
+
+
+STREAM_IDS = tuple(map(stream_id, RULES))
+"""The requirements that `judge_stream` judges; a case that calls it names them as its asides."""
+
+
+def requirements_of_the_rules() -> Table:
+    """Return the rules as requirements."""
+    return tuple(Requirement(stream_id(rule.id), rule.level, _source(rule), rule.sentence) for rule in RULES.values())
+
+
+def _source(rule: Rule) -> str:
+    if rule.source.startswith("section 17 rule "):
+        return f"open-responses {rule.source.rpartition(' ')[2]}"
+    return rule.source.replace("section", "spec")
+
+
+def judge_stream(trial: Trial, events: Iterable[dict[str, Any]]) -> None:
+    """Judge a whole stream, from `response.created` to its end, by every rule that it shows."""
+    events = list(events)
+    broken = {violation.rule: violation for violation in check_event_stream(events)}
+    things = (thing for event in events for thing in (event, event.get("item")))
+    types = {name for thing in things if isinstance(name := at(thing, "type"), str)}
+    for rule in RULES:
+        if rule in broken or _is_shown(rule, types):
+            trial.expect(stream_id(rule), rule not in broken, str(broken.get(rule, "")))
+
+
+def _is_shown(rule: str, types: set[str]) -> bool:
+    prefixes = SHOWN_BY.get(rule) or SHOWN_BY.get(rule.partition(":")[0]) or ("",)
+    return any(name.startswith(prefixes) for name in types)

@@ -1,0 +1,54 @@
+"""The MCP server that a run brings along, on this machine's loopback: Streamable HTTP without sessions.
+
+It remembers what it is asked, by path, so that a case sees what reached it.
+"""
+
+import json
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from antiphon.conformance.exchange import parsed
+from antiphon.conformance.mcp import answer
+
+HERE = "127.0.0.1"
+
+MAX_HEARD = 1000
+"""Messages that are remembered of each path."""
+
+
+class ToolServer:
+    """An asynchronous context manager; `url` is where it listens."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self._heard: dict[str, list[dict[str, Any]]] = {}
+
+    def heard(self, path: str) -> bytes:
+        """Return what was asked under a path: a JSON list of messages, each with the `headers` of its request."""
+        return json.dumps(self._heard.get(path, [])).encode()
+
+    async def __aenter__(self) -> Self:
+        application = web.Application()
+        application.router.add_post("/{path:.*}", self._take)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, HERE, 0).start()
+        self.url = f"http://{HERE}:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._runner.cleanup()
+
+    async def _take(self, request: web.Request) -> web.StreamResponse:
+        message = parsed(await request.read())
+        if not isinstance(message, dict):
+            return web.json_response({"error": {"code": -32700, "message": "Parse error"}}, status=400)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        heard = self._heard.setdefault(request.path, [])
+        heard += [message | {"headers": headers}][: MAX_HEARD - len(heard)]
+        said = answer(message)
+        return web.Response(status=202) if said is None else web.json_response(said)

@@ -1,0 +1,206 @@
+"""A case being tried: how it asks, and how it judges.
+
+A case is a generator: it yields what it wants done (`exchange.Step`), gets what came, and calls `expect` for each
+requirement that this shows to be kept or broken. It never waits and never sees a socket, so a test plays it against
+answers written down, and the runner against a server.
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import replace
+from typing import Any
+
+from antiphon.conformance.absence import absence, path_absence
+from antiphon.conformance.exchange import HEARD, Exchange, Pause, Request, Step, Together
+from antiphon.conformance.reading import MISSING, at, shown
+from antiphon.conformance.verdict import Stop, Verdict
+
+Steps = Generator[Step, Any, None]
+"""A case under way."""
+
+Asking = Generator[Step, Any, Exchange]
+"""One exchange of a case: `exchange = yield from trial.get("/models")`."""
+
+MAX_TOKENS = 1024
+"""Tokens that an ordinary answer may have: enough for a model that thinks first, and an end for one that rambles."""
+
+
+NO_TOOLS = "The server is not on this machine, so it cannot reach the MCP server that a run brings along."
+
+UNSHOWN = "No answer showed whether it is so."
+"""Why a requirement is skipped that nothing judged."""
+
+
+class Trial:
+    """One case's facts, questions and findings.
+
+    `ids` are the requirements that it judges, `cap` is the name of the limit of a chat completion's tokens,
+    `tools_url` is where the run's MCP server listens.
+    """
+
+    def __init__(self, ids: Iterable[str], model: str, cap: str = "max_tokens", tools_url: str = "") -> None:
+        self.model = model
+        self._cap = cap
+        self._tools_url = tools_url
+        self.exchanges: list[Exchange] = []
+        self.verdicts: dict[str, Verdict] = {}
+        self._ids = tuple(ids)
+
+    # Asking
+
+    def ask(self, request: Request) -> Asking:
+        """Send a request; return the exchange."""
+        exchange: Exchange = yield request
+        return exchange
+
+    def get(self, path: str, **fields: Any) -> Asking:
+        """GET a path."""
+        return self.ask(Request(method="GET", path=path, **fields))
+
+    def post(self, path: str, body: Any = MISSING, **fields: Any) -> Asking:
+        """POST a JSON value, or `content=` bytes, to a path."""
+        return self.ask(Request(method="POST", path=path, body=body, **fields))
+
+    def delete(self, path: str, **fields: Any) -> Asking:
+        """DELETE a path."""
+        return self.ask(Request(method="DELETE", path=path, **fields))
+
+    def respond(self, input: Any, **parameters: Any) -> Asking:
+        """Create a response. A parameter given as `MISSING` is left out of the body."""
+        return self.post("/responses", self.response_body(input, **parameters))
+
+    def response_body(self, input: Any, **parameters: Any) -> dict[str, Any]:
+        """Return the body that `respond` sends."""
+        return given({"model": self.model, "input": input, "max_output_tokens": MAX_TOKENS, **parameters})
+
+    def chat(self, messages: Any, **parameters: Any) -> Asking:
+        """Create a chat completion. `messages` may be a text: one message of the user."""
+        return self.post("/chat/completions", self.chat_body(messages, **parameters))
+
+    def chat_body(self, messages: Any, **parameters: Any) -> dict[str, Any]:
+        """Return the body that `chat` sends."""
+        listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        return given({"model": self.model, "messages": listed, self._cap: MAX_TOKENS, **parameters})
+
+    def say(self, message: Any, **fields: Any) -> Asking:
+        """Send a frame to the case's WebSocket; return what is heard up to the next terminal event or error.
+
+        The fields are a `Request`'s: `socket`, `answers`, `until`, `content`.
+        """
+        return self.ask(Request(method="WS", path="/responses", body=message, **fields))
+
+    def mcp_tool(self, path: str, **fields: Any) -> dict[str, Any]:
+        """Return an MCP tool at a path of the run's server. Ends the case where there is no such server."""
+        if not self._tools_url:
+            raise Stop("skipped", NO_TOOLS)
+        url = f"{self._tools_url}{path}"
+        return given(
+            {"type": "mcp", "server_label": "shelves", "server_url": url, "require_approval": "never", **fields}
+        )
+
+    def heard(self, path: str) -> Asking:
+        """Ask the run's MCP server for what it was asked under a path: a list of messages, with their `headers`."""
+        return self.ask(Request(method=HEARD, path=path))
+
+    def together(self, *requests: Request) -> Generator[Step, Any, list[Exchange]]:
+        """Send requests at once; return their exchanges in order."""
+        exchanges: list[Exchange] = yield Together(requests)
+        return exchanges
+
+    def pause(self, seconds: float) -> Generator[Step, Any, None]:
+        """Wait."""
+        yield Pause(seconds)
+
+    # Judging
+
+    def expect(self, id: str, holds: bool, came: object = "") -> bool:
+        """Judge a requirement by what came; return whether it holds. Where it ever did not, it stays broken."""
+        if id not in self._ids:
+            raise LookupError(f"{id} is none of the ids that this case names.")
+        if self.verdicts.get(id, Verdict("passed")).outcome != "failed":
+            text = came if isinstance(came, str) else shown(came)
+            self.verdicts[id] = Verdict("passed") if holds else Verdict("failed", text, len(self.exchanges))
+        return holds
+
+    def skip(self, id: str, why: str) -> None:
+        """Leave a requirement unjudged, and say why, unless something else judges it."""
+        self.verdicts.setdefault(id, Verdict("skipped", why))
+
+    # What must be there for a case to go on
+
+    def whole(self, exchange: Exchange) -> dict[str, Any]:
+        """Return an answer's JSON object. Ends the case where there is none, or where the server says it lacks this."""
+        self.succeed(exchange)
+        if not isinstance(exchange.json, dict):
+            raise Stop("failed", f"The body is no JSON object: {exchange.came}")
+        return exchange.json
+
+    def response(self, exchange: Exchange) -> dict[str, Any]:
+        """Return the response that came. Ends the case as `whole` does, and where the object is none."""
+        response = self.whole(exchange)
+        if not is_response(response):
+            raise Stop("failed", f"This is no response: {exchange.came}")
+        return response
+
+    def completion(self, exchange: Exchange) -> dict[str, Any]:
+        """Return the chat completion that came. Ends the case as `whole` does, and where the object is none."""
+        completion = self.whole(exchange)
+        if not is_completion(completion):
+            raise Stop("failed", f"This is no chat completion: {exchange.came}")
+        return completion
+
+    def streamed(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """Return an answer's events, each a JSON object. Ends the case as `whole` does."""
+        self.succeed(exchange)
+        events = exchange.events
+        if not events or not all(isinstance(event, dict) for event in events):
+            raise Stop("failed", f"These are no events of JSON objects: {exchange.came}")
+        return events
+
+    def succeed(self, exchange: Exchange) -> None:
+        """End the case unless the answer is whole and of success."""
+        self.offered(exchange)
+        if not exchange.is_ok:
+            raise Stop("failed", exchange.came)
+
+    def offered(self, exchange: Exchange) -> None:
+        """End the case where the server says that it lacks what was asked for."""
+        lack = absence(exchange)
+        if lack is not None:
+            raise Stop("not offered", lack)
+
+    def served(self, exchange: Exchange) -> None:
+        """End the case where the server does not serve the path, or did not answer: no refusal of a request is that."""
+        lack = path_absence(exchange)
+        if lack is not None:
+            raise Stop("not offered", lack)
+        if exchange.fault:
+            raise Stop("failed", exchange.came)
+
+    def found(self, value: Any, *path: str | int) -> Any:
+        """Return what lies at a path. Ends the case, as failed, where there is nothing."""
+        value = at(value, *path)
+        if value is MISSING:
+            raise Stop("failed", f"There is no {'.'.join(map(str, path))} in the answer.")
+        return value
+
+    def conclude(self, rest: Verdict, asides: Iterable[str] = ()) -> None:
+        """Give the rest of the ids this verdict; what is judged by the way is skipped, unless it is lacking."""
+        for one in asides if rest.outcome != "not offered" else ():
+            self.skip(one, UNSHOWN)
+        for one in self._ids:
+            self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges)))
+
+
+def is_response(value: Any) -> bool:
+    """Whether this is a response, if only by its output."""
+    return isinstance(at(value, "output"), list)
+
+
+def is_completion(value: Any) -> bool:
+    """Whether this is a chat completion, if only by its first message."""
+    return isinstance(at(value, "choices", 0, "message"), dict)
+
+
+def given(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body without its parameters that are `MISSING`."""
+    return {name: value for name, value in body.items() if value is not MISSING}

@@ -1,0 +1,1 @@
+"""Requests to addresses that clients name: looked up once, checked, then pinned."""

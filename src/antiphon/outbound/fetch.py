@@ -1,0 +1,155 @@
+"""Fetches pages whose addresses others name: no more than asked for, in bounded time, and only from within reach."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+from urllib.parse import urljoin
+
+import aiohttp
+from yarl import URL
+
+from antiphon.outbound.client import private_address, reason, session
+from antiphon.outbound.ssrf import Reach
+from antiphon.outbound.urls import read_url
+from antiphon.version import __version__
+
+MAX_REDIRECTS = 5
+MAX_BYTES = 5 * 1024 * 1024
+"""Of a body, inflated."""
+
+SECONDS = 15.0
+"""For everything: names, connections, redirects and the body."""
+
+_REDIRECTS = {301, 302, 303, 307, 308}
+
+FetchTrouble = Literal["dead", "slow", "too_big", "wrong_type", "private", "refused", "too_many_redirects"]
+MayAsk = Callable[[URL], bool]
+"""Whether a URL, as it will be asked for, is one that the caller wants: told of the first and of every redirect."""
+
+
+class FetchError(OSError):
+    """There is no page, and `str(error)` says why."""
+
+    def __init__(self, kind: FetchTrouble, message: str) -> None:
+        super().__init__(message)
+        self.kind: FetchTrouble = kind
+        """`refused`: it is no URL that can be asked for, or none that the caller wants, or redirects to such a one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was answered in the end."""
+
+    url: str
+    """Where it was found, after all redirects."""
+    status: int
+    content_type: str
+    """In lower case, without parameters; `application/octet-stream` where none is told."""
+    charset: str
+    """As it was told, in lower case; empty where none was."""
+    body: bytes
+    """Inflated. Empty where the status is no success."""
+    may_be_kept: bool = True
+    """Whether its server lets others keep it (`Cache-Control: no-store`)."""
+
+
+class Fetcher:
+    """Fetches by GET. It sends nothing about anybody: no cookies, no credentials, no page that it comes from."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._session: aiohttp.ClientSession | None = None
+
+    async def fetch(
+        self,
+        url: str,
+        types: Sequence[str],
+        *,
+        may_ask: MayAsk = lambda url: True,
+        max_bytes: int = MAX_BYTES,
+        seconds: float = SECONDS,
+    ) -> Fetched:
+        """Return a page. Raises `FetchError`.
+
+        `types` are the content types that are taken, `text/html` or `text/*`; only a success must have one of them.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._follow(url, types, may_ask, max_bytes)
+        except FetchError:
+            raise
+        except TimeoutError as error:
+            raise FetchError("slow", f"it did not answer within {seconds:g} seconds") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise FetchError("private" if private_address(error) else "dead", reason(error)) from error
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _follow(self, url: str, types: Sequence[str], may_ask: MayAsk, max_bytes: int) -> Fetched:
+        place = _vetted(url, may_ask)
+        for _ in range(MAX_REDIRECTS + 1):
+            async with self._opened().get(place, headers=_headers(types), allow_redirects=False) as answer:
+                location = answer.headers.get("location") if answer.status in _REDIRECTS else None
+                if location is None:
+                    return await _taken(answer, place, types, max_bytes)
+                place = _vetted(location, may_ask, place)
+        raise FetchError("too_many_redirects", f"it redirects more than {MAX_REDIRECTS} times")
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = session(self._reach, timeout=None)
+        return self._session
+
+
+def _vetted(url: str, may_ask: MayAsk, base: URL | None = None) -> URL:
+    """Return what is both looked at and asked for; the addresses of its host are looked at on connecting."""
+    try:
+        place = read_url(urljoin(str(base), url) if base else url)
+    except ValueError as error:
+        raise FetchError("refused", str(error)) from error
+    if not may_ask(place):
+        raise FetchError("refused", f"pages of {place.host} are not to be asked for")
+    return place
+
+
+def _headers(types: Sequence[str]) -> dict[str, str]:
+    return {
+        "accept": ", ".join(types),
+        "accept-encoding": "gzip, deflate",
+        "user-agent": f"antiphon/{__version__}",
+    }
+
+
+async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str], max_bytes: int) -> Fetched:
+    """Return what is answered in the end. Raises `FetchError`, before the body where the head says enough."""
+    found = Fetched(
+        url=str(place),
+        status=answer.status,
+        content_type=answer.content_type.lower(),
+        charset=(answer.charset or "").lower(),
+        body=b"",
+        may_be_kept="no-store" not in answer.headers.get("cache-control", "").lower(),
+    )
+    if not 200 <= found.status < 300:
+        return found
+    if not any(fnmatchcase(found.content_type, one) for one in types):
+        raise FetchError("wrong_type", f"it is of the type {found.content_type[:100]}, which is not read")
+    return replace(found, body=await _read(answer, max_bytes))
+
+
+async def _read(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    """Return the body, inflated a step at a time. Raises `FetchError` as soon as it is too big."""
+    body, told = bytearray(), answer.content_length or 0
+    if told <= max_bytes:
+        async for part in answer.content.iter_any():
+            body += part
+            if len(body) > max_bytes:
+                break
+    if max(told, len(body)) > max_bytes:
+        raise FetchError("too_big", f"it has more than {max_bytes} bytes")
+    return bytes(body)

@@ -1,0 +1,1 @@
+"""Input and output items as data (specification section 5)."""

@@ -1,0 +1,203 @@
+"""Calls of tools that the client runs, other than functions, and their outputs (specification sections 5.1, 5.2)."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from antiphon.protocol.items.content import (
+    Caller,
+    CallId,
+    CreatedBy,
+    InputPart,
+    Item,
+    Part,
+    Status,
+    Text,
+)
+from antiphon.protocol.tools import AnyTool, Count
+
+Execution = Literal["server", "client"]
+
+
+class CustomToolCall(Item, kw_only=True, tag="custom_tool_call"):
+    """The model uses a custom tool; `input` is text as the tool wants it, no JSON."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    name: Annotated[str, Meta(min_length=1, max_length=128)]
+    input: Text
+    namespace: str | UnsetType | None = UNSET
+    caller: Caller = UNSET
+    async_: bool | UnsetType | None = field(default=UNSET, name="async")
+
+
+class CustomToolCallOutput(Item, kw_only=True, tag="custom_tool_call_output"):
+    """The client's answer to a `CustomToolCall`. Codex adds the tool's `name`."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    output: Text | list[InputPart]
+    name: str | UnsetType | None = UNSET
+    caller: Caller = UNSET
+    created_by: CreatedBy = UNSET
+
+
+class ToolSearchCall(Item, kw_only=True, tag="tool_search_call"):
+    """The model looks for tools. What the server finds has no `call_id`."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId | UnsetType | None = UNSET
+    execution: Execution | UnsetType | None = UNSET
+    arguments: Any
+    created_by: CreatedBy = UNSET
+
+
+class ToolSearchOutput(Item, kw_only=True, tag="tool_search_output"):
+    """The tools that were found; from here on the model may use them."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId | UnsetType | None = UNSET
+    execution: Execution | UnsetType | None = UNSET
+    tools: list[AnyTool]
+    created_by: CreatedBy = UNSET
+
+
+class AdditionalTools(Item, kw_only=True, tag="additional_tools"):
+    """Tools that are given inside the input; from here on the model may use them."""
+
+    role: Literal["developer", "unknown", "user", "assistant", "system", "critic", "discriminator", "tool"]
+    tools: list[AnyTool]
+
+
+class LocalShellCall(Item, kw_only=True, tag="local_shell_call"):
+    """The model wants one command run: `action` is `{type: "exec", command, env, timeout_ms?, …}`."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    action: dict[str, Any]
+
+
+class LocalShellCallOutput(Item, kw_only=True, tag="local_shell_call_output"):
+    """What the command said. `id` is the call's `call_id`, unless there is a `call_id` beside it."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId | UnsetType | None = UNSET
+    output: Text
+
+
+class ShellAction(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Commands to run, one after the other; times are in milliseconds, lengths in characters."""
+
+    commands: list[str]
+    timeout_ms: Count | None = None
+    max_output_length: Count | None = None
+
+
+class ShellCall(Item, kw_only=True, tag="shell_call"):
+    """The model wants commands run."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    action: ShellAction
+    environment: dict[str, Any] | UnsetType | None = UNSET
+    caller: Caller = UNSET
+    created_by: CreatedBy = UNSET
+
+
+class ShellOutput(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What one command said, and how it ended: `{type: "exit", exit_code}` or `{type: "timeout"}`."""
+
+    stdout: str
+    stderr: str
+    outcome: dict[str, Any]
+    created_by: CreatedBy = UNSET
+
+
+class ShellCallOutput(Item, kw_only=True, tag="shell_call_output"):
+    """What the commands said, in their order."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    output: list[ShellOutput]
+    max_output_length: Count | UnsetType | None = UNSET
+    caller: Caller = UNSET
+    created_by: CreatedBy = UNSET
+
+
+class CreateFile(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="create_file"):
+    """Make a file."""
+
+    path: str
+    diff: str
+
+
+class UpdateFile(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="update_file"):
+    """Change a file."""
+
+    path: str
+    diff: str
+
+
+class DeleteFile(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="delete_file"):
+    """Remove a file."""
+
+    path: str
+
+
+Operation = CreateFile | UpdateFile | DeleteFile
+
+
+class ApplyPatchCall(Item, kw_only=True, tag="apply_patch_call"):
+    """The model wants a file changed."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    operation: Operation
+    caller: Caller = UNSET
+    created_by: CreatedBy = UNSET
+
+
+class ApplyPatchCallOutput(Item, kw_only=True, tag="apply_patch_call_output"):
+    """Whether the file was changed."""
+
+    status: Literal["completed", "failed"]
+    call_id: CallId
+    output: Text | UnsetType | None = UNSET
+    caller: Caller = UNSET
+    created_by: CreatedBy = UNSET
+
+
+class SafetyCheck(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Something that a person should look at before the action is done."""
+
+    id: str
+    code: str | None = None
+    message: str | None = None
+
+
+class ComputerCall(Item, kw_only=True, tag="computer_call"):
+    """The model acts on a screen: a batch of `actions`, or one `action` for the tool's preview."""
+
+    status: Status | UnsetType | None = UNSET
+    call_id: CallId
+    action: dict[str, Any] | UnsetType | None = UNSET
+    actions: list[dict[str, Any]] | UnsetType | None = UNSET
+    pending_safety_checks: list[SafetyCheck] | UnsetType | None = UNSET
+
+
+class ComputerScreenshot(Part, kw_only=True, tag="computer_screenshot"):
+    """What the screen shows: a URL or a `data:` URL."""
+
+    image_url: str | UnsetType | None = UNSET
+    file_id: str | UnsetType | None = UNSET
+    detail: Literal["low", "high", "auto", "original"] | UnsetType | None = UNSET
+
+
+class ComputerCallOutput(Item, kw_only=True, tag="computer_call_output"):
+    """The screen after a `ComputerCall`."""
+
+    status: Literal["in_progress", "completed", "incomplete", "failed"] | UnsetType | None = UNSET
+    call_id: CallId
+    output: ComputerScreenshot
+    acknowledged_safety_checks: list[SafetyCheck] | UnsetType | None = UNSET
+    created_by: CreatedBy = UNSET

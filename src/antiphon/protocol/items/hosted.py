@@ -1,0 +1,129 @@
+"""What tools left behind that a server ran (specification section 5): history that comes from elsewhere is taken."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, UnsetType
+
+from antiphon.protocol.items.content import CallId, Item
+
+CallStatus = (
+    Literal["in_progress", "searching", "generating", "interpreting", "calling", "completed", "incomplete", "failed"]
+    | UnsetType
+    | None
+)
+
+
+Said = str | UnsetType | None
+"""What the model was told of a call that this server carried out, and how it had made it, sealed: for later turns.
+
+An extension: who keeps the items itself gets it where reasoning comes with its own (specification section 10.4).
+"""
+
+
+class WebSearchCall(Item, kw_only=True, tag="web_search_call"):
+    """A search of the web, or a page that was opened."""
+
+    status: CallStatus = UNSET
+    action: dict[str, Any] | UnsetType | None = UNSET
+    results: list[Any] | UnsetType | None = UNSET
+    encrypted_content: Said = UNSET
+
+
+class FileSearchCall(Item, kw_only=True, tag="file_search_call"):
+    """A search of stored files."""
+
+    status: CallStatus = UNSET
+    queries: list[str]
+    results: list[dict[str, Any]] | UnsetType | None = UNSET
+
+
+class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
+    """Python that was run."""
+
+    status: CallStatus = UNSET
+    container_id: str
+    code: str | UnsetType | None = UNSET
+    outputs: list[dict[str, Any]] | UnsetType | None = UNSET
+
+
+class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call"):
+    """An image that was made; `result` is base64."""
+
+    status: CallStatus = UNSET
+    result: str | UnsetType | None = UNSET
+    action: str | UnsetType | None = UNSET
+    background: str | UnsetType | None = UNSET
+    error: Any = UNSET
+    output_format: str | UnsetType | None = UNSET
+    quality: str | UnsetType | None = UNSET
+    revised_prompt: str | UnsetType | None = UNSET
+    size: str | UnsetType | None = UNSET
+    svg_usage: Any = UNSET
+
+
+class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):
+    """What tools a server has."""
+
+    server_label: str
+    tools: list[dict[str, Any]]
+    error: Any = UNSET
+
+
+class McpApprovalRequest(Item, kw_only=True, tag="mcp_approval_request"):
+    """May this tool be called?"""
+
+    arguments: str
+    name: str
+    server_label: str
+    encrypted_content: Said = UNSET
+
+
+class McpApprovalResponse(Item, kw_only=True, tag="mcp_approval_response"):
+    """It may, or it may not."""
+
+    approval_request_id: str
+    approve: bool
+    reason: str | UnsetType | None = UNSET
+
+
+class McpCall(Item, kw_only=True, tag="mcp_call"):
+    """A tool of another server that was called."""
+
+    status: CallStatus = UNSET
+    arguments: str
+    name: str
+    server_label: str
+    approval_request_id: str | UnsetType | None = UNSET
+    error: Any = UNSET
+    output: str | UnsetType | None = UNSET
+    encrypted_content: Said = UNSET
+
+
+class Program(Item, kw_only=True, tag="program"):
+    """A program that calls tools."""
+
+    call_id: CallId
+    code: str
+    fingerprint: str
+
+
+class ProgramOutput(Item, kw_only=True, tag="program_output"):
+    """What a program gave."""
+
+    call_id: CallId
+    result: str
+    status: Literal["completed", "incomplete"] | UnsetType | None = UNSET
+
+
+HostedItem = (
+    WebSearchCall
+    | FileSearchCall
+    | CodeInterpreterCall
+    | ImageGenerationCall
+    | McpListTools
+    | McpApprovalRequest
+    | McpApprovalResponse
+    | McpCall
+    | Program
+    | ProgramOutput
+)

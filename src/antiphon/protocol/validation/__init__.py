@@ -1,0 +1,1 @@
+"""The exact error for each bad request (specification section 13)."""

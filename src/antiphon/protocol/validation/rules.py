@@ -1,0 +1,249 @@
+"""The rules between fields, for a request whose fields are each right by themselves (specification section 13).
+
+They run on every request, in the order of the fields, and cost next to nothing where there is nothing to object to.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from msgspec import UNSET
+
+from antiphon.errors import ClientError
+from antiphon.protocol.formats import JsonSchemaFormat
+from antiphon.protocol.items.calls import (
+    AdditionalTools,
+    ComputerCallOutput,
+    ComputerScreenshot,
+    CustomToolCall,
+    CustomToolCallOutput,
+    LocalShellCallOutput,
+    ToolSearchCall,
+    ToolSearchOutput,
+)
+from antiphon.protocol.items.content import (
+    InputFile,
+    InputImage,
+    InputText,
+    Item,
+    OutputText,
+    Refusal,
+)
+from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.items.messages import (
+    CompactionTrigger,
+    FunctionCall,
+    FunctionCallOutput,
+    ItemReference,
+    Message,
+    Reasoning,
+)
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import (
+    AllowedTools,
+    CustomChoice,
+    CustomTool,
+    FunctionChoice,
+    FunctionTool,
+    NamespaceTool,
+    Tool,
+    ToolSearchTool,
+)
+from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.media import check_file, check_image
+from antiphon.protocol.validation.schema_rules import check_text_schema
+from antiphon.protocol.validation.tool_rules import check_tools
+
+INPUT_PARTS: dict[type, str] = {InputText: "input_text", InputImage: "input_image", InputFile: "input_file"}
+OUTPUT_PARTS: dict[type, str] = {OutputText: "output_text", Refusal: "refusal"}
+_TAGS = INPUT_PARTS | OUTPUT_PARTS
+
+ID_BEGINNINGS: dict[type[Item], str] = {
+    Message: "msg",
+    FunctionCall: "fc",
+    FunctionCallOutput: "fc",
+    Reasoning: "rs",
+    CustomToolCall: "ctc",
+    CustomToolCallOutput: "ctc",
+    ToolSearchCall: "ts",
+    ToolSearchOutput: "ts",
+}
+"""How an id that a client sends must begin. It is shorter than what we write: Codex makes up ids of its own."""
+
+_PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, InputFile: check_file}
+
+
+def check_request(request: CreateResponse) -> None:
+    """Raise `ClientError` (400) for the first rule that the request breaks."""
+    if request.conversation is not None and request.previous_response_id is not None:
+        raise ClientError(
+            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
+            "Ensure you are only providing one of: 'previous_response_id' or 'conversation'.",
+            code="mutually_exclusive_parameters",
+            param="previous_response_id",
+        )
+    _check_input(request)
+    check_tools(request.tools or [], "tools")
+    _check_deferred(request)
+    _check_tool_choice(request)
+    if request.text is not None and isinstance(request.text.format, JsonSchemaFormat):
+        check_text_schema(request.text.format)
+    if request.stream_options is not None and not request.stream:
+        raise ClientError(
+            "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+            code="invalid_value",
+            param="stream_options",
+        )
+    if request.reasoning is not None and request.reasoning.mode == "pro":
+        raise refusals.value_not_served("reasoning.mode", "pro", ["standard"])
+
+
+def _check_input(request: CreateResponse) -> None:
+    has_history = request.previous_response_id is not None or request.conversation is not None
+    if request.input is UNSET:
+        if not has_history:
+            raise refusals.missing("input")
+        return
+    if not request.input and not has_history:
+        raise ClientError(
+            """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
+            code="missing_required_parameter",
+        )
+    if not isinstance(request.input, str):
+        check_items(request.input)
+        _check_trigger(request.input)
+
+
+def check_items(items: list[Any], param: str = "input") -> None:
+    """Check each item of `input`, or of another parameter, by itself, and that no id stands twice."""
+    seen: set[str] = set()
+    for i, item in enumerate(items):
+        path = f"{param}[{i}]"
+        if item.id and not isinstance(item, LocalShellCallOutput):  # its id is that of its call
+            _check_id(item, path, seen, param)
+        rule = _ITEM_RULES.get(type(item))
+        if rule is not None:
+            rule(item, path)
+
+
+def _check_id(item: Any, path: str, seen: set[str], param: str) -> None:
+    prefix = ID_BEGINNINGS.get(type(item), "")
+    if not item.id.startswith(prefix):
+        raise ClientError(
+            f"Invalid '{path}.id': '{refusals.shown(item.id)}'. Expected an ID that begins with '{prefix}'.",
+            code="invalid_value",
+            param=f"{path}.id",
+        )
+    if item.id in seen:
+        raise ClientError(
+            f"Duplicate item found with id {refusals.shown(item.id)}. "
+            "Remove duplicate items from your input and try again.",
+            param=param,
+        )
+    seen.add(item.id)
+
+
+def _check_message(item: Message, path: str) -> None:
+    if type(item.content) is not str:
+        allowed = OUTPUT_PARTS if item.role == "assistant" else INPUT_PARTS
+        _check_parts(item.content, allowed, f"{path}.content")
+    if item.phase and item.role != "assistant":
+        raise refusals.unknown(f"{path}.phase")
+
+
+def _check_list(item: McpListTools, path: str) -> None:
+    """Tools are told apart by their names; the rest of one is what its server says, whatever that is."""
+    for i, tool in enumerate(item.tools):
+        if "name" not in tool:
+            raise refusals.missing(f"{path}.tools[{i}].name")
+        if not isinstance(tool["name"], str):
+            raise refusals.invalid_type(f"{path}.tools[{i}].name", ["string"], tool["name"])
+
+
+def _check_output(item: FunctionCallOutput | CustomToolCallOutput, path: str) -> None:
+    if not item.call_id and not item.name:
+        raise refusals.missing(f"{path}.call_id")
+    if type(item.output) is not str:
+        _check_parts(item.output, INPUT_PARTS, f"{path}.output")
+
+
+def _check_screen(item: ComputerCallOutput, path: str) -> None:
+    _check_screenshot(item.output, f"{path}.output")
+
+
+def _check_screenshot(shown: ComputerScreenshot, path: str) -> None:
+    check_image(InputImage(image_url=shown.image_url, file_id=shown.file_id, detail=shown.detail), path)
+
+
+def _check_parts(parts: Any, allowed: dict[type, str], path: str) -> None:
+    for i, part in enumerate(parts):
+        kind = type(part)
+        if kind not in allowed:
+            raise refusals.invalid_value(f"{path}[{i}].type", _TAGS[kind], allowed.values())
+        rule = _PART_RULES.get(kind)
+        if rule is not None:
+            rule(part, f"{path}[{i}]")
+
+
+def _check_reference(item: ItemReference, path: str) -> None:
+    if not item.id:
+        raise refusals.empty(f"{path}.id", "string")
+
+
+_ITEM_RULES: dict[type, Callable[[Any, str], None]] = {
+    Message: _check_message,
+    FunctionCallOutput: _check_output,
+    CustomToolCallOutput: _check_output,
+    ComputerCallOutput: _check_screen,
+    AdditionalTools: lambda item, path: check_tools(item.tools, f"{path}.tools"),
+    ToolSearchOutput: lambda item, path: check_tools(item.tools, f"{path}.tools"),
+    ItemReference: _check_reference,
+    McpListTools: _check_list,
+}
+
+
+def _check_trigger(items: list[Any]) -> None:
+    for i, item in enumerate(items[:-1]):
+        if isinstance(item, CompactionTrigger):
+            text = f"Invalid 'input[{i}]': 'compaction_trigger' must be the last item of the input."
+            raise ClientError(text, code="invalid_value", param=f"input[{i}]")
+
+
+def _check_deferred(request: CreateResponse) -> None:
+    tools = request.tools or []
+    if any(isinstance(tool, ToolSearchTool) for tool in tools):
+        return
+    for i, tool in enumerate(tools):
+        inner = tool.tools if isinstance(tool, NamespaceTool) else [tool]
+        if any(getattr(each, "defer_loading", None) for each in inner):
+            raise refusals.invalid(f"tools[{i}].defer_loading", "deferred tools need a tool of type 'tool_search'.")
+
+
+_CHOICES = {FunctionTool: FunctionChoice, CustomTool: CustomChoice}
+
+
+def _check_tool_choice(request: CreateResponse) -> None:
+    """Look at the choice where the request itself gives all tools; those that the history gives are not known yet."""
+    choice, tools = request.tool_choice, list(given_tools(request))
+    if request.previous_response_id is not None or request.conversation is not None:
+        return
+    if choice == "required" and not tools:
+        raise _bad_choice("Tool choice 'required' must be specified with 'tools' parameter.")
+    names = {(_CHOICES[type(tool)], tool.name) for tool in tools if isinstance(tool, FunctionTool | CustomTool)}
+    wanted = choice.tools if isinstance(choice, AllowedTools) else [choice]
+    for tool in wanted:
+        if isinstance(tool, FunctionChoice | CustomChoice) and (type(tool), tool.name) not in names:
+            raise _bad_choice(f"Tool choice '{refusals.shown(tool.name)}' not found in 'tools' parameter.")
+
+
+def given_tools(request: CreateResponse) -> Iterator[Tool]:
+    """Return the tools that a request gives, in `tools` and inside its input, those of namespaces one by one."""
+    lists: list[Sequence[Tool]] = [request.tools or ()]
+    if isinstance(request.input, list):
+        lists += [item.tools for item in request.input if isinstance(item, AdditionalTools | ToolSearchOutput)]
+    for tool in chain.from_iterable(lists):
+        yield from tool.tools if isinstance(tool, NamespaceTool) else (tool,)
+
+
+def _bad_choice(message: str) -> ClientError:
+    return ClientError(message, param="tool_choice")

@@ -1,0 +1,1 @@
+"""Where responses, items, conversations, jobs and keys are stored."""

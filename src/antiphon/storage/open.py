@@ -1,0 +1,21 @@
+"""A URL becomes a store."""
+
+from antiphon.errors import ConfigError
+from antiphon.storage.contract import Store
+
+
+async def open_store(url: str, connections: int = 10) -> Store:
+    """Return the store at a URL. Raises `ConfigError` where it cannot be used."""
+    scheme = url.partition(":")[0]
+    if scheme == "sqlite":
+        from antiphon.storage.sqlite.store import SqliteStore  # noqa: PLC0415 - the same for who has PostgreSQL
+
+        return SqliteStore.open(url)
+    if scheme in ("postgresql", "postgres"):
+        from antiphon.storage.postgres.store import PostgresStore  # noqa: PLC0415 - who has none need not load its driver
+
+        return await PostgresStore.open(url, connections=connections)
+    raise ConfigError(
+        f"The store '{scheme}:…' is not known. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
+        "or sqlite:// for memory."
+    )

@@ -1,0 +1,209 @@
+"""Background work: the queue, the fence, the log of events, and what becomes of a dead worker's jobs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from antiphon.storage.operations.responses import (
+    answer,
+    held_position,
+    insert,
+    item_rows,
+    leave_conversation,
+    load,
+    sealed_column,
+)
+from antiphon.storage.operations.step import Act, Row, Rows, ask, ask_many, first
+from antiphon.storage.operations.webhooks import announce
+from antiphon.storage.records import (
+    Announcement,
+    Backlog,
+    Frames,
+    Job,
+    Outcome,
+    Progress,
+    Reply,
+    StoredResponse,
+    Tail,
+    Taken,
+)
+
+QUEUE = ""
+"""The worker without a name, whose row everybody locks who looks for a job."""
+
+FRAMES_AT_ONCE = 256
+
+
+def enqueue(
+    response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None, taken: Taken
+) -> Act[Outcome]:
+    """Keep a queued response with its job; see `Store.enqueue`."""
+    if response.conversation_id is not None:
+        outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
+        if outcome is not Outcome.DONE:
+            return outcome
+        # Where it ends is sure only from now on.
+        response = replace(response, conversation_end=(yield from held_position(response)))
+    if not (yield from answer(reply, response.id)):
+        yield from ask("let_go", response.conversation_id, response.id)
+        return Outcome.BUSY
+    seq = yield from insert(response)
+    yield from ask("put_job", seq, response.tenant, _next(frames), request, taken.key_id, taken.tokens)
+    yield from _log(seq, frames)
+    return Outcome.DONE
+
+
+def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Act[Outcome]:
+    """Have a response hold a conversation, for a worker or for whoever runs its job."""
+    row = yield from first("lock_conversation", conversation_id, tenant)
+    if row is None:
+        return Outcome.UNKNOWN
+    if row[1] not in (None, response_id):
+        return Outcome.BUSY
+    yield from ask("hold", conversation_id, response_id, worker)
+    return Outcome.DONE
+
+
+def claim(worker: str, per_tenant: int) -> Act[Job | None]:
+    """Take the next job; see `Store.claim`."""
+    yield from ask("lock_worker", QUEUE)
+    row = yield from first("next_waiting", per_tenant)
+    if row is None:
+        return None
+    yield from ask("claim", row[0], worker)
+    yield from ask("start", row[0])
+    job = yield from first("job_by_seq", row[0])
+    return (yield from _job(job)) if job else None
+
+
+def advance(job: Job, progress: Progress) -> Act[Job | None]:
+    """Keep progress, if nobody else wrote; see `Store.advance`."""
+    next_number = max(job.next_number, _next(progress.frames))
+    row = yield from first("advance", job.response.id, job.version, next_number, int(progress.keep), progress.called)
+    if row is None:
+        return None
+    yield from _log(row[0], progress.frames)
+    before = len(job.response.input)
+    rows = [
+        (row[0], before + index, 1, item.id, sealed_column(item.sealed), item.body) for index, item in progress.output
+    ]
+    yield from ask_many("put_item", rows)
+    output = (*job.response.output, *(item for _, item in progress.output))
+    return replace(
+        job,
+        version=job.version + 1,
+        next_number=next_number,
+        kept_number=next_number if progress.keep else job.kept_number,
+        response=replace(job.response, output=output),
+        called=job.called if progress.called is None else progress.called,
+    )
+
+
+def finish(
+    job: Job, response: StoredResponse, frames: Sequence[Frames], append: bool, announcement: Announcement | None
+) -> Act[bool]:
+    """End a job, if nobody else wrote; see `Store.finish`."""
+    row = yield from first("finish", job.response.id, job.version)
+    if row is None:
+        return False
+    seq = row[0]
+    yield from ask("end_response", seq, response.status, response.body, response.expires_at)
+    yield from ask("drop_output", seq)
+    yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
+    yield from _log(seq, frames)
+    position = yield from held_position(response)
+    yield from leave_conversation(response, position or 0, append and position is not None)
+    if announcement is not None:
+        yield from announce(response.tenant, announcement)
+    return True
+
+
+def find_job(tenant: str, response_id: str) -> Act[Job | None]:
+    """Get the job of a response."""
+    row = yield from first("job_by_id", response_id, tenant)
+    return (yield from _job(row)) if row else None
+
+
+def owned(worker: str) -> Act[Mapping[str, int]]:
+    """Get the versions of a worker's jobs."""
+    rows = yield from ask("owned", worker)
+    return {row[0]: row[1] for row in rows}
+
+
+def held(worker: str) -> Act[list[str]]:
+    """Get the responses for which a worker holds something."""
+    return [row[0] for row in (yield from ask("held", worker))]
+
+
+def release(worker: str, response_id: str) -> Act[None]:
+    """Free what a worker holds for a response."""
+    yield from ask("release_conversation", worker, response_id)
+    yield from ask("release_key", worker, response_id)
+
+
+def beat(worker: str) -> Act[None]:
+    """Count a worker's beat."""
+    yield from ask("beat", worker)
+
+
+def beats() -> Act[Mapping[str, int]]:
+    """Get the beat of each worker that owns anything; 0 for one that never beat."""
+    rows = yield from ask("beats")
+    return {row[0]: row[1] for row in rows}
+
+
+def bury(worker: str, beat: int | None) -> Act[list[str] | None]:
+    """Take everything from a worker; return the responses whose events were dropped, None where it lives."""
+    if beat is None:
+        yield from ask("retire", worker)
+    elif not (yield from ask("bury", worker, beat)) and (beat or (yield from ask("lock_worker", worker))):
+        return None
+    changed = yield from _put_back((yield from ask("jobs_of", worker)), is_lost=beat is not None)
+    yield from ask("let_all_go", worker)
+    yield from ask("free_all_keys", worker)
+    return changed
+
+
+def give_back(worker: str, response_id: str) -> Act[list[str]]:
+    """Put one of a worker's jobs back into the queue."""
+    return (yield from _put_back((yield from ask("job_of", worker, response_id)), is_lost=False))
+
+
+def _put_back(rows: Rows, is_lost: bool) -> Act[list[str]]:
+    changed: list[Row] = []
+    for row in rows:
+        yield from ask("drop_events", row[0])
+        changed += yield from ask("next_generation", row[0])
+        yield from ask("put_back", row[0], int(is_lost))
+    return [row[0] for row in changed]
+
+
+def backlog() -> Act[Backlog]:
+    """Count what waits; see `Store.backlog`."""
+    (row,) = yield from ask("backlog")
+    return Backlog(*row)
+
+
+def tail(tenant: str, response_id: str, after: int, now: int) -> Act[Tail | None]:
+    """Get a response's events from some number on."""
+    row = yield from first("tail", response_id, tenant, now)
+    if row is None:
+        return None
+    seq, status, is_streamed, generation = row
+    frames = yield from ask("events_after", seq, after, FRAMES_AT_ONCE)
+    return Tail(status, bool(is_streamed), generation, [Frames(*frame) for frame in frames])
+
+
+def _job(row: Row) -> Act[Job | None]:
+    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row
+    response = yield from load(tenant, response_id, 0)  # whatever its age: it is being made
+    if response is None:
+        return None
+    return Job(response, request, version, next_number, kept_number, attempt, lost, Taken(*taken), called)
+
+
+def _log(seq: int, frames: Sequence[Frames]) -> Act[None]:
+    yield from ask_many("put_events", [(seq, one.first, one.last, one.body) for one in frames])
+
+
+def _next(frames: Sequence[Frames]) -> int:
+    return frames[-1].last + 1 if frames else 0

@@ -1,0 +1,84 @@
+"""Webhook endpoints, and the outbox."""
+
+from antiphon.storage.operations.step import Act, Row, ask, ask_many, first
+from antiphon.storage.records import Announcement, Delivery, WebhookEndpoint
+
+
+def put(endpoint: WebhookEndpoint) -> Act[None]:
+    """Keep an endpoint."""
+    yield from ask(
+        "put_endpoint",
+        endpoint.id,
+        endpoint.tenant,
+        endpoint.name,
+        endpoint.url,
+        " ".join(endpoint.event_types),
+        endpoint.created_at,
+        endpoint.updated_at,
+        endpoint.secret,
+        endpoint.old_secret,
+        endpoint.old_secret_until,
+    )
+
+
+def load(tenant: str, endpoint_id: str) -> Act[WebhookEndpoint | None]:
+    """Get an endpoint."""
+    row = yield from first("load_endpoint", endpoint_id, tenant)
+    return _endpoint(row) if row else None
+
+
+def endpoints(tenant: str) -> Act[list[WebhookEndpoint]]:
+    """Get a tenant's endpoints, newest first."""
+    return [_endpoint(row) for row in (yield from ask("endpoints", tenant))]
+
+
+def delete(tenant: str, endpoint_id: str) -> Act[bool]:
+    """Take an endpoint out with its deliveries."""
+    return bool((yield from ask("delete_endpoint", endpoint_id, tenant)))
+
+
+def announce(tenant: str, event: Announcement) -> Act[None]:
+    """Put a delivery into the outbox for each endpoint that wants the event."""
+    wanting = [one for one in (yield from endpoints(tenant)) if event.type in one.event_types]
+    rows = [
+        (f"wh_{event.id.partition('_')[2]}_{number}", one.id, event.type, event.body, event.created_at)
+        for number, one in enumerate(wanting)
+    ]
+    yield from ask_many("announce", rows)
+
+
+def due(limit: int, hold: int, now: int) -> Act[list[Delivery]]:
+    """Take the deliveries whose time has come."""
+    rows = yield from ask("due", now, limit)
+    yield from ask_many("take", [(row[0], now + hold) for row in rows])
+    found: list[Row] = []
+    for row in rows:
+        found += yield from ask("delivery", row[0])
+    return [_delivery(row) for row in found]
+
+
+def delivered(delivery_id: str) -> Act[None]:
+    """Take a delivery out."""
+    yield from ask("delivered", delivery_id)
+
+
+def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Act[None]:
+    """Have a delivery tried again, or give it up."""
+    if due_at is None:
+        yield from ask("give_up", delivery_id, now, error)
+    else:
+        yield from ask("postpone", delivery_id, due_at, error)
+
+
+def deliveries() -> Act[list[Delivery]]:
+    """Get the outbox."""
+    return [_delivery(row) for row in (yield from ask("deliveries"))]
+
+
+def _endpoint(row: Row) -> WebhookEndpoint:
+    key, tenant, name, url, event_types, *rest = row
+    return WebhookEndpoint(key, tenant, name, url, event_types.split(), *rest)
+
+
+def _delivery(row: Row) -> Delivery:
+    return Delivery(row[0], _endpoint(row[8:]), *row[1:8])

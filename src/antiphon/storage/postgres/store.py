@@ -1,0 +1,281 @@
+"""The store in a PostgreSQL database, which many replicas share.
+
+Plain saves that come together share one statement; everything else is a transaction of its own. Replicas tell each
+other of changes by LISTEN and NOTIFY on a connection of its own. Behind a pooler that passes no notifications on,
+everything works still, since whoever waits asks again after a while.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+
+from antiphon import ids
+from antiphon.errors import StoreError, log
+from antiphon.ids import Clock
+from antiphon.storage.operations.responses import save as save_alone
+from antiphon.storage.operations.step import Act, Ask, AskMany, R, Rows
+from antiphon.storage.postgres.batch import save_together
+from antiphon.storage.postgres.link import (
+    CHANNEL,
+    TROUBLE,
+    connect,
+    is_about_data,
+    is_pooled,
+    is_worth_a_retry,
+    listen,
+    store_error,
+)
+from antiphon.storage.postgres.schema import prepare
+from antiphon.storage.records import StoredResponse
+from antiphon.storage.sql import QUERIES
+from antiphon.storage.sql_store import MakeAct, SqlStore
+
+TRIES = 4
+"""How often an act is performed that was in another's way, or whose connection broke."""
+
+BATCH = 256
+"""Responses in one statement."""
+
+MOST_WAITING = 10_000
+"""Saves that wait for a slow database; more are refused at once."""
+
+PATIENCE = 5.0
+"""Seconds that an act waits for a connection."""
+
+_Save = tuple[StoredResponse, asyncio.Future[None]]
+
+
+class PostgresStore(SqlStore):
+    """A `Store` in PostgreSQL. Make one with `await PostgresStore.open`."""
+
+    def __init__(self, url: str, pool: "asyncpg.Pool[Any]", now: Clock) -> None:
+        super().__init__(url, now)
+        self._pool = pool
+        self._saves: list[_Save] = []
+        self._is_saving = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._listening: asyncio.Task[None] | None = None
+        self._dsn = ""
+        self._is_pooled = False
+        self._news: list[str] = []
+
+    @classmethod
+    async def open(cls, url: str, *, connections: int = 10, now: Clock = ids.now) -> "PostgresStore":
+        """Open `postgresql://user@host/database`; an older schema is brought up to date.
+
+        `connections` is how many this process uses at most, and one more to listen. Raises `ConfigError` where the
+        database cannot be reached, refuses, or is of a newer Antiphon.
+        """
+        shown, pool = await connect(url, connections)
+        try:
+            await prepare(pool, shown)
+        except BaseException:
+            await pool.close()
+            raise
+        store = cls(shown, pool, now)
+        store._dsn, store._is_pooled = url, is_pooled(url)
+        return store
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """See `Store.on_change`."""
+        super().on_change(listener)
+        if self._listening is None:
+            self._listening = asyncio.get_running_loop().create_task(listen(self._dsn, self._hear))
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of the connections; closing again does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._listening is not None:
+            self._listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listening
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await self._pool.close()
+        self._pool.terminate()
+
+    async def _save_plainly(self, response: StoredResponse) -> None:
+        self._refuse_closed()
+        if len(self._saves) >= MOST_WAITING:
+            raise StoreError("The store is overloaded: too much waits to be written.")
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._saves.append((response, future))
+        if not self._is_saving:
+            self._is_saving = True
+            self._keep(self._save_all())
+        await future
+
+    async def _save_all(self) -> None:
+        """Saves that arrive while one batch is under way make the next."""
+        try:
+            while self._saves:
+                batch, self._saves = self._saves[:BATCH], self._saves[BATCH:]
+                try:
+                    await self._together([response for response, _ in batch])
+                except StoreError as error:
+                    await self._one_by_one(batch, error)
+                for _, future in batch:
+                    if not future.done():
+                        future.set_result(None)
+        finally:
+            self._is_saving = False
+
+    async def _one_by_one(self, batch: Sequence[_Save], trouble: StoreError) -> None:
+        """Where one of them is at fault, only that one is to fail; where the database is, all of them."""
+        is_everybodys = len(batch) == 1 or not is_about_data(trouble)
+        for response, future in batch:
+            try:
+                if is_everybodys:
+                    raise trouble
+                await self._together([response])
+            except StoreError as error:
+                if not future.done():
+                    future.set_exception(error)
+
+    async def _together(self, responses: Sequence[StoredResponse]) -> None:
+        newest = {response.id: response for response in responses}
+        new = await self._save_new(list(newest.values()))
+        for known in newest.keys() - new:
+            response = newest[known]
+            await self._in_transaction(lambda one=response: save_alone(one, False, None), response.tenant)  # type: ignore[misc]
+
+    async def _save_new(self, responses: Sequence[StoredResponse]) -> set[str]:
+        tenants = {response.tenant for response in responses}
+        tenant = tenants.pop() if len(tenants) == 1 else None
+
+        async def save(connection: Any, _: _Attempt) -> set[str]:
+            if not self._is_pooled:
+                await connection.see(tenant)
+                return await save_together(connection, responses)
+            async with connection.transaction():
+                await connection.see_here(tenant)
+                return await save_together(connection, responses)
+
+        saved: set[str] = await self._retrying(save)
+        return saved
+
+    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        """A write whose caller is cancelled is done all the same, whole."""
+        self._refuse_closed()
+        return await asyncio.shield(self._keep(self._in_transaction(make, tenant)))
+
+    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        self._refuse_closed()
+        if self._is_pooled:  # only within a transaction a statement is asked where it was prepared
+            return await self._in_transaction(make, tenant)
+
+        async def perform(connection: Any, _: _Attempt) -> R:
+            await connection.see(tenant)
+            return await _perform(connection, make())
+
+        result: R = await self._retrying(perform)
+        return result
+
+    async def _in_transaction(self, make: MakeAct[R], tenant: str | None) -> R:
+        async def perform(connection: Any, attempt: _Attempt) -> R:
+            if not self._is_pooled:
+                await connection.see(tenant)
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                if self._is_pooled:
+                    await connection.see_here(tenant)
+                result = await _perform(connection, make())
+            except BaseException:
+                with suppress(*TROUBLE):
+                    await transaction.rollback()
+                raise
+            attempt.is_decided = True
+            await transaction.commit()
+            return result
+
+        result: R = await self._retrying(perform)
+        return result
+
+    async def _retrying(self, act: Callable[[Any, "_Attempt"], Awaitable[Any]]) -> Any:
+        """Do it again where somebody was in the way or the connection broke, unless it may have been done."""
+        for left in reversed(range(TRIES)):
+            attempt = _Attempt()
+            try:
+                async with self._pool.acquire(timeout=PATIENCE) as connection:
+                    return await _use(connection, act, attempt)
+            except TROUBLE as error:
+                if not left or attempt.is_decided or not is_worth_a_retry(error):
+                    raise store_error(error) from error
+                await asyncio.sleep(0.02 * 2 ** (TRIES - left))
+        raise AssertionError  # the last round returns or raises
+
+    def _keep(self, work: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waited has it; if nobody did, nobody is to be told
+
+    def _tell(self, response_id: str) -> None:
+        super()._tell(response_id)
+        if self._listeners:
+            self._news.append(response_id)
+            if len(self._news) == 1:
+                self._keep(self._notify())
+
+    async def _notify(self) -> None:
+        """Tell the other replicas, all that is new at once."""
+        await asyncio.sleep(0)
+        news, self._news = self._news, []
+        try:
+            async with self._pool.acquire(timeout=5) as connection:
+                tell = "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id"
+                await connection.execute(tell, CHANNEL, list(dict.fromkeys(news)))
+        except TROUBLE as error:
+            log.debug("Other replicas were not told of a change: %s", error)
+
+    def _hear(self, response_id: str) -> None:
+        super()._tell(response_id)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    is_decided: bool = False
+    """The commit was sent: if its answer is lost, nobody knows whether it was done."""
+
+
+async def _use(connection: Any, act: Callable[[Any, _Attempt], Awaitable[Any]], attempt: _Attempt) -> Any:
+    try:
+        return await act(connection, attempt)
+    except (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, OSError):
+        # Killed in the middle of something, or led to a standby: nobody is to get it again.
+        connection.terminate()
+        raise
+
+
+async def _perform(connection: Any, act: Act[R]) -> R:
+    rows: Rows = ()
+    try:
+        step = next(act)
+        while True:
+            rows = await _ask(connection, step)
+            step = act.send(rows)
+    except StopIteration as done:
+        result: R = done.value
+        return result
+
+
+async def _ask(connection: Any, step: Ask | AskMany) -> Rows:
+    if isinstance(step, AskMany):
+        await connection.executemany(QUERIES[step.query], step.rows)
+        return ()
+    rows: Rows = await connection.fetch(QUERIES[step.query], *step.values)
+    return rows

@@ -1,0 +1,402 @@
+"""The contract's methods as acts, whichever database performs them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+from antiphon.errors import StoreError
+from antiphon.ids import Clock
+from antiphon.storage.contract import JOBS
+from antiphon.storage.operations import (
+    answers,
+    api_keys,
+    conversations,
+    idempotency,
+    jobs,
+    responses,
+    secrets,
+    webhooks,
+)
+from antiphon.storage.operations.step import Act, R
+from antiphon.storage.records import (
+    NOTHING_TAKEN,
+    Announcement,
+    ApiKey,
+    Backlog,
+    DayOfUse,
+    Delivery,
+    Frames,
+    Job,
+    Level,
+    Limits,
+    Outcome,
+    Progress,
+    Reply,
+    Reservation,
+    StoredAnswer,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+    Tail,
+    Taken,
+    Use,
+    WebhookEndpoint,
+)
+
+AT_ONCE = 500
+"""Rows that one step of a purge takes out, so that saves come between."""
+
+KEPT_FAILURES = 30 * 86_400
+"""Seconds for which a delivery that was given up is still listed."""
+
+USED_EVERY = 60
+"""Seconds within which a second use of an answer is not written down."""
+
+_AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0}
+
+MakeAct = Callable[[], Act[R]]
+"""Makes the act anew each time that it must be performed."""
+
+
+class SqlStore(ABC):
+    """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
+
+    def __init__(self, url: str, now: Clock) -> None:
+        self.url = url
+        self._clock = now
+        self._listeners: list[Callable[[str], None]] = []
+        self._closed = False
+
+    @abstractmethod
+    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        """Perform an act that only reads. It sees this tenant's rows alone, where the database can see to that."""
+
+    @abstractmethod
+    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        """Perform an act that writes, durable when this returns. It sees what `_read` shows.
+
+        The act may be performed more than once.
+        """
+
+    @abstractmethod
+    async def _save_plainly(self, response: StoredResponse) -> None:
+        """Keep a response without a conversation or a key; many at once share a transaction."""
+
+    async def check(self) -> None:
+        """See `Store.check`."""
+        await self._read(lambda: responses.load("", "resp_check", self._now()))
+
+    async def inspect(self) -> Mapping[str, int]:
+        """See `Store.inspect`."""
+        return await self._read(responses.counts)
+
+    # Responses.
+
+    async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
+        """See `Store.save`; what was begun is kept even if the caller is cancelled."""
+        if response.conversation_id is None and reply is None:
+            await self._save_plainly(response)
+            return True
+        is_kept = await self._write(lambda: responses.save(response, append, reply), response.tenant)
+        self._tell(response.id)
+        return is_kept
+
+    async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
+        """See `Store.load`; the items come as tuples."""
+        return await self._read(lambda: responses.load(tenant, response_id, self._now()), tenant)
+
+    async def delete(self, tenant: str, response_id: str) -> bool:
+        """See `Store.delete`."""
+        return await self._write(lambda: responses.delete(tenant, response_id, self._now()), tenant)
+
+    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+        """See `Store.history`."""
+        return await self._read(lambda: responses.history(tenant, response_id, self._now()), tenant)
+
+    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
+        """See `Store.find_item`."""
+        return await self._read(lambda: responses.find_item(tenant, item_id, self._now()), tenant)
+
+    async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        """See `Store.purge`."""
+        step = self._count_old if dry_run else self._purge
+        return {table: await step(table, self._now() - age) for table, age in _AGES.items()}
+
+    async def _count_old(self, table: str, before: int) -> int:
+        return await self._read(lambda: responses.count_old(f"count_{table}", before))
+
+    async def _purge(self, table: str, before: int) -> int:
+        return await self._in_steps(f"purge_{table}", before)
+
+    async def _in_steps(self, query: str, bound: int) -> int:
+        gone, step = 0, AT_ONCE
+        while step == AT_ONCE:
+            step = await self._write(lambda: responses.purge(query, bound, AT_ONCE))
+            gone += step
+        return gone
+
+    # Jobs.
+
+    async def enqueue(
+        self,
+        response: StoredResponse,
+        request: bytes,
+        frames: Sequence[Frames],
+        reply: Reply | None = None,
+        taken: Taken = NOTHING_TAKEN,
+    ) -> Outcome:
+        """See `Store.enqueue`."""
+        outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply, taken), response.tenant)
+        self._tell_all([response.id])
+        return outcome
+
+    async def claim(self, worker: str, per_tenant: int) -> Job | None:
+        """See `Store.claim`."""
+        return await self._write(lambda: jobs.claim(worker, per_tenant))
+
+    async def advance(self, job: Job, progress: Progress) -> Job | None:
+        """See `Store.advance`."""
+        newer = await self._write(lambda: jobs.advance(job, progress), job.response.tenant)
+        self._tell(job.response.id)
+        return newer
+
+    async def finish(
+        self,
+        job: Job,
+        response: StoredResponse,
+        frames: Sequence[Frames] = (),
+        *,
+        append: bool = False,
+        announcement: Announcement | None = None,
+    ) -> bool:
+        """See `Store.finish`."""
+        is_kept = await self._write(lambda: jobs.finish(job, response, frames, append, announcement), response.tenant)
+        self._tell(response.id)
+        return is_kept
+
+    async def find_job(self, tenant: str, response_id: str) -> Job | None:
+        """See `Store.find_job`."""
+        return await self._read(lambda: jobs.find_job(tenant, response_id), tenant)
+
+    async def backlog(self) -> Backlog:
+        """See `Store.backlog`."""
+        return await self._read(jobs.backlog)
+
+    async def owned(self, worker: str) -> Mapping[str, int]:
+        """See `Store.owned`."""
+        return await self._read(lambda: jobs.owned(worker))
+
+    async def held(self, worker: str) -> Sequence[str]:
+        """See `Store.held`."""
+        return await self._read(lambda: jobs.held(worker))
+
+    async def release(self, worker: str, response_id: str) -> None:
+        """See `Store.release`."""
+        await self._write(lambda: jobs.release(worker, response_id))
+        self._tell(response_id)
+
+    async def beat(self, worker: str) -> None:
+        """See `Store.beat`."""
+        await self._write(lambda: jobs.beat(worker))
+
+    async def beats(self) -> Mapping[str, int]:
+        """See `Store.beats`."""
+        return await self._read(jobs.beats)
+
+    async def bury(self, worker: str, beat: int | None) -> bool:
+        """See `Store.bury`."""
+        changed = await self._write(lambda: jobs.bury(worker, beat))
+        self._tell_all(changed)
+        return changed is not None
+
+    async def give_back(self, worker: str, response_id: str) -> None:
+        """See `Store.give_back`."""
+        self._tell_all(await self._write(lambda: jobs.give_back(worker, response_id)))
+
+    async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:
+        """See `Store.tail`."""
+        return await self._read(lambda: jobs.tail(tenant, response_id, after, self._now()), tenant)
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """See `Store.on_change`."""
+        self._listeners.append(listener)
+
+    # Conversations.
+
+    async def create_conversation(
+        self, conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None = None
+    ) -> None:
+        """See `Store.create_conversation`."""
+        await self._write(lambda: conversations.create(conversation, items, reply), conversation.tenant)
+        self._tell("")
+
+    async def load_conversation(self, tenant: str, conversation_id: str) -> StoredConversation | None:
+        """See `Store.load_conversation`."""
+        return await self._read(lambda: conversations.load(tenant, conversation_id), tenant)
+
+    async def update_conversation(
+        self, tenant: str, conversation_id: str, metadata: bytes
+    ) -> StoredConversation | None:
+        """See `Store.update_conversation`."""
+        return await self._write(lambda: conversations.update(tenant, conversation_id, metadata), tenant)
+
+    async def delete_conversation(self, tenant: str, conversation_id: str) -> Outcome:
+        """See `Store.delete_conversation`."""
+        return await self._write(lambda: conversations.delete(tenant, conversation_id), tenant)
+
+    async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Outcome:
+        """See `Store.add_items`."""
+        return await self._write(lambda: conversations.add(tenant, conversation_id, items), tenant)
+
+    async def items(
+        self,
+        tenant: str,
+        conversation_id: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        descending: bool = False,
+    ) -> list[StoredItem] | None:
+        """See `Store.items`."""
+        return await self._read(lambda: conversations.items(tenant, conversation_id, after, limit, descending), tenant)
+
+    async def conversation_item(self, tenant: str, conversation_id: str, item_id: str) -> StoredItem | None:
+        """See `Store.conversation_item`."""
+        return await self._read(lambda: conversations.item(tenant, conversation_id, item_id), tenant)
+
+    async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> Outcome:
+        """See `Store.delete_item`."""
+        return await self._write(lambda: conversations.delete_item(tenant, conversation_id, item_id), tenant)
+
+    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> Outcome:
+        """See `Store.hold`."""
+        return await self._write(lambda: jobs.hold(tenant, conversation_id, response_id, worker), tenant)
+
+    async def let_go(self, conversation_id: str, response_id: str) -> None:
+        """See `Store.let_go`."""
+        await self._write(lambda: conversations.let_go(conversation_id, response_id))
+
+    # Keys.
+
+    async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> Reservation:
+        """See `Store.reserve`."""
+        return await self._write(
+            lambda: idempotency.reserve(tenant, key, fingerprint, response_id, worker, self._now()), tenant
+        )
+
+    async def find_key(self, tenant: str, key: str) -> Reservation | None:
+        """See `Store.find_key`."""
+        return await self._read(lambda: idempotency.find(tenant, key, self._now()), tenant)
+
+    async def free_key(self, tenant: str, key: str, response_id: str) -> None:
+        """See `Store.free_key`."""
+        await self._write(lambda: idempotency.free(tenant, key, response_id), tenant)
+        self._tell(response_id)
+
+    # Webhooks.
+
+    async def put_endpoint(self, endpoint: WebhookEndpoint) -> None:
+        """See `Store.put_endpoint`."""
+        await self._write(lambda: webhooks.put(endpoint), endpoint.tenant)
+
+    async def load_endpoint(self, tenant: str, endpoint_id: str) -> WebhookEndpoint | None:
+        """See `Store.load_endpoint`."""
+        return await self._read(lambda: webhooks.load(tenant, endpoint_id), tenant)
+
+    async def endpoints(self, tenant: str) -> list[WebhookEndpoint]:
+        """See `Store.endpoints`."""
+        return await self._read(lambda: webhooks.endpoints(tenant), tenant)
+
+    async def delete_endpoint(self, tenant: str, endpoint_id: str) -> bool:
+        """See `Store.delete_endpoint`."""
+        return await self._write(lambda: webhooks.delete(tenant, endpoint_id), tenant)
+
+    async def due(self, limit: int, hold: int) -> list[Delivery]:
+        """See `Store.due`."""
+        return await self._write(lambda: webhooks.due(limit, hold, self._now()))
+
+    async def delivered(self, delivery_id: str) -> None:
+        """See `Store.delivered`."""
+        await self._write(lambda: webhooks.delivered(delivery_id))
+
+    async def postpone(self, delivery_id: str, due_at: int | None, error: str) -> None:
+        """See `Store.postpone`."""
+        await self._write(lambda: webhooks.postpone(delivery_id, due_at, error, self._now()))
+
+    async def deliveries(self) -> list[Delivery]:
+        """See `Store.deliveries`."""
+        return await self._read(webhooks.deliveries)
+
+    # Secrets.
+
+    async def secret(self, name: str, fresh: bytes) -> bytes:
+        """See `Store.secret`."""
+        return await self._write(lambda: secrets.agree(name, fresh))
+
+    # Answers.
+
+    async def keep_answer(self, answer: StoredAnswer) -> None:
+        """See `Store.keep_answer`."""
+        await self._write(lambda: answers.keep(answer), answer.tenant)
+
+    async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
+        """See `Store.find_answer`."""
+        now = self._now()
+        found = await self._read(lambda: answers.find(tenant, key, now), tenant)
+        if found is None:
+            return None
+        if now - found.used_at >= USED_EVERY:
+            await self._write(lambda: answers.use(tenant, key, now), tenant)
+        return found.body
+
+    async def answers_size(self) -> int:
+        """See `Store.answers_size`."""
+        return await self._read(answers.size)
+
+    async def trim_answers(self, limit: int) -> int:
+        """See `Store.trim_answers`."""
+        return await self._in_steps("trim_answers", limit)
+
+    # API keys.
+
+    async def put_api_key(self, key: ApiKey) -> None:
+        """See `Store.put_api_key`."""
+        await self._write(lambda: api_keys.put(key))
+
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        """See `Store.find_api_key`."""
+        return await self._read(lambda: api_keys.find(digest, self._now()))
+
+    async def api_keys(self) -> list[ApiKey]:
+        """See `Store.api_keys`."""
+        return await self._read(api_keys.every)
+
+    async def has_api_keys(self) -> bool:
+        """See `Store.has_api_keys`."""
+        return await self._read(api_keys.any_at_all)
+
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+        """See `Store.take`. The time is this process's: clocks that differ shift the minute by as much."""
+        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock()))
+
+    async def charge(self, uses: Sequence[Use]) -> None:
+        """See `Store.charge`."""
+        await self._write(lambda: api_keys.charge(uses, self._clock()))
+
+    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+        """See `Store.usage`."""
+        return await self._read(lambda: api_keys.usage(tenant, begin, end), tenant)
+
+    def _now(self) -> int:
+        return int(self._clock())
+
+    def _tell_all(self, response_ids: Sequence[str] | None) -> None:
+        for response_id in (*response_ids, JOBS) if response_ids else ():
+            self._tell(response_id)
+
+    def _tell(self, response_id: str) -> None:
+        for listener in self._listeners:
+            listener(response_id)
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError("The store is closed.")

@@ -1,0 +1,158 @@
+"""Finds, checks and opens the database file. What it must refuse it refuses before it writes a byte."""
+
+import sqlite3
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from antiphon.errors import ConfigError
+from antiphon.storage.sql import migrations
+from antiphon.storage.sqlite.migrate import is_ours, migrate, version
+
+_READ_THROUGH = 64 * 1024 * 1024  # bytes; a larger file is not read whole at every start
+_CHECKPOINT_PAGES = 4096  # of 4 KiB: how much log is copied into the file at once
+_LOG_BYTES = 64 * 1024 * 1024  # what a log that a slow reader made grow is cut back to
+
+_PATIENCE = 2  # times `busy_timeout`, until a file that is busy at the start is given up
+_PAUSE = 0.05  # seconds between two tries
+
+_REFUSALS = {
+    sqlite3.SQLITE_NOTADB: "is not an SQLite database",
+    sqlite3.SQLITE_CORRUPT: "is damaged",
+    sqlite3.SQLITE_READONLY: "is read-only, or its folder is",
+    sqlite3.SQLITE_BUSY: "is locked by another program",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
+}
+
+
+def path_of(url: str) -> Path | None:
+    """Return the file that a store's URL names, None for a store in memory.
+
+    `sqlite:///absolute/path`, `sqlite:///~/in/the/home/folder`; `sqlite://` and `sqlite:///:memory:` are in memory.
+    The path stands as it is: nothing in it is percent-decoded, and no options follow. Raises `ConfigError` for
+    anything else.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme != "sqlite" or (rest and not rest.startswith("/")) or rest == "/" or set(rest) & {"?", "\0"}:
+        raise ConfigError(f"store: {url} is no address of a store; write sqlite:///absolute/path, or sqlite://")
+    if rest in ("", "/:memory:"):
+        return None
+    if rest.startswith("/~"):
+        return _at_home(Path(rest[1:]))
+    return Path("/" + rest.lstrip("/"))
+
+
+def _at_home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"store: {path}: {error}") from error
+
+
+def open_memory() -> sqlite3.Connection:
+    """Return the only connection to a new database in memory."""
+    connection = _connect(":memory:", 0)
+    migrate(connection, migrations("sqlite"))
+    return connection
+
+
+def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    """Return a connection that writes and one that reads; make the file (for its owner alone) where there is none.
+
+    `busy_timeout` is how long the writing one waits for other programs, in seconds; the reading one never waits.
+    Raises `ConfigError` where the file cannot be used, naming the path and the reason.
+    """
+    until = time.monotonic() + _PATIENCE * busy_timeout
+    while True:
+        try:
+            return _open(path, busy_timeout)
+        except ConfigError as error:
+            # Others that are starting or were killed hold the file for moments for which SQLite does not wait.
+            if not _is_busy(error.__cause__) or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+
+
+def _is_busy(error: BaseException | None) -> bool:
+    return isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    with ExitStack() as opened:
+        try:
+            _make(path)
+            writer = opened.enter_context(closing(_connect(str(path), busy_timeout)))
+            with writer:
+                writer.execute("BEGIN")  # one look at it: another process may be making the same file
+                _check(writer, path)
+            _prepare(writer, path)
+            reader = opened.enter_context(closing(_connect(str(path), 0)))
+            reader.execute("PRAGMA query_only = ON")
+        except OSError as error:
+            raise ConfigError(f"store: {path} cannot be opened: {error.strerror}") from error
+        except sqlite3.Error as error:
+            raise _refused(path, _REFUSALS.get(error.sqlite_errorcode & 0xFF, f"cannot be used: {error}")) from error
+        opened.pop_all()
+    return writer, reader
+
+
+def open_writer(path: Path, busy_timeout: float) -> sqlite3.Connection:
+    """Return another connection that writes to a file that was opened before. Raises `sqlite3.Error`."""
+    connection = _connect(str(path), busy_timeout)
+    try:
+        _settle(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _refused(path: Path, reason: str) -> ConfigError:
+    return ConfigError(f"store: {path} {reason}")
+
+
+def _connect(name: str, busy_timeout: float) -> sqlite3.Connection:
+    # Opened in one thread, used in another: each by one thread at a time, which is ours to see to.
+    connection = sqlite3.connect(name, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _make(path: Path) -> None:
+    if path.is_dir():
+        raise _refused(path, "is a folder; name a file in it")
+    for folder in reversed(path.parents):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    # Never opened where it exists: closing any descriptor of it drops the locks that other stores of this process hold.
+    if not path.exists():
+        path.touch(mode=0o600)
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Only reads."""
+    number, newest = version(connection), len(migrations("sqlite"))
+    if number > newest:
+        raise _refused(path, f"has schema {number}, newer than this Antiphon's {newest}; upgrade Antiphon")
+    if not is_ours(connection):
+        raise _refused(path, "belongs to another program")
+    if path.stat().st_size <= _READ_THROUGH:
+        found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise _refused(path, f"is damaged: {found.splitlines()[-1]}")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA user_version = {version(connection)}")  # fails where the file can only be read
+    connection.execute("ROLLBACK")
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise _refused(path, "is on a file system without shared memory, which the write-ahead log needs")
+    _settle(connection)
+    migrate(connection, migrations("sqlite"))
+
+
+def _settle(connection: sqlite3.Connection) -> None:
+    # NORMAL would lose the last commits in a power cut.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")

@@ -1,0 +1,109 @@
+"""The store in one SQLite file: write-ahead log, one writing thread, reads at once.
+
+Reads run on the event loop's own thread: one takes less time than it would take to hand it to another thread, and in
+WAL mode no writer holds it up. A store in memory has one connection only, so there the writing thread reads as well.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+
+from antiphon import ids
+from antiphon.errors import StoreError
+from antiphon.ids import Clock
+from antiphon.storage.operations.step import R
+from antiphon.storage.records import StoredResponse
+from antiphon.storage.sql_store import MakeAct, SqlStore
+from antiphon.storage.sqlite import rows
+from antiphon.storage.sqlite.file import open_file, open_memory, open_writer, path_of
+from antiphon.storage.sqlite.writer import Writer, store_error
+
+LOOK_EVERY = 0.2
+"""Seconds between looks whether another process has written."""
+
+
+class SqliteStore(SqlStore):
+    """A `Store` in an SQLite file, or in memory. Make one with `SqliteStore.open`."""
+
+    def __init__(
+        self,
+        url: str,
+        writer: sqlite3.Connection,
+        reader: sqlite3.Connection | None,
+        now: Clock,
+        renew: Callable[[], sqlite3.Connection] | None = None,
+    ) -> None:
+        super().__init__(url, now)
+        self._writer = Writer(writer, renew)
+        self._reader = reader
+        self._looking: asyncio.Task[None] | None = None
+
+    @classmethod
+    def open(cls, url: str, *, busy_timeout: float = 5.0, now: Clock = ids.now) -> "SqliteStore":
+        """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for one in memory that ends with it.
+
+        The file and its folders are made where there are none, for their owner alone, and an older schema is brought up
+        to date. `busy_timeout` is how many seconds a write waits for another program that is writing.
+        Raises `ConfigError`, having changed nothing, where the address is none or the file is a folder, read-only,
+        locked, damaged, another program's, or of a newer Antiphon.
+        """
+        path = path_of(url)
+        if path is None:
+            return cls(url, open_memory(), None, now)
+        return cls(url, *open_file(path, busy_timeout), now, partial(open_writer, path, busy_timeout))
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """See `Store.on_change`. In a file other processes' writes are looked for, several times a second."""
+        super().on_change(listener)
+        if self._looking is None and self._reader is not None:
+            self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    async def inspect(self) -> Mapping[str, int]:
+        """See `Store.inspect`: every page and index of the file is read."""
+        self._refuse_closed()
+        found = await self._writer.submit(rows.integrity, None)
+        if found != "ok":
+            raise StoreError(f"The store's file is damaged: {found}")
+        return await super().inspect()
+
+    async def close(self) -> None:
+        """Finish what was begun and close the file; closing again does nothing."""
+        if not self._closed:
+            self._closed = True
+            if self._looking is not None:
+                self._looking.cancel()
+            if self._reader:
+                self._reader.close()
+        await self._writer.close()
+
+    async def _save_plainly(self, response: StoredResponse) -> None:
+        self._refuse_closed()
+        await self._writer.submit(rows.save, response)
+
+    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        self._refuse_closed()
+        result: R = await self._writer.submit(rows.perform, make)
+        return result
+
+    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        self._refuse_closed()
+        if self._reader is None:
+            result: R = await self._writer.submit(rows.perform, make)
+            return result
+        try:
+            return rows.perform_alone(self._reader, make)
+        except (sqlite3.Error, UnicodeError) as error:
+            raise store_error(error) from error
+
+    async def _look(self) -> None:
+        """Tell when `data_version` changes: the writing connection's own commits do not change it."""
+        seen: int | None = None
+        while True:
+            with suppress(StoreError):
+                found = await self._writer.submit(rows.data_version, None)
+                if seen not in (None, found):
+                    self._tell("")
+                seen = found
+            await asyncio.sleep(LOOK_EVERY)

@@ -1,0 +1,172 @@
+"""One thread that owns the connection that writes, and commits whatever has piled up as one transaction.
+
+Saves that arrive while one commit waits for the disk share the next one's wait. The event loop pays for a future and
+a place in the queue; it is woken once for each batch.
+"""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from antiphon.errors import StoreError
+from antiphon.storage.operations.step import R
+from antiphon.storage.sqlite.rows import A, Doing
+
+_BATCH = 256  # jobs in a transaction: a bound on how long the first waits for the last
+_PAUSE = 0.001  # seconds for a crowd to gather: fewer, larger batches take less from a busy event loop
+
+MOST_WAITING = 10_000
+"""Jobs that wait for a slow disk; more are refused at once, so that memory and patience stay bounded."""
+
+_TROUBLE = {
+    sqlite3.SQLITE_BUSY: "The store is busy: another program is writing to it.",
+    sqlite3.SQLITE_LOCKED: "The store is busy: another program is writing to it.",
+    sqlite3.SQLITE_FULL: "The store's disk is full.",
+    sqlite3.SQLITE_IOERR: "The store's disk failed.",
+    sqlite3.SQLITE_READONLY: "The store is read-only.",
+    sqlite3.SQLITE_CANTOPEN: "The store's file cannot be opened.",
+    sqlite3.SQLITE_CORRUPT: "The store's file is damaged.",
+    sqlite3.SQLITE_NOTADB: "The store's file is damaged.",
+    sqlite3.SQLITE_NOMEM: "The store is out of memory.",
+}
+
+
+def store_error(cause: Exception) -> StoreError:
+    """Say what went wrong without a path or SQL; the cause is kept for the log."""
+    error = StoreError(_TROUBLE.get(_code(cause), "The store could not do this."))
+    error.__cause__ = cause
+    return error
+
+
+def _code(error: BaseException) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail of the same trouble
+
+
+def _is_of_the_disk(result: Any) -> bool:
+    return isinstance(result, StoreError) and _code(result.__cause__ or result) == sqlite3.SQLITE_IOERR
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    act: Doing[Any, Any]
+    argument: Any
+    future: asyncio.Future[Any]
+
+
+class Writer:
+    """Runs acts in the order in which they came; what fails fails alone. The connection is the writer's from now on.
+
+    After an error of the disk it goes on with a connection that `renew` opens: what the kernel forgot of a file when a
+    write to it failed is not to be relied on through the same handle.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
+        self._connection = connection
+        self._renew = renew
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        # A daemon, so a program that forgot to close its store can end: what was acknowledged is on disk.
+        self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
+        self._thread.start()
+
+    def submit(self, act: Doing[A, R], argument: A) -> asyncio.Future[R]:
+        """Return a future of the act's result, resolved after its commit. A cancelled future does not undo the act.
+
+        Raises `StoreError` where too much waits already.
+        """
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        if self._jobs.qsize() >= MOST_WAITING:
+            raise StoreError("The store is overloaded: too much waits to be written.")
+        self._jobs.put(_Job(act, argument, future))
+        return future
+
+    async def close(self) -> None:
+        """Do what was submitted, then close the connection."""
+        self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        while jobs := self._take():
+            results = self._commit(jobs)
+            if any(_is_of_the_disk(result) for result in results):
+                self._open_again()
+            _deliver(jobs, results)
+            if len(jobs) > 1:
+                time.sleep(_PAUSE)
+        self._connection.close()
+
+    def _open_again(self) -> None:
+        if self._renew is not None:
+            with suppress(sqlite3.Error):  # it stays as it is, and the next error comes here again
+                connection = self._renew()
+                self._connection.close()
+                self._connection = connection
+
+    def _take(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        job = self._jobs.get()
+        with suppress(Empty):
+            while job is not None:
+                jobs.append(job)
+                if len(jobs) == _BATCH:
+                    return jobs
+                job = self._jobs.get_nowait()
+            self._jobs.put(None)  # the end is for the next round to find
+        return jobs
+
+    def _commit(self, jobs: Sequence[_Job]) -> Sequence[Any]:
+        """Return what became of each job: its result, or the `StoreError`."""
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                return self._together(jobs)
+        except Exception as error:
+            if len(jobs) == 1 or _code(error) in _TROUBLE:
+                return [store_error(error) for _ in jobs]
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                return [self._alone(job) for job in jobs]
+        except Exception as error:
+            return [store_error(error) for _ in jobs]
+
+    def _together(self, jobs: Sequence[_Job]) -> Sequence[Any]:
+        results: list[Any] = []
+        for act, group in groupby(jobs, key=lambda job: job.act):
+            results += act(self._connection, [job.argument for job in group])
+        return results
+
+    def _alone(self, job: _Job) -> Any:
+        self._connection.execute("SAVEPOINT job")
+        try:
+            (result,) = job.act(self._connection, [job.argument])
+        except Exception as error:
+            if _code(error) in _TROUBLE:
+                raise
+            self._connection.execute("ROLLBACK TO job")
+            result = store_error(error)
+        self._connection.execute("RELEASE job")
+        return result
+
+
+def _deliver(jobs: Sequence[_Job], results: Sequence[Any]) -> None:
+    pairs = zip((job.future for job in jobs), results, strict=True)
+    for loop, group in groupby(pairs, key=lambda pair: pair[0].get_loop()):
+        with suppress(RuntimeError):  # a closed loop: nobody waits any more
+            loop.call_soon_threadsafe(_resolve, list(group))
+
+
+def _resolve(pairs: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, result in pairs:
+        if future.done():  # cancelled: the client went away
+            continue
+        if isinstance(result, StoreError):
+            future.set_exception(result)
+        else:
+            future.set_result(result)

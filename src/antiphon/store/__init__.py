@@ -1,1 +1,0 @@
-"""Where responses and their items are kept."""

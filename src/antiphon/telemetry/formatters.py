@@ -1,0 +1,123 @@
+"""Lines of the log: as text for people or as JSON for programs, each with the request in whose service it was written.
+
+A line never holds what a client or a backend said. What went wrong is told by its kind and its place: messages of
+exceptions quote what they stumbled over, so they are left out, here and whoever logs them, unless somebody looks for
+a fault (`log_level = debug`). Of our own errors the gist is told.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import AntiphonError
+from antiphon.telemetry.context import About, about
+
+OWN = "antiphon"
+"""Our loggers' name, or how it begins."""
+
+FIELDS = "fields"
+"""The attribute of a record that holds more of what a line says, by name."""
+
+SHOWN = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "trace_id")
+
+_encode = msgspec.json.Encoder().encode
+
+
+class TextLines(logging.Formatter):
+    """`2026-11-21T09:18:46.123Z WARNING antiphon: What happened. [req_1 resp_1 groq]`, then where, for a fault."""
+
+    def __init__(self, *, quotes: bool = False) -> None:
+        super().__init__()
+        self._quotes = quotes
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter.format`."""
+        known = about()
+        named = " ".join(filter(None, (known.request_id, known.response_id, known.backend, known.outcome)))
+        text = f"{_time(record)} {record.levelname} {record.name}: {_message(record, self._quotes)}"
+        return "\n  ".join([f"{text} [{_printable(named)}]" if named else text, *_fault(record, self._quotes)])
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: `time`, `level`, `logger`, `message`, what is known of the request, and `fault`."""
+
+    def __init__(self, *, quotes: bool = False) -> None:
+        super().__init__()
+        self._quotes = quotes
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter.format`."""
+        line: dict[str, Any] = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _message(record, self._quotes),
+            **_known(about()),
+            **getattr(record, FIELDS, {}),
+        }
+        if fault := list(_fault(record, self._quotes)):
+            line["fault"] = fault
+        return _encode(line).decode()
+
+
+def fields(**said: Any) -> Mapping[str, Any]:
+    """Return what goes into a log call as `extra`, for a line to say this too."""
+    return {FIELDS: said}
+
+
+def _known(known: About) -> Mapping[str, str]:
+    return {name: value for name in SHOWN if (value := getattr(known, name))}
+
+
+def _time(record: logging.LogRecord) -> str:
+    return f"{_second(int(record.created))}.{int(record.msecs):03}Z"
+
+
+def _gist(error: Exception) -> str:
+    return error.gist if isinstance(error, AntiphonError) else type(error).__name__
+
+
+@lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def _message(record: logging.LogRecord, quotes: bool) -> str:
+    """Return what is said; others' loggers put what they stumbled over into further lines."""
+    if quotes or not isinstance(record.args, tuple) or not any(isinstance(one, Exception) for one in record.args):
+        text = record.getMessage()
+    else:
+        text = str(record.msg) % tuple(_gist(one) if isinstance(one, Exception) else one for one in record.args)
+    return _printable(text if record.name.partition(".")[0] == OWN else text.partition("\n")[0])
+
+
+def _printable(text: str) -> str:
+    """Return text that stays on its line, whatever it holds."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def _fault(record: logging.LogRecord, quotes: bool) -> Iterator[str]:
+    """Give where and of which kind an exception is, the one that caused it first."""
+    error = record.exc_info[1] if record.exc_info else None
+    causes: list[BaseException] = []
+    while error is not None and error not in causes:
+        causes.insert(0, error)
+        error = error.__cause__ or error.__context__
+    for each in causes:
+        yield from _places(each)
+        yield f"{type(each).__name__}: {_printable(str(each))}" if quotes else type(each).__name__
+
+
+def _places(error: BaseException) -> Iterator[str]:
+    place = error.__traceback__
+    while place is not None:
+        code = place.tb_frame.f_code
+        yield f"{'/'.join(PurePath(code.co_filename).parts[-3:])}:{place.tb_lineno} in {code.co_name}"
+        place = place.tb_next

@@ -1,0 +1,273 @@
+"""Spans of responses, calls of models and uses of tools, by the GenAI semantic conventions as of autumn 2026.
+
+Their names are in flux (https://github.com/open-telemetry/semantic-conventions-genai), so they stand here and nowhere
+else. A span never holds what was said, nor a name that a client made up, unless `content` is wanted.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    format_trace_id,
+    set_span_in_context,
+)
+
+from antiphon.engine.measuring import ModelNames
+from antiphon.engine.observers import Call, Observer, ToolUse
+from antiphon.errors import AntiphonError
+from antiphon.protocol.chat_errors import KNOWN_CODES
+from antiphon.protocol.response import Usage
+from antiphon.telemetry.context import note
+from antiphon.telemetry.otel.content import input_messages, output_messages, tool_definitions
+from antiphon.telemetry.otel.serving import carriage, serving
+from antiphon.upstream.backend import carried
+
+if TYPE_CHECKING:
+    from antiphon.engine.run import Run
+
+PROVIDERS = {
+    "azure": "azure.ai.openai",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "moonshot": "moonshot_ai",
+    "xai": "x_ai",
+}
+"""What the conventions call a family of backends, where that is not its name here."""
+
+PARAMETERS = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "frequency_penalty": "frequency_penalty",
+    "presence_penalty": "presence_penalty",
+    "max_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+}
+"""Numbers of a request to a backend, and what they are called in `gen_ai.request.…`."""
+
+LARGEST = 2**63
+"""Numbers from here on cannot be sent to a collector."""
+
+FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "content_filter": "content_filter"}
+
+BACKGROUND = "background response"
+MESSAGE = "response.create"
+"""Names of the spans of responses that no HTTP request waits for: in the background, and on a WebSocket."""
+
+
+def place_of(response_id: str) -> SpanContext:
+    """Return where the trace of a background response begins.
+
+    It follows from the response's id, so that the request which queues it can point there, whichever process makes it.
+    """
+    digest = hashlib.sha256(response_id.encode()).digest()
+    trace_id, span_id = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:24], "big")
+    return SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+
+
+class Ids(RandomIdGenerator):
+    """Random ids, but for a span whose place was settled before."""
+
+    settled: ContextVar[SpanContext | None] = ContextVar("settled", default=None)
+
+    def generate_trace_id(self) -> int:
+        """See `IdGenerator`."""
+        settled = self.settled.get()
+        return settled.trace_id if settled else super().generate_trace_id()
+
+    def generate_span_id(self) -> int:
+        """See `IdGenerator`."""
+        settled = self.settled.get()
+        return settled.span_id if settled else super().generate_span_id()
+
+
+class Tracing(Observer):
+    """Makes the spans. `names` says which models are called by name, `content` whether spans hold what was said."""
+
+    def __init__(self, tracer: Tracer, names: ModelNames, *, content: bool = False) -> None:
+        self._tracer, self._names, self._content = tracer, names, content
+        self._responses: dict[Run, Span] = {}
+        self._calls: dict[Call, _Asked] = {}
+        self._uses: dict[ToolUse, Span] = {}
+
+    def queued(self, response_id: str) -> None:
+        """See `Observer.queued`."""
+        if (span := serving.get()) is not None:
+            span.add_link(place_of(response_id))
+
+    def began(self, run: "Run") -> None:
+        """See `Observer.began`; an HTTP request's span is that of the response that it waits for."""
+        span = None if run.is_background else serving.get()
+        if span is None:
+            span = self._begin_background(run) if run.is_background else self._begin(MESSAGE, SpanKind.SERVER)
+            note(trace_id=format_trace_id(span.get_span_context().trace_id))
+        self._responses[run] = span
+
+    def asked(self, call: Call) -> None:
+        """See `Observer.asked`; the backend is told to which trace the call belongs."""
+        model, url = self._model(call), urlsplit(call.target.backend.url)
+        attributes: dict[str, Any] = {
+            "gen_ai.operation.name": call.operation,
+            "gen_ai.provider.name": _provider(call),
+            "gen_ai.request.model": model,
+            "antiphon.backend": call.backend,
+        }
+        if url.hostname:
+            attributes |= {"server.address": url.hostname, "server.port": url.port or _port(url.scheme)}
+        kind = SpanKind.CLIENT if url.hostname else SpanKind.INTERNAL
+        span = self._begin(f"{call.operation} {model}", kind, attributes, self._within(call.run))
+        carried.set(carriage(span))
+        self._calls[call] = _Asked(span, call)
+        if span.is_recording():
+            span.set_attributes(_parameters(call.body))
+            if self._content and call.operation == "chat":
+                span.set_attribute("gen_ai.input.messages", _said(input_messages, call.body))
+                span.set_attribute("gen_ai.tool.definitions", _said(tool_definitions, call.body))
+
+    def spoke(self, call: Call) -> None:
+        """See `Observer.spoke`."""
+        if call.body.get("stream"):
+            asked = self._calls[call]
+            asked.span.set_attribute("gen_ai.response.time_to_first_chunk", time.monotonic() - asked.since)
+
+    def answered(self, call: Call) -> None:
+        """See `Observer.answered`."""
+        asked = self._calls.pop(call)
+        span = asked.span
+        if call.ending is not None:
+            reason = "tool_calls" if call.has_calls else FINISH_REASONS.get(call.ending.outcome, "stop")
+            span.set_attribute("gen_ai.response.finish_reasons", [reason if call.error is None else "error"])
+            if (usage := call.ending.usage) is not None:
+                span.set_attributes(_tokens(usage))
+            if call.run is not None and self._content and span.is_recording():
+                made = call.run.output[asked.made :]
+                span.set_attribute("gen_ai.output.messages", output_messages(made, reason))
+        _end(span, call.error)
+
+    def used(self, use: ToolUse) -> None:
+        """See `Observer.used`."""
+        attributes = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": use.name,
+            "gen_ai.tool.type": use.kind,
+        }
+        if use.call_id is not None:
+            attributes["gen_ai.tool.call.id"] = use.call_id
+        within = self._within(use.run)
+        self._uses[use] = self._begin(f"execute_tool {use.name}", SpanKind.INTERNAL, attributes, within)
+
+    def returned(self, use: ToolUse) -> None:
+        """See `Observer.returned`."""
+        _end(self._uses.pop(use), use.error)
+
+    def ended(self, run: "Run") -> None:
+        """See `Observer.ended`."""
+        span, response = self._responses.pop(run), run.response
+        span.set_attribute("gen_ai.response.id", response.id)
+        span.set_attribute("gen_ai.response.model", self._names.of(response.model))
+        span.set_attribute("antiphon.response.status", response.status if run.outcome == "refused" else run.outcome)
+        if run.cache is not None:
+            span.set_attribute("antiphon.cache", run.cache)
+        if response.conversation is not None:
+            span.set_attribute("gen_ai.conversation.id", response.conversation.id)
+        if response.error is not None:
+            span.set_attribute("error.type", _code(response.error.code))
+            span.set_status(StatusCode.ERROR)
+        if span is not serving.get():
+            span.end()
+
+    def _begin_background(self, run: "Run") -> Span:
+        """Begin where the request that queued it points to; one that is taken up again continues from there."""
+        place = place_of(run.response.id)
+        if run.is_resumed:
+            return self._begin(BACKGROUND, SpanKind.CONSUMER, within=set_span_in_context(NonRecordingSpan(place)))
+        token = Ids.settled.set(place)
+        try:
+            return self._begin(BACKGROUND, SpanKind.CONSUMER, within=Context())
+        finally:
+            Ids.settled.reset(token)
+
+    def _begin(
+        self, name: str, kind: SpanKind, attributes: Mapping[str, Any] | None = None, within: Context | None = None
+    ) -> Span:
+        return self._tracer.start_span(name, within, kind, attributes)
+
+    def _within(self, run: "Run | None") -> Context | None:
+        span = serving.get() if run is None else self._responses[run]
+        return None if span is None else set_span_in_context(span)
+
+    def _model(self, call: Call) -> str:
+        """Return what the backend is asked for, where somebody else than a client has named it."""
+        known = self._names.of(call.target.name)
+        return call.target.model if known == call.target.name or self._content else known
+
+
+class _Asked:
+    """A call under way: its span, since when, and how many items there were."""
+
+    def __init__(self, span: Span, call: Call) -> None:
+        self.span, self.since, self.made = span, time.monotonic(), len(call.run.output) if call.run else 0
+
+
+def _provider(call: Call) -> str:
+    name = call.target.dialect.name
+    return PROVIDERS.get(name, name)
+
+
+def _port(scheme: str) -> int:
+    return 443 if scheme == "https" else 80
+
+
+def _parameters(body: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        f"gen_ai.request.{name}": number
+        for key, name in PARAMETERS.items()
+        if isinstance(number := body.get(key), int | float) and abs(number) < LARGEST
+    }
+    return {**told, "gen_ai.request.stream": True} if body.get("stream") else told
+
+
+def _said(tell: Callable[[Mapping[str, Any]], str], body: Mapping[str, Any]) -> str:
+    """Return what was asked, nothing where it cannot be told: what a client asks by Chat Completions is passed on as it
+    came, whatever it may be."""
+    try:
+        return tell(body)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return ""
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    told = {
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.input_tokens_details.cached_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": usage.input_tokens_details.cache_write_tokens,
+        "gen_ai.usage.reasoning.output_tokens": usage.output_tokens_details.reasoning_tokens,
+    }
+    return {name: count for name, count in told.items() if count or name.count(".") == 2}
+
+
+def _code(code: str) -> str:
+    """Return an error's code where it is one of ours: a backend may call its own anything."""
+    return code if code in KNOWN_CODES else "server_error"
+
+
+def _end(span: Span, error: AntiphonError | None) -> None:
+    if error is not None:
+        known = error.code in KNOWN_CODES
+        span.set_attribute("error.type", str(error.code) if known else str(error.status))
+        span.set_status(StatusCode.ERROR)
+    span.end()

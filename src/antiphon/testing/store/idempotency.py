@@ -1,0 +1,81 @@
+"""Promises about idempotency keys."""
+
+import asyncio
+from dataclasses import replace
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import Outcome, Reply, Store, StoredConversation
+from antiphon.testing.store.making import Promise, T, hold, new_response
+
+
+async def _is_reserved_once(store: Store) -> None:
+    """Of many who reserve a key at once one gets it, and all are told the same."""
+    key, worker = new_id("key"), new_id("worker")
+    found = await asyncio.gather(*(store.reserve(T, key, b"print", f"resp_{i}", worker) for i in range(16)))
+    hold(len({one.response_id for one in found}) == 1, f"a key is reserved for {found}")
+    await store.free_key(T, key, "resp_none")
+    hold(await store.find_key(T, key) == found[0], "another freed the key")
+    await store.free_key(T, key, found[0].response_id)
+    hold(await store.find_key(T, key) is None, "a key that was freed is still there")
+
+
+async def _reply_comes_with_the_response(store: Store) -> None:
+    """The reply is kept in one step with the response, by the one for which the key is reserved, and stays."""
+    key, worker, mine, late = new_id("key"), new_id("worker"), new_response(), new_response()
+    await store.reserve(T, key, b"print", mine.id, worker)
+    hold(await store.save(late, reply=Reply(T, key, False, b"late")) is False, "a response without the key replied")
+    hold(await store.load(T, late.id) is None, "a response that was refused is there")
+    hold(await store.save(mine, reply=Reply(T, key, True, b"reply\0")) is True, "a reply was not kept")
+    found = await store.find_key(T, key)
+    hold(found is not None and found.reply == Reply(T, key, True, b"reply\0"), f"the reply is {found}")
+    await store.free_key(T, key, mine.id)
+    await store.bury(worker, None)
+    hold(await store.find_key(T, key) == found, "a key with a reply was freed")
+    again = await store.reserve(T, key, b"other", new_id("resp"), worker)
+    hold(again == found, "a key with a reply was reserved again")
+    await store.delete(T, mine.id)
+
+
+async def _dead_workers_free_their_keys(store: Store) -> None:
+    """The keys that a worker reserved and did not answer are free when it is buried."""
+    key, worker = new_id("key"), new_id("worker")
+    await store.reserve(T, key, b"print", "resp_1", worker)
+    hold(worker in await store.beats(), "a worker with a reserved key is not watched")
+    hold(await store.bury(worker, (await store.beats())[worker]) is True, "it was not buried")
+    hold(await store.find_key(T, key) is None, "its key is still reserved")
+
+
+async def _what_is_held_can_be_freed(store: Store) -> None:
+    """A worker can be told what it holds, and free what it holds for one response."""
+    key, worker = new_id("key"), new_id("worker")
+    conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
+    await store.create_conversation(conversation, [])
+    await store.reserve(T, key, b"print", "resp_1", worker)
+    await store.hold(T, conversation.id, "resp_2", worker)
+    found = sorted(await store.held(worker))
+    hold(found == ["resp_1", "resp_2"], f"it holds {found}")
+    await store.release(worker, "resp_1")
+    hold(await store.find_key(T, key) is None, "a key that was freed is reserved")
+    hold(list(await store.held(worker)) == ["resp_2"], "more was freed than was to be")
+    await store.release(worker, "resp_2")
+    outcome = await store.hold(T, conversation.id, "resp_3", worker)
+    hold(outcome is Outcome.DONE, "a conversation that was freed is held")
+    await store.release(worker, "resp_3")
+    await store.delete_conversation(T, conversation.id)
+
+
+async def _unstored_replies(store: Store) -> None:
+    """A response that is not to be stored leaves its reply and nothing else."""
+    key, one = new_id("key"), replace(new_response(), is_stored=False)
+    await store.reserve(T, key, b"print", one.id, "w")
+    hold(await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "the reply was not kept")
+    hold(await store.load(T, one.id) is None, "an unstored response is there")
+
+
+PROMISES: tuple[Promise, ...] = (
+    _is_reserved_once,
+    _reply_comes_with_the_response,
+    _dead_workers_free_their_keys,
+    _unstored_replies,
+    _what_is_held_can_be_freed,
+)

@@ -1,0 +1,108 @@
+"""The bytes of one backend answer, streamed or plain, into a response."""
+
+from typing import Protocol
+
+from antiphon.errors import BackendError
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.sse import DONE, EventDecoder
+from antiphon.translation.writer import ResponseWriter
+
+MAX_PLAIN_ANSWER = 64 * 1024 * 1024
+"""Bytes of a plain answer; a backend that sends more is broken or hostile."""
+
+
+class AnswerStream(Protocol):
+    """What makes events of one backend answer, whichever API the backend speaks."""
+
+    error: BackendError | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer said that it has ended, or failed."""
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether a call began."""
+
+    @property
+    def preopened(self) -> bool:
+        """Whether the model's template opens `<think>`, as far as is known now."""
+
+    def read(self, data: bytes) -> None:
+        """Take the data of one event, or a plain answer. Raises `BackendError` for what cannot be read."""
+
+    def finish(self, done: bool = False) -> Ending:
+        """Say that no more comes, `done` if the backend said `[DONE]`; return how the answer ended."""
+
+
+class AnswerReader:
+    """Feeds a backend's bytes to an `AnswerStream`: an event stream, or one JSON object (`is_json`).
+
+    `feed` the bytes as they come, until `is_over` or there are no more; then `finish`. What cannot be read becomes
+    the answer's error, never an exception.
+    """
+
+    def __init__(self, stream: AnswerStream, is_json: bool = False) -> None:
+        self._stream = stream
+        self._is_json = is_json
+        self._decoder = EventDecoder()
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._done = False
+        self.chunks = 0
+        """Events of the stream that were read so far."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the backend said `[DONE]` or failed: what may still come is of no interest."""
+        return self._done or self._stream.is_over
+
+    def feed(self, part: bytes) -> None:
+        """Take bytes."""
+        try:
+            if self._is_json:
+                self._collect(part)
+            else:
+                self._read(self._decoder.feed(part))
+        except BackendError as error:
+            self.fail(error)
+
+    def fail(self, error: BackendError) -> None:
+        """Say that no more bytes come because of this error."""
+        self._stream.error = self._stream.error or error
+
+    def finish(self) -> Ending:
+        """Say that no more bytes come; return how the answer ended."""
+        try:
+            if self._is_json:
+                self._done = True
+                self._stream.read(b"".join(self._parts))
+            elif not self.is_over:
+                self._read(self._decoder.finish())
+        except BackendError as error:
+            self.fail(error)
+        return self._stream.finish(self._done)
+
+    def _read(self, events: list[bytes]) -> None:
+        for data in events:
+            if data.startswith(DONE):
+                self._done = True
+                return
+            self.chunks += 1
+            self._stream.read(data)
+
+    def _collect(self, part: bytes) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > MAX_PLAIN_ANSWER:
+            raise BackendError(f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes.")
+
+
+def conclude(writer: ResponseWriter, ending: Ending) -> None:
+    """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it."""
+    if ending.error is not None:
+        writer.fail(ending.error, ending.usage)
+    elif ending.outcome == "completed":
+        writer.complete(ending.usage)
+    else:
+        writer.stop_short(ending.outcome, ending.usage)

@@ -1,0 +1,258 @@
+"""Which call a delta of `tool_calls` belongs to, and when that call is open.
+
+Backends disagree: parallel calls all at index 0 (Gemini), no index (Mistral), no id (Gemini, Alibaba), the id or the
+name on every delta, arguments before the name, the name in pieces, whole calls at once, interleaved arguments.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import log
+from antiphon.protocol.items.content import Status
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.from_chat.surrogates import SurrogateJoiner
+from antiphon.translation.hosted_items import streaming
+from antiphon.translation.tool_items import StreamingCall
+from antiphon.translation.tool_mapping.misnamed import meant
+from antiphon.translation.writer import ResponseWriter
+
+MAX_CALL_ID = 64
+MAX_NAME = 128
+"""Characters of what clients send back to us (specification section 5)."""
+
+
+@dataclass(slots=True)
+class CallDelta:
+    """What one chunk says of a call; each field is empty where the chunk is silent."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class _Call:
+    """One call as the backend tells it: waiting for its name, open, or closed."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.call_id = ""
+        """The one that the client sees: the backend's where that will do."""
+        self.name = ""
+        self.early: list[str] = []
+        """Arguments that came before the name."""
+        self.stream: StreamingCall | None = None
+        self.is_closed = False
+        self.is_muted = False
+        """It may not be made: it is followed to its end like any other, and the client hears nothing of it."""
+
+    def is_whole(self) -> bool:
+        return self.stream is not None and self.stream.is_whole()
+
+
+class StreamingCalls:
+    """The calls of one backend answer.
+
+    `make_room` is called before a call opens. `offers` are the tools that the request offers: a name that only begins
+    one of theirs waits for its rest. `allowed` are the names that may be called, None where any may. `taken` are the
+    call ids that the conversation has already. With `only_one`, what comes after the first call is not heard: the
+    client wants no calls side by side. Of the tools that this server runs, `hosted_left` calls are heard, None for any.
+    """
+
+    def __init__(
+        self,
+        writer: ResponseWriter,
+        make_room: Callable[[], None],
+        offers: Mapping[str, Offer],
+        taken: Collection[str] = (),
+        *,
+        allowed: Collection[str] | None = None,
+        only_one: bool = False,
+        hosted_left: int | None = None,
+    ) -> None:
+        self._writer = writer
+        self._make_room = make_room
+        self._offers = offers
+        self._taken = set(taken)
+        self._allowed = allowed
+        self._only_one = only_one
+        self._hosted_left = hosted_left
+        self.are_used_up = False
+        """Calls that this server would have carried out were not heard."""
+        self.is_cut = False
+        """A call came beside the only one."""
+        self.held: list[StreamingCall] = []
+        """Calls that are over, but with which something is still to be done."""
+        self._last: _Call | None = None
+        self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
+        # Sets that keep their order: those not closed yet, and of these the ones to look at when an item begins.
+        self._live: dict[_Call, None] = {}
+        self._grown: dict[_Call, None] = {}
+
+    def __bool__(self) -> bool:
+        return self._last is not None
+
+    def find(self, index: Any, delta: CallDelta) -> _Call:
+        """Return the call that this delta is of, a new one if it is of none before."""
+        known = self._by_index.get(index) if isinstance(index, int) else self._without_index(delta)
+        if known is not None and not self._is_another(known, delta):
+            return known
+        self._open_known()
+        self.is_cut = self._only_one and self._last is not None and not self._last.is_muted
+        call = self._last = _Call()
+        call.is_closed = self.is_cut
+        if not self.is_cut:
+            self._live[call] = None
+        if isinstance(index, int):
+            self._by_index[index] = call
+        if delta.id:
+            self._by_id[delta.id] = call
+        return call
+
+    def call_id(self, call: _Call, delta: CallDelta) -> str:
+        """Return the id that the client sees of this call, open or not."""
+        call.id = call.id or delta.id
+        return self._settle_id(call)
+
+    def feed(self, call: _Call, delta: CallDelta) -> None:
+        """Give a call its delta."""
+        if call.is_closed:
+            return
+        call.id = call.id or delta.id
+        if call.stream is not None:
+            self._grow(call, call.stream, delta.arguments)
+            return
+        if delta.name != call.name:
+            call.name += delta.name
+        if delta.arguments:
+            call.early.append(delta.arguments)
+        if self._is_named(call):
+            self._open(call)
+
+    def close_whole(self) -> None:
+        """Close the calls whose arguments are complete: another item begins."""
+        grown, self._grown = self._grown, {}
+        for call in grown:
+            if call.is_whole():
+                self._close(call, "completed")
+
+    @property
+    def are_torn(self) -> bool:
+        """Whether the arguments of a call break off."""
+        return any(call.stream is not None and call.stream.arguments and not call.is_whole() for call in self._live)
+
+    def open_named(self) -> None:
+        """Open the calls whose name has not ended for certain: nothing more will come of it."""
+        for call in tuple(self._live):
+            if call.stream is None and call.name:
+                self._open(call)
+
+    def close(self, status: Status) -> None:
+        """Close every call: the backend's answer is over. A call that never got a name is not one.
+
+        Where the answer was cut, the item that it ended in is cut, and so is a call whose arguments are.
+        """
+        for call in tuple(self._live):
+            is_safe = call.is_whole() and call.stream is not None and not call.stream.is_newest
+            self._close(call, "completed" if is_safe else status)
+        self._make_room = _no_room
+
+    # Whose delta it is.
+
+    def _without_index(self, delta: CallDelta) -> _Call | None:
+        if delta.id:
+            return self._by_id.get(delta.id)
+        is_other = self._last is not None and delta.name not in ("", self._last.name)
+        return None if is_other else self._last
+
+    def _is_another(self, known: _Call, delta: CallDelta) -> bool:
+        """Whether a delta that seems to be of a known call starts another."""
+        if delta.id and known.id:
+            return delta.id != known.id and bool(delta.name or known.is_closed)
+        if not delta.name or known.stream is None:
+            return False
+        if delta.name != known.name and delta.name in self._offers:
+            return True
+        return bool(delta.arguments) and known.is_whole()
+
+    # What it is called.
+
+    def _is_named(self, call: _Call) -> bool:
+        if not call.name:
+            return False
+        if any(name != call.name and name.startswith(call.name) for name in self._offers):
+            return call.name in self._offers and bool(call.early)
+        return True
+
+    def _open_known(self) -> None:
+        """Open the last call if it only waited because its name also begins another's."""
+        call = self._last
+        if call is not None and call.stream is None and call.name in self._offers:
+            self._open(call)
+
+    def _settle_id(self, call: _Call) -> str:
+        if not call.call_id:
+            is_free = call.id and call.id not in self._taken and len(call.id) <= MAX_CALL_ID
+            call.call_id = call.id if is_free else self._writer.new_id("call")
+            self._taken.add(call.call_id)
+        return call.call_id
+
+    # Its life.
+
+    def _open(self, call: _Call) -> None:
+        self._make_room()
+        self.close_whole()
+        offer = self._offers.get(call.name) or meant(call.name[:MAX_NAME], self._offers.values())
+        call.stream = streaming(self._writer_of(call, offer), self._settle_id(call), offer)
+        self._grow(call, call.stream, "".join(call.early))
+
+    def _writer_of(self, call: _Call, offer: Offer) -> ResponseWriter:
+        """Return where a call is written: aside, where the client ruled it out (specification section 17, rule 8).
+
+        So it is where the calls that this server carries out are used up (section 2, `max_tool_calls`).
+        """
+        call.is_muted = self._allowed is not None and not {call.name, offer.chat_name}.intersection(self._allowed)
+        if call.is_muted:
+            log.warning("A call is left out: the request does not allow it.")
+        elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:
+            call.is_muted = self.are_used_up = self._hosted_left <= 0
+            self._hosted_left -= 1
+        return self._writer.aside() if call.is_muted else self._writer
+
+    def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:
+        if arguments:
+            stream.add(arguments)
+            self._grown[call] = None
+
+    def _close(self, call: _Call, status: Status) -> None:
+        call.is_closed = True
+        del self._live[call]
+        self._grown.pop(call, None)
+        held = call.stream.close(status) if call.stream is not None else None
+        if held is not None and not call.is_muted:
+            self.held.append(held)
+
+
+def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:
+    """Return what an element of `tool_calls` says; Ollama and others send arguments as an object."""
+    function = value.get("function")
+    if not isinstance(function, dict):
+        function = {}
+    arguments = function.get("arguments")
+    if isinstance(arguments, dict):
+        arguments = msgspec.json.encode(arguments).decode()
+    arguments = _text(arguments)
+    if surrogates.halves or not arguments.isascii():
+        arguments = surrogates.whole(f"arguments {value.get('index')}", arguments)
+    return CallDelta(id=_text(value.get("id")), name=_text(function.get("name")), arguments=arguments)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _no_room() -> None:
+    """Nothing opens any more; what made room need not be kept for that."""

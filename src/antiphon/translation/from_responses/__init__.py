@@ -1,0 +1,1 @@
+"""The Responses events of a backend become ours."""

@@ -1,0 +1,172 @@
+"""A backend's item while it comes, as an item of ours: opened empty, grown by deltas, closed once.
+
+It is fed the backend's events about it, in whatever order and number, then the item as the backend says it is at
+last. What that says and no delta did is told before the end; so a backend may leave out any of its events. Beside what
+streams, a tool that the backend runs goes through its steps (`protocol.events.STEPS`).
+"""
+
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from antiphon.protocol import events
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.messages import ID_PREFIXES
+from antiphon.translation.from_responses.values import FINAL, has_status, optional, read_item, text
+from antiphon.translation.items import padding
+from antiphon.translation.writer import ResponseWriter
+
+Value = dict[str, Any]
+
+CUT = {"apply_patch_call": "in_progress", "image_generation_call": "failed"}
+"""Statuses of what an answer broke off in, where the API has no `incomplete` for it."""
+
+LATER: dict[str, dict[str, Any]] = {
+    "mcp_list_tools": {"tools": [], "error": None},
+    "mcp_call": {"output": None, "error": None},
+}
+"""What an item says only when it is done, and how it opens without it."""
+
+
+class PassedItem:
+    """Any item, and all of it where nothing streams. `end` it once the backend has, then `close` it."""
+
+    def __init__(self, writer: ResponseWriter, given: Value, item: Item) -> None:
+        self.writer = writer
+        self.kind = str(given["type"])
+        self.key = text(given.get("id"))
+        """Its id at the backend."""
+        self.id = writer.new_id(ID_PREFIXES[type(item)])
+        self.is_ended = False
+        self.is_closed = False
+        self.is_settled = False
+        """The backend's final response was compared with it."""
+        self.value = self._given = given
+        self._item = item
+        self._reached = -1
+        self._images = 0
+        item = replace(item, id=self.id, **LATER.get(self.kind, {}))
+        if has_status(item) and not self.kind.endswith("_output"):
+            item = replace(item, status="in_progress")
+        self.output_index = writer.open_item(self._opened(item))
+
+    def feed(self, stem: str, word: str, event: Value) -> None:
+        """Take an event of the backend's about this item: of `response.refusal.delta` the word is `delta`."""
+        if self.is_ended:
+            return
+        if stem == f"response.{self.kind}":
+            self._step(word, event)
+        else:
+            self._grow(stem, word, event)
+
+    def end(self, value: Value) -> None:
+        """Take the item as the backend says it is at last."""
+        if self.is_ended:
+            return
+        self.value = self.value | {
+            key: given for key, given in value.items() if given is not None or key not in self.value
+        }
+        self.is_ended = True
+        self._settle()
+        self._finish()
+
+    def close(self, status: str | None) -> None:
+        """Close it: as the backend says it ended, or with the `status` of an item that the answer broke off in."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        if not self.is_ended:
+            self._finish()
+            self._lose()
+        item = self._closed()
+        if has_status(item):
+            item = replace(item, status=self._final(status, item.status))  # type: ignore[attr-defined]
+        self._end_steps(item)
+        self.writer.close_item(self.output_index, item)
+
+    # What each kind does in its own way.
+
+    def _opened(self, item: Item) -> Item:
+        return item
+
+    def _grow(self, stem: str, word: str, event: Value) -> None:
+        """Take a piece of what streams."""
+
+    def _settle(self) -> None:
+        """Tell what of `value` was not told yet."""
+
+    def _finish(self) -> None:
+        """Nothing more comes: end what streams."""
+
+    def _closed(self) -> Item:
+        return self._read()
+
+    # What they share.
+
+    def _lose(self) -> None:
+        """The backend never said how it ended."""
+        if self.kind == "mcp_list_tools":  # it has no status to say so
+            self.value = self.value | {"tools": [], "error": "The backend's answer ended before it was finished."}
+
+    def _read(self, **changes: Any) -> Item:
+        """Return the item as it is now; where the backend spoiled it at last, as it was when it opened."""
+        item = read_item(self.value | changes) or read_item(self._given | changes) or self._item
+        return replace(item, id=self.id)
+
+    def _final(self, cut: str | None, said: Any) -> Any:
+        if cut is not None:
+            return CUT.get(self.kind, cut)
+        caller = self.value.get("caller")
+        if isinstance(caller, dict) and caller.get("type") == "program" and said == "in_progress":
+            return said
+        return "failed" if said == "failed" else "completed"
+
+    def _padded(self, event: Any, delta: str) -> None:
+        if self.writer.view.obfuscation:
+            event.obfuscation = padding(delta)
+        self.writer.emit(event)
+
+    def _where(self) -> Value:
+        return {"output_index": self.output_index, "item_id": self.id}
+
+    # The steps of a tool that the backend runs. How it ended is told at the end.
+
+    def _step(self, word: str, event: Value) -> None:
+        if word == "partial_image":
+            self._show(event)
+        elif word not in FINAL:
+            self._reach(word)
+
+    def _reach(self, word: str) -> None:
+        steps = events.STEPS.get(self.kind, ())
+        if word not in steps:
+            return
+        for place in range(self._reached + 1, steps.index(word) + 1):
+            self._tell(steps[place])
+            self._reached = place
+
+    def _tell(self, step: str) -> None:
+        self.writer.emit(events.STEP_EVENTS[self.kind, step](**self._where()))
+
+    def _end_steps(self, item: Item) -> None:
+        if self.kind not in events.STEPS:
+            return
+        error = getattr(item, "error", None)
+        end = getattr(item, "status", "failed" if error not in (None, UNSET) else "completed")
+        if end == "completed":
+            self._reach("completed")
+        elif (self.kind, end) in events.STEP_EVENTS:
+            self._reach("in_progress")
+            self._tell(end)
+
+    def _show(self, event: Value) -> None:
+        image = event.get("partial_image_b64")
+        if not isinstance(image, str):
+            return
+        self._reach("generating")
+        more = {name: optional(event.get(name)) for name in ("background", "output_format", "quality", "size")}
+        index, self._images = self._images, self._images + 1
+        self.writer.emit(
+            events.PartialImage(**self._where(), partial_image_index=index, partial_image_b64=image, **more)
+        )

@@ -1,0 +1,160 @@
+"""The parts of a message or of reasoning while they come, each opened by its first word and closed once."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.protocol import events
+from antiphon.protocol.items.content import OutputText, ReasoningText, Refusal, SummaryText
+from antiphon.translation.from_chat.annotations import Annotations, read_annotation
+from antiphon.translation.from_responses.values import dicts, text
+from antiphon.translation.items import padding
+from antiphon.translation.writer import ResponseWriter
+
+FIELDS = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "summary_text": "text"}
+"""Where a part of each type has its text."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a part stands: its item, and its index in the item's content or summary."""
+
+    output_index: int
+    item_id: str
+    index: int
+
+    def content(self) -> dict[str, Any]:
+        """Return it as events of content have it."""
+        return {"output_index": self.output_index, "item_id": self.item_id, "content_index": self.index}
+
+    def summary(self) -> dict[str, Any]:
+        """Return it as events of a summary have it."""
+        return {"output_index": self.output_index, "item_id": self.item_id, "summary_index": self.index}
+
+
+@dataclass(slots=True)
+class Part:
+    """One part. `settle` compares it with the whole that the backend says at last; `close` ends it."""
+
+    writer: ResponseWriter
+    place: Place
+    kind: str
+    """Its type, in the backend's words."""
+    is_closed: bool = False
+    _pieces: list[str] = field(default_factory=list)
+    _logprobs: list[dict[str, Any]] = field(default_factory=list)
+    _length: int = 0
+    _annotations: Annotations = field(default_factory=Annotations)
+    _heard: int = 0
+    """How many annotations the backend gave."""
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._pieces)
+
+    def open(self) -> None:
+        """Announce it."""
+        self.writer.emit(events.ContentPartAdded(**self.place.content(), part=_SHAPES[self.kind]()))
+
+    def add(self, delta: str, logprobs: Any = None) -> None:
+        """Append to its text."""
+        if self.is_closed or not delta:
+            return
+        self._pieces.append(delta)
+        self._length += len(delta)
+        place = self.place.content()
+        if self.kind == "refusal":
+            self.writer.emit(events.RefusalDelta(**place, delta=delta))
+        elif self.kind == "reasoning_text":
+            self.writer.emit(events.ReasoningTextDelta(**place, delta=delta))
+        else:
+            tokens = dicts(logprobs) if self.writer.view.logprobs else []
+            self._logprobs += tokens
+            event = events.OutputTextDelta(**place, delta=delta, logprobs=tokens)
+            if self.writer.view.obfuscation:
+                event.obfuscation = padding(delta)
+            self.writer.emit(event)
+            self._tell_annotations()
+
+    def annotate(self, value: Any) -> None:
+        """Give its text an annotation."""
+        self._heard += 1
+        annotation = read_annotation(value)
+        if self.is_closed or self.kind != "output_text" or not annotation:
+            return
+        self._annotations.add(annotation)
+        self._tell_annotations()
+
+    def _tell_annotations(self, *, is_over: bool = False) -> None:
+        for index, annotation in self._annotations.tell(self._length, is_over=is_over):
+            place = self.place.content()
+            self.writer.emit(events.AnnotationAdded(**place, annotation_index=index, annotation=annotation))
+
+    def settle(self, whole: dict[str, Any]) -> None:
+        """Say what of the whole part was not said yet. What was said and is not in it cannot be unsaid."""
+        if whole.get("type", self.kind) != self.kind:
+            return
+        said, meant = self.text, text(whole.get(FIELDS[self.kind]))
+        if meant.startswith(said):
+            self.add(meant[len(said) :], None if said else whole.get("logprobs"))
+        for annotation in dicts(whole.get("annotations"))[self._heard :]:
+            self.annotate(annotation)
+
+    def close(self) -> None:
+        """End it."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        place, said = self.place.content(), self.text
+        if self.kind == "refusal":
+            self.writer.emit(events.RefusalDone(**place, refusal=said))
+        elif self.kind == "reasoning_text":
+            self.writer.emit(events.ReasoningTextDone(**place, text=said))
+        else:
+            self._tell_annotations(is_over=True)
+            self.writer.emit(events.OutputTextDone(**place, text=said, logprobs=self._logprobs))
+        self.writer.emit(events.ContentPartDone(**place, part=self.whole()))
+
+    def whole(self) -> Any:
+        """Return the part as the item has it."""
+        if self.kind == "output_text":
+            return OutputText(text=self.text, annotations=self._annotations.told, logprobs=self._logprobs)
+        return _SHAPES[self.kind](self.text)
+
+
+class SummaryPart(Part):
+    """One part of a reasoning's summary; also raw reasoning, where the client asked for summaries."""
+
+    def open(self) -> None:
+        """Announce it."""
+        self.writer.emit(events.SummaryPartAdded(**self.place.summary(), part=SummaryText(text="")))
+
+    def add(self, delta: str, logprobs: Any = None) -> None:
+        """Append to its text."""
+        if self.is_closed or not delta:
+            return
+        self._pieces.append(delta)
+        event = events.SummaryTextDelta(**self.place.summary(), delta=delta)
+        if self.writer.view.obfuscation:
+            event.obfuscation = padding(delta)
+        self.writer.emit(event)
+
+    def close(self) -> None:
+        """End it."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        place, said = self.place.summary(), self.text
+        self.writer.emit(events.SummaryTextDone(**place, text=said))
+        self.writer.emit(events.SummaryPartDone(**place, part=self.whole()))
+
+    def whole(self) -> SummaryText:
+        """Return the part as the item has it."""
+        return SummaryText(text=self.text)
+
+
+_SHAPES: dict[str, Any] = {
+    "output_text": lambda said="": OutputText(text=said),
+    "refusal": lambda said="": Refusal(refusal=said),
+    "reasoning_text": lambda said="": ReasoningText(text=said),
+}

@@ -1,0 +1,117 @@
+"""A backend's items and parts as values of ours; whatever they lack, repeat or add (specification section 5)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import msgspec
+from msgspec import UNSET
+
+from antiphon.errors import BackendError, log
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.messages import (
+    Compaction,
+    CompactionTrigger,
+    ConfigurationUpdate,
+    InputItem,
+    ItemReference,
+)
+from antiphon.translation.from_chat.surrogates import repaired
+from antiphon.translation.from_chat.usage import read_usage as read_counts
+
+FINAL = frozenset({"completed", "incomplete", "failed"})
+"""Statuses of what will not change."""
+
+_NEVER_MADE = {ItemReference, Compaction, CompactionTrigger, ConfigurationUpdate}
+"""Items that no backend makes: it is never asked to compact, since only it could read the outcome."""
+
+KINDS: Mapping[str, type[Item]] = {
+    str(kind.__struct_config__.tag): kind
+    for union in get_args(InputItem)
+    for kind in (get_args(union) or (union,))
+    if kind not in _NEVER_MADE
+}
+"""The items that a backend's answer may hold, by their type."""
+
+_MISSING: Mapping[str, Mapping[str, Any]] = {
+    "function_call": {"arguments": ""},
+    "custom_tool_call": {"input": ""},
+    "mcp_call": {"arguments": "", "name": "", "server_label": ""},
+    "mcp_list_tools": {"server_label": "", "tools": []},
+    "web_search_call": {"action": {"type": "search"}},
+    "file_search_call": {"queries": []},
+    "code_interpreter_call": {"container_id": ""},
+    "tool_search_call": {"arguments": {}},
+    "program": {"fingerprint": ""},
+    "shell_call": {"action": {"commands": []}},
+    "shell_call_output": {"output": []},
+}
+"""Fields that must be there, and what they are where the backend leaves them out or says null."""
+
+_NULLABLE = frozenset({"call_id", "results", "outputs", "result", "output", "error", "approval_request_id"})
+"""Fields whose null is worth saying (recorded)."""
+
+
+def decode_event(data: bytes) -> dict[str, Any]:
+    """Return the event or plain answer that these bytes are. Raises `BackendError` for what is no JSON object."""
+    try:
+        value = msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        value = _decode_by_hand(data)
+    if not isinstance(value, dict):
+        raise BackendError("The backend sent an event that is not a JSON object.")
+    return value
+
+
+def _decode_by_hand(data: bytes) -> Any:
+    try:
+        return repaired(json.loads(data.decode("utf-8", "replace")))
+    except (ValueError, RecursionError) as error:
+        raise BackendError("The backend sent an event that is not valid JSON.") from error
+
+
+def read_item(value: Mapping[str, Any]) -> Item | None:
+    """Return the item that the backend means, None where it is none that a client of ours could send back.
+
+    What the API does not know of it is left out.
+    """
+    name = value.get("type")
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        log.warning("An item of a backend's answer is of a type that could not go back, and is left out.")
+        return None
+    fields = kind.__struct_encode_fields__
+    known = {key: given for key, given in value.items() if key in fields and (given is not None or key in _NULLABLE)}
+    try:
+        return msgspec.convert(dict(_MISSING.get(str(name), {})) | known, kind)
+    except msgspec.ValidationError as error:
+        log.warning("A %s is left out of a backend's answer: %s.", name, error)
+        return None
+
+
+def has_status(item: Item) -> bool:
+    """Whether items of this kind say how far they have come."""
+    return "status" in item.__struct_fields__
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in what should be a list of them."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """Return a text, empty where it is none."""
+    return value if isinstance(value, str) else ""
+
+
+def optional(value: Any) -> Any:
+    """Return a text, absent where it is none."""
+    return value if isinstance(value, str) else UNSET
+
+
+def read_usage(value: Any) -> Any:
+    """Return the usage that a response reports, None where it reports none (specification section 3)."""
+    if not isinstance(value, dict):
+        return None
+    told = {"prompt_tokens_details": "input_tokens_details", "completion_tokens_details": "output_tokens_details"}
+    return read_counts(value | {ours: value.get(theirs) for ours, theirs in told.items()})

@@ -1,0 +1,217 @@
+"""Output items while they stream: open on their first delta, grow, close once.
+
+An item that is open is an object here; what goes into events and into the response are separate, finished values,
+so nothing that was sent can change. Deltas are kept in lists and joined once.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from antiphon.protocol import events
+from antiphon.protocol.items.content import (
+    OutputText,
+    Part,
+    ReasoningText,
+    Refusal,
+    Status,
+    SummaryText,
+)
+from antiphon.protocol.items.messages import Compaction, Message, Reasoning
+from antiphon.translation.citations import Citations
+from antiphon.translation.from_chat.annotations import Annotations
+from antiphon.translation.from_chat.reasoning import ReasoningState
+from antiphon.translation.writer import ResponseWriter
+
+PADDING = "kV3xQm8ZtR1wLp5N"
+
+_encode = msgspec.json.Encoder().encode
+
+
+def padding(delta: str) -> str:
+    """Return what fills a delta up to a multiple of 16 bytes as it is written (specification section 4, `obfuscation`).
+
+    Bytes are what somebody sees who watches the line, and what a new line, a quote or a foreign letter takes differs.
+    """
+    return PADDING[len(_encode(delta)) - len('""') & 15 :]
+
+
+class StreamingMessage:
+    """The assistant's message: text and refusals, a part for each stretch of a kind.
+
+    Where its text cites one of the `sources`, each title by its URL, it is annotated.
+    """
+
+    def __init__(self, writer: ResponseWriter, sources: Mapping[str, str] | None = None) -> None:
+        self._writer = writer
+        self._sources = sources
+        self._citations: Citations | None = None
+        self._obfuscate = writer.view.obfuscation
+        self.id = writer.new_id("msg")
+        self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
+        self._content: list[Any] = []
+        self._kind: type[Part] | None = None
+        self._text: list[str] = []
+        self._length = 0
+        self._logprobs: list[dict[str, Any]] = []
+        self._annotations = Annotations()
+
+    def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
+        """Append text with the log probabilities of its tokens."""
+        if self._kind is not OutputText:
+            self._open_part(OutputText, OutputText(text=""))
+        self._text.append(delta)
+        self._length += len(delta)
+        event = events.OutputTextDelta(
+            output_index=self._output_index, item_id=self.id, content_index=len(self._content), delta=delta
+        )
+        if logprobs:
+            event.logprobs = logprobs
+            self._logprobs += logprobs
+        if self._obfuscate:
+            event.obfuscation = padding(delta)
+        self._writer.emit(event)
+        self._tell_annotations()
+        if self._citations is not None:
+            self._cite(self._citations.feed(delta))
+
+    def add_refusal(self, delta: str) -> None:
+        """Append words of a refusal."""
+        if self._kind is not Refusal:
+            self._open_part(Refusal, Refusal(refusal=""))
+        self._text.append(delta)
+        self._writer.emit(events.RefusalDelta(**self._place(), delta=delta))
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """Annotate the text, in a new part where there is none yet. What is past the text so far waits for it."""
+        if self._kind is not OutputText:
+            self._open_part(OutputText, OutputText(text=""))
+        self._annotations.add(annotation)
+        self._tell_annotations()
+
+    def close(self, status: Status) -> None:
+        """End the message."""
+        self._close_part()
+        item = Message(id=self.id, status=status, role="assistant", content=self._content)
+        self._writer.close_item(self._output_index, item)
+
+    def _open_part(self, kind: type[Part], part: Part) -> None:
+        self._close_part()
+        self._kind = kind
+        self._text, self._length, self._logprobs, self._annotations = [], 0, [], Annotations()
+        self._citations = Citations(self._sources) if self._sources and kind is OutputText else None
+        self._writer.emit(events.ContentPartAdded(**self._place(), part=part))
+
+    def _close_part(self) -> None:
+        if self._kind is None:
+            return
+        if self._citations is not None:
+            self._cite(self._citations.finish())
+        text = "".join(self._text)
+        part: Part
+        if self._kind is OutputText:
+            self._tell_annotations(is_over=True)
+            part = OutputText(text=text, annotations=self._annotations.told, logprobs=self._logprobs)
+            self._writer.emit(events.OutputTextDone(**self._place(), text=text, logprobs=self._logprobs))
+        else:
+            part = Refusal(refusal=text)
+            self._writer.emit(events.RefusalDone(**self._place(), refusal=text))
+        self._writer.emit(events.ContentPartDone(**self._place(), part=part))
+        self._content.append(part)
+        self._kind = None
+
+    def _cite(self, citations: Sequence[dict[str, Any]]) -> None:
+        for citation in citations:
+            self.annotate(citation)
+
+    def _tell_annotations(self, *, is_over: bool = False) -> None:
+        for index, annotation in self._annotations.tell(self._length, is_over=is_over):
+            self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
+
+    def _place(self) -> dict[str, Any]:
+        return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}
+
+
+class StreamingCompaction:
+    """What stands for everything before it: it is told that it is being made, then it is there."""
+
+    def __init__(self, writer: ResponseWriter) -> None:
+        self._writer = writer
+        self.id = writer.new_id("cmp")
+        self._output_index = writer.open_item(Compaction(id=self.id, encrypted_content=""))
+        writer.emit(events.Compacting(output_index=self._output_index, item_id=self.id))
+        writer.waiting[self._output_index] = lambda: self.close("")
+
+    def close(self, blob: str) -> None:
+        """End it with its content."""
+        self._writer.close_item(self._output_index, Compaction(id=self.id, encrypted_content=blob))
+
+
+class StreamingReasoning:
+    """What the model thinks: one part of raw text, or of summary where the client asked for summaries."""
+
+    def __init__(self, writer: ResponseWriter) -> None:
+        self._writer = writer
+        self._summary = writer.view.summary
+        self._obfuscate = writer.view.obfuscation
+        self.id = writer.new_id("rs")
+        self._text: list[str] = []
+        item = Reasoning(id=self.id, status="in_progress", summary=[], content=[])
+        self._output_index = writer.open_item(item)
+
+    @property
+    def text(self) -> str:
+        """The reasoning so far."""
+        return "".join(self._text)
+
+    def add(self, delta: str) -> None:
+        """Append reasoning."""
+        if not self._text:
+            self._open_part()
+        self._text.append(delta)
+        event: events.ReasoningTextDelta | events.SummaryTextDelta
+        if self._summary:
+            event = events.SummaryTextDelta(
+                output_index=self._output_index, item_id=self.id, summary_index=0, delta=delta
+            )
+            if self._obfuscate:
+                event.obfuscation = padding(delta)
+        else:
+            event = events.ReasoningTextDelta(
+                output_index=self._output_index, item_id=self.id, content_index=0, delta=delta
+            )
+        self._writer.emit(event)
+
+    def close(self, status: Status, state: ReasoningState) -> None:
+        """End the reasoning. What the backend wants to see of it again becomes its `encrypted_content`."""
+        text = self.text
+        item = Reasoning(id=self.id, status=status, summary=[], content=[])
+        if text and self._summary:
+            item.summary = [SummaryText(text=text)]
+            self._writer.emit(events.SummaryTextDone(**self._place(), text=text))
+            self._writer.emit(events.SummaryPartDone(**self._place(), part=item.summary[0]))
+        elif text:
+            item.content = [ReasoningText(text=text)]
+            self._writer.emit(events.ReasoningTextDone(**self._place(), text=text))
+            self._writer.emit(events.ContentPartDone(**self._place(), part=ReasoningText(text=text)))
+        self._seal(item, text, state)
+        self._writer.close_item(self._output_index, item)
+
+    def _seal(self, item: Reasoning, text: str, state: ReasoningState) -> None:
+        view = self._writer.view
+        if not (state or view.encrypted or view.summary):
+            return
+        self._writer.sealed[self.id] = blob = self._writer.seal(state.sealable(text))
+        if view.encrypted:
+            item.encrypted_content = blob
+
+    def _open_part(self) -> None:
+        if self._summary:
+            self._writer.emit(events.SummaryPartAdded(**self._place(), part=SummaryText(text="")))
+        else:
+            self._writer.emit(events.ContentPartAdded(**self._place(), part=ReasoningText(text="")))
+
+    def _place(self) -> dict[str, Any]:
+        index = "summary_index" if self._summary else "content_index"
+        return {"output_index": self._output_index, "item_id": self.id, index: 0}

@@ -1,0 +1,176 @@
+"""What a backend's 400 teaches: a parameter that it does not take, a field that it misses (lessons L33 and L55)."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from antiphon.translation.dialects import REASONING_FIELDS
+
+_STATUSES = frozenset({400, 422})
+_ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
+_NAME = r"[`'\"“{\[(#/]{0,4}\b([A-Za-z_][\w.\[\]/]{0,80})"
+_LONGEST = 10_000
+"""Characters of a message that are read."""
+
+_WORDINGS = tuple(
+    re.compile(pattern.replace("NAME", _NAME), re.IGNORECASE)
+    for pattern in (
+        r"unsupported (?:parameter|argument|field)s?(?: supplied)?:? NAME",  # OpenAI
+        r"unknown (?:parameter|argument|field|name|property|key)s?:? NAME",  # OpenAI, Go and Rust servers, Gemini
+        r"unrecognized (?:request )?(?:parameter|argument|field|key)s?(?: supplied)?:? NAME",  # OpenAI, Azure
+        r"unexpected (?:keyword )?(?:parameter|argument|field|property)s?(?: in the request)?:? NAME",  # transformers
+        r"(?:property|parameter|argument|field) NAME['\"`]? (?:is|was) (?:unsupported|unknown|unrecognized)",  # Groq
+        r"additional properties are not allowed \(NAME",
+        r"NAME['\"`]?: extra inputs are not permitted",  # Azure, Anthropic, vLLM
+        r"does not support (?:parameter|argument|field)s?:? NAME",  # xAI, LiteLLM
+        r"does not support (?:the )?NAME['\"`]? (?:parameter|argument|field)",  # Databricks
+        r"NAME['\"`]?(?:=\w{1,40})? (?:is|are) (?:currently |yet )?(?:unsupported|not (?:supported|permitted|allowed))",
+        r"NAME type is unavailable",  # DeepSeek, of response_format
+        r"NAME['\"`]? does not support \S{1,40} with this model\. only the default",  # OpenAI
+    )
+)
+_MISSING = re.compile(
+    r"(?:missing )?`?(reasoning_content|reasoning)`?"
+    r" (?:in the thinking mode must be passed back|is missing in assistant|field in the assistant message)",
+    re.IGNORECASE,
+)
+_SPEAKING_KEYS = ("error", "errors", "message", "msg", "detail", "details", "description", "metadata", "raw")
+"""Where a server speaks for itself. Elsewhere it may quote the request, and a request must not teach."""
+
+_EXTRA = re.compile(r"extra_forbidden|extra inputs are not permitted", re.IGNORECASE)
+_REFUSES = re.compile(
+    r"unsupported_parameter|unknown_parameter|unsupported parameter|unknown parameter|unrecognized|not supported"
+    r"|unsupported (?:field|argument)|not permitted|only the default",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"unsupported value|unsupported_value|invalid value", re.IGNORECASE)
+_TYPES = tuple(
+    re.compile(pattern.replace("NAME", _NAME), re.IGNORECASE)
+    for pattern in (
+        r"(?:unsupported|unknown|unrecognized|invalid|unexpected) (?:\w{1,20} ){0,2}"
+        r"(?:type|variant|value|tag|tool|item)s?(?: of)?:? NAME",  # OpenAI, serde
+        r"NAME['\"`]?(?: \w{1,20}){0,2} (?:is|are) (?:currently |yet )?"
+        r"(?:unknown|unsupported|unrecognized|invalid|not (?:supported|permitted|allowed|known|valid|available))",
+        r"(?:does not|doesn't|cannot) (?:support|take|run|use) (?:\w{1,20} ){0,3}NAME",
+        r"tag NAME['\"`]? found using",  # pydantic, of a union
+        r"(?:should|must) be [^.;]{1,80}?(?:got|found|received|['\"]input['\"]):? NAME",  # pydantic, as text
+    )
+)
+"""How servers refuse a type of tools or items. Near such words alone a name counts: a message may quote the request."""
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str | None:
+    """Return what to do differently when asking again, None where the error is about something else.
+
+    `body` is the error as it came and `sent` the Chat request. The answer is one of `sent`'s optional keys, or
+    `tools.strict`, or `messages.` and a reasoning field, each to be left out; or `+` and a reasoning field that every
+    answer with calls must have. `Dialect.taught` knows what each means.
+    """
+    if status not in _STATUSES:
+        return None
+    accused = (_match(name, sent) for name in _names(_decoded(body)))
+    return next((lesson for lesson in accused if lesson), None)
+
+
+def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:
+    """Return which of these types of tools and items the server itself says that it does not take.
+
+    `body` is the error as it came.
+    """
+    heard = (
+        name for one in _heard(_decoded(body)) for name in (_type_in(one) if isinstance(one, dict) else _types(one))
+    )
+    return frozenset(names) & frozenset(heard)
+
+
+def _types(text: str) -> Iterator[str]:
+    for wording in _TYPES:
+        for found in wording.finditer(text[:_LONGEST]):
+            yield found.group(1).rstrip(".")
+
+
+def _type_in(error: dict[str, Any]) -> Iterator[str]:
+    """Yield the type that stands where FastAPI says that another one should."""
+    where, given = error.get("loc"), error.get("input")
+    if isinstance(where, list) and where and where[-1] == "type" and isinstance(given, str):
+        yield given
+
+
+def _decoded(body: bytes | str) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return body if isinstance(body, str) else body.decode("utf-8", "replace")
+
+
+def _names(error: Any) -> Iterator[str]:
+    """Yield the names that an error accuses, the most explicit first."""
+    for one in _heard(error):
+        yield from _in_table(one) if isinstance(one, dict) else _in_text(one)
+
+
+def _heard(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
+    """Yield the tables and texts in which a server speaks. Servers nest envelopes, some as JSON in text."""
+    if isinstance(error, dict) and depth < 8:
+        yield error
+        for key in _SPEAKING_KEYS:
+            yield from _heard(error.get(key), depth + 1)
+    elif isinstance(error, list) and depth < 8:
+        for value in error:
+            yield from _heard(value, depth + 1)
+    elif isinstance(error, str):
+        inner = _decoded(error) if error.lstrip().startswith(("{", "[")) else error
+        if isinstance(inner, str):
+            yield error
+        else:
+            yield from _heard(inner, depth + 1)
+
+
+def _in_table(error: dict[str, Any]) -> Iterator[str]:
+    said = " ".join(str(error.get(key)) for key in ("type", "code", "message", "msg"))
+    where, param = error.get("loc"), error.get("param")
+    if isinstance(where, list) and _EXTRA.search(said):
+        yield ".".join(str(step) for step in where)
+    if isinstance(param, str) and _REFUSES.search(said) and not _only_a_value(said):
+        yield param
+
+
+def _in_text(text: str) -> Iterator[str]:
+    text = text[:_LONGEST]
+    if _only_a_value(text):
+        return
+    for missing in _MISSING.finditer(text):
+        yield f"+{missing.group(1).lower()}"
+    for wording in _WORDINGS:
+        for found in wording.finditer(text):
+            yield found.group(1)
+
+
+def _only_a_value(text: str) -> bool:
+    """Tell whether one value is refused and others are not: that is the client's to correct."""
+    return bool(_VALUE.search(text)) and "only the default" not in text.lower()
+
+
+def _match(name: str, sent: Mapping[str, Any]) -> str | None:
+    """Return the optional thing in `sent` that `name`, a path in any notation, stands for."""
+    if name.startswith("+"):
+        return name if _lacks(name[1:], sent) else None
+    steps = [step for step in re.split(r"[.\[\]/]+", _CAMEL.sub("_", name).lower().removeprefix("body.")) if step]
+    if not steps:
+        return None
+    first, last = steps[0], steps[-1]
+    if first in sent and first not in _ALWAYS_SENT:
+        return first
+    if last in REASONING_FIELDS and any(last in message for message in sent.get("messages", [])):
+        return f"messages.{last}"
+    if last == "strict" and "tools" in sent:
+        return "tools.strict"
+    return None
+
+
+def _lacks(field: str, sent: Mapping[str, Any]) -> bool:
+    return any("tool_calls" in message and field not in message for message in sent.get("messages", []))

@@ -1,0 +1,97 @@
+"""Items grouped as Chat Completions thinks of them: an answer is its reasoning, text and calls, with their outputs.
+
+The Responses API is a flat list of items; Chat wants one assistant message for parallel calls, and right behind it
+one tool message a call. So outputs move up behind the answer that called; all else keeps its order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from antiphon.protocol.items.messages import InputItem, Message, Reasoning
+from antiphon.protocol.validation.call_rules import OUTPUTS, Call, Output, tie
+from antiphon.translation.to_chat.history_view import Placed
+
+
+@dataclass(slots=True)
+class Answer:
+    """One assistant message in the making, and the outputs of its calls as (index in the items, output)."""
+
+    turn: int
+    reasoning: list[Reasoning] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    outputs: list[tuple[int, Output]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Said:
+    """A message of the user's or the system's, with its index in the items."""
+
+    index: int
+    message: Message
+
+
+@dataclass(slots=True)
+class Exchanges:
+    """The conversation; `turn` counts the user's messages so far, and `tool_turns` are those with calls."""
+
+    groups: list[Answer | Said] = field(default_factory=list)
+    tool_turns: set[int] = field(default_factory=set)
+    turn: int = 0
+
+
+def group(items: Sequence[Placed]) -> Exchanges:
+    """Group what is shown. An output whose call is missing makes an answer of its own, without a call."""
+    exchanges = Exchanges()
+    outputs = _by_call(items)
+    answer: Answer | None = None
+    for index, item in items:
+        if isinstance(item, Reasoning | Call) or (isinstance(item, Message) and item.role == "assistant"):
+            answer = _answer_for(item, answer, exchanges)
+            _extend(answer, item, outputs)
+        else:
+            answer = None
+            _end_answer(index, item, exchanges, outputs)
+    exchanges.tool_turns = {each.turn for each in exchanges.groups if isinstance(each, Answer) and each.calls}
+    return exchanges
+
+
+def _by_call(items: Sequence[Placed]) -> dict[str, list[tuple[int, Output]]]:
+    outputs: dict[str, list[tuple[int, Output]]] = {}
+    for index, item in items:
+        if isinstance(item, Output):
+            outputs.setdefault(tie(item), []).append((index, item))
+    return outputs
+
+
+def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) -> Answer:
+    """Return the answer that `item` belongs to.
+
+    Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and
+    their outputs.
+    """
+    begins = answer is None or (answer.messages and not answer.calls and not isinstance(item, Call))
+    if answer is None or begins:
+        answer = Answer(exchanges.turn)
+        exchanges.groups.append(answer)
+    return answer
+
+
+def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, Output]]]) -> None:
+    if isinstance(item, Reasoning):
+        answer.reasoning.append(item)
+    elif isinstance(item, Message):
+        answer.messages.append(item)
+    elif isinstance(item, Call):
+        answer.calls.append(item)
+        answer.outputs += outputs.pop(tie(item), [])
+
+
+def _end_answer(
+    index: int, item: InputItem, exchanges: Exchanges, outputs: dict[str, list[tuple[int, Output]]]
+) -> None:
+    if isinstance(item, Message):
+        exchanges.turn += item.role == "user"
+        exchanges.groups.append(Said(index, item))
+    elif type(item) in OUTPUTS and tie(item) in outputs:
+        exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))

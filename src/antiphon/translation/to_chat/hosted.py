@@ -1,0 +1,192 @@
+"""What tools left behind that a server ran: the model is told of it as of a call that was made and answered.
+
+Of a call that this server carried out, the item has sealed with it how the model made it and what it was told.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from antiphon.protocol.items.content import InputPart, Item
+from antiphon.protocol.items.hosted import (
+    CodeInterpreterCall,
+    FileSearchCall,
+    ImageGenerationCall,
+    McpApprovalRequest,
+    McpApprovalResponse,
+    McpCall,
+    WebSearchCall,
+)
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
+from antiphon.protocol.tool_bindings import Kind
+from antiphon.translation.to_chat.sealed import Unseal
+
+LONGEST = 20_000
+"""Characters of a result that the model is told."""
+
+
+class ServedCall(FunctionCall, kw_only=True, tag="function_call"):
+    """A call of a tool that a server ran, as the model made it."""
+
+    kind: Kind = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A tool's name, what it was asked, and what it said."""
+
+    name: str
+    asked: dict[str, Any]
+    said: str
+    kind: Kind = "function"
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """A call, its output, and whether the call after it was made in the same breath."""
+
+    call: ServedCall
+    output: FunctionCallOutput
+    joins_next: bool = False
+
+
+@dataclass(slots=True)
+class Approvals:
+    """What became of each request for approval in a conversation, by its id."""
+
+    answers: dict[str, McpApprovalResponse] = field(default_factory=dict)
+    settled: set[str] = field(default_factory=set)
+    """Those of which another item tells: the call that was made, or the request by which the client was asked anew."""
+
+
+_OF_APPROVAL = frozenset({McpApprovalRequest, McpApprovalResponse, McpCall})
+
+
+def approvals_in(items: Iterable[InputItem]) -> Approvals:
+    """Return what became of each request for approval."""
+    found = Approvals()
+    approved: dict[Any, set[str]] = {}
+    asked: dict[str, Any] = {}
+    for item in items:
+        if type(item) not in _OF_APPROVAL:  # nearly all
+            continue
+        if isinstance(item, McpApprovalRequest):
+            # What was approved and is asked for again was not made: its tool had become another.
+            asked[str(item.id)] = call = (item.server_label, item.name, item.arguments)
+            found.settled |= approved.pop(call, set())
+        elif isinstance(item, McpApprovalResponse):
+            answer = found.answers.setdefault(item.approval_request_id, item)
+            if answer.approve:
+                approved.setdefault(asked.get(item.approval_request_id), set()).add(item.approval_request_id)
+        elif isinstance(item, McpCall) and item.approval_request_id:
+            found.settled.add(item.approval_request_id)
+    return found
+
+
+def retold(item: Item, unseal: Unseal, approvals: Approvals) -> Retold | None:
+    """Return a hosted tool's item as a call and its output, None where there is nothing to tell."""
+    if isinstance(item, McpApprovalRequest):
+        told = _asked(item, approvals)
+    else:
+        tell = _TOLD.get(type(item))
+        told = tell(item) if tell else None
+    if told is None:
+        return None
+    state = state_of(item, unseal)
+    made = state.get("call") or {}
+    call = ServedCall(
+        call_id=made.get("id") or f"call_{item.id}"[:64],
+        kind=told.kind,
+        name=made.get("name") or told.name,
+        arguments=made.get("arguments") or msgspec.json.encode(told.asked).decode(),
+    )
+    if told.namespace:
+        call.namespace = told.namespace
+    said = _said(state) or told.said[:LONGEST] or "Done."
+    output = FunctionCallOutput(call_id=call.call_id, output=said)
+    return Retold(call, output, joins_next=bool(made.get("joins_next")))
+
+
+def state_of(item: Item, unseal: Unseal) -> dict[str, Any]:
+    """Return what was sealed with an item of a call that this server carried out: `{call, said, sources}`."""
+    blob = getattr(item, "encrypted_content", None)
+    return unseal(blob) if isinstance(blob, str) and blob else {}
+
+
+def _said(state: dict[str, Any]) -> str | list[InputPart]:
+    said = state.get("said") or ""
+    return said if isinstance(said, str) else msgspec.convert(said, list[InputPart])
+
+
+def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
+    """A call for which the client was asked; once it was made or asked for anew, another item tells of it."""
+    if item.id in approvals.settled:
+        return None
+    answer = approvals.answers.get(str(item.id))
+    if answer is None:
+        said = "This call was not made: the user has not approved it yet."
+    else:
+        reason = f" The user's reason: {answer.reason}" if answer.reason else ""
+        said = f"This call was not made: the user refused it.{reason}"
+    return Told(item.name, _arguments(item.arguments), said, "mcp", item.server_label)
+
+
+def _web_search(item: WebSearchCall) -> Told:
+    action = {name: value for name, value in (item.action or {}).items() if name not in ("sources", "type")}
+    given = (item.action or {}).get("sources")
+    sources = given if isinstance(given, list) else []
+    said = "\n".join(_line(each) for each in [*sources, *(item.results or [])])
+    return Told(_FUNCTIONS.get(str((item.action or {}).get("type")), "web_search"), action, said, "web_search")
+
+
+_FUNCTIONS = {"open_page": "open_page", "find_in_page": "find_in_page"}
+"""The function that does each action; all others search."""
+
+
+def _file_search(item: FileSearchCall) -> Told:
+    return Told("file_search", {"queries": item.queries}, "\n".join(_line(each) for each in item.results or []))
+
+
+def _code(item: CodeInterpreterCall) -> Told:
+    said = "\n".join(str(each.get("logs") or "[an image]") for each in item.outputs or [])
+    return Told("code_interpreter", {"code": item.code or ""}, said)
+
+
+def _image(item: ImageGenerationCall) -> Told:
+    said = "The image was made." if item.result else "No image was made."
+    return Told("image_generation", {"prompt": item.revised_prompt or ""}, said)
+
+
+def _mcp(item: McpCall) -> Told:
+    said = item.output if isinstance(item.output, str) else ""
+    if item.error is not UNSET and item.error:
+        said = f"Error: {_line(item.error)}"
+    return Told(item.name, _arguments(item.arguments), said, "mcp", item.server_label)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        value = text
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def _line(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+_TOLD: dict[type, Callable[[Any], Told]] = {
+    WebSearchCall: _web_search,
+    FileSearchCall: _file_search,
+    CodeInterpreterCall: _code,
+    ImageGenerationCall: _image,
+    McpCall: _mcp,
+}
+
+RETOLD = frozenset({McpApprovalRequest, *_TOLD})
+"""The items of which the model is told as of calls."""

@@ -1,0 +1,213 @@
+"""Items become Chat messages: the conversation as one family of backends wants to read it."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.errors import ClientError
+from antiphon.protocol.items.content import OutputText, Refusal
+from antiphon.protocol.items.messages import InputItem, ItemReference, Message
+from antiphon.protocol.validation.call_rules import Call, Output, tie
+from antiphon.translation.dialects import Dialect
+from antiphon.translation.to_chat.exchanges import Answer, Exchanges, Said, group
+from antiphon.translation.to_chat.history_view import visible
+from antiphon.translation.to_chat.parts import ChatPart, chat_parts, content_of, text_of
+from antiphon.translation.to_chat.reasoning import Recalled, recall
+from antiphon.translation.to_chat.sealed import Unseal, nothing
+from antiphon.translation.to_chat.shape import shaped
+from antiphon.translation.tool_mapping.calls import as_object, chat_call, output_of
+from antiphon.translation.tool_mapping.offering import Toolbox
+
+ChatMessage = dict[str, Any]
+
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+_SHORT_ID_LENGTH = 9
+
+
+def to_messages(
+    items: Sequence[InputItem],
+    instructions: str | None,
+    dialect: Dialect,
+    reasoning_context: str | None = None,
+    *,
+    toolbox: Toolbox | None = None,
+    unseal: Unseal = nothing,
+    history: int = 0,
+) -> list[ChatMessage]:
+    """Return the Chat messages that say what `items` say, in their order, `instructions` first.
+
+    `toolbox` knows the names of the tools that are called; `unseal` opens what a client kept for us.
+
+    `reasoning_context` is the request's `reasoning.context`: `current_turn` keeps earlier turns' reasoning back,
+    `all_turns` sends it wherever the dialect has a place for it. `history` is how many of the items came before this
+    request's own input: errors name `input[…]` as the client counts, and what an earlier turn held that this backend
+    cannot take is only mentioned.
+
+    Raises `ClientError` for content that the dialect cannot carry, and for an `item_reference`, which the engine
+    resolves before.
+    """
+    _refuse_references(items)
+    exchanges = group(visible(items, unseal))
+    render = _Renderer(dialect, exchanges, reasoning_context, toolbox or Toolbox(), unseal, history)
+    messages = [{"role": dialect.system_role, "content": instructions}] if instructions else []
+    for each in exchanges.groups:
+        messages += render.answer(each) if isinstance(each, Answer) else render.said(each)
+    return shaped(messages, dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class _Renderer:
+    """Writes groups of one conversation in one dialect."""
+
+    dialect: Dialect
+    exchanges: Exchanges
+    reasoning_context: str | None
+    toolbox: Toolbox
+    unseal: Unseal
+    history: int
+
+    def said(self, said: Said) -> list[ChatMessage]:
+        """A user's or system's message; what a system message cannot hold follows as a user message."""
+        parts = self._parts(said.message.content, said.index, "content")
+        if said.message.role == "user":
+            return [{"role": "user", "content": content_of(parts, self.dialect)}]
+        role = self.dialect.system_role if said.message.role == "developer" else "system"
+        rest = [part for part in parts if part["type"] != "text"]
+        messages = [{"role": role, "content": "\n\n".join(text_of(parts))}]
+        return [*messages, {"role": "user", "content": rest}] if rest else messages
+
+    def answer(self, answer: Answer) -> list[ChatMessage]:
+        """An assistant message, its calls' outputs, and what those outputs could not hold."""
+        recalled = recall(answer.reasoning, self.dialect, self.unseal)
+        if not self._replays(answer):
+            recalled = recalled.without_reasoning()
+        calls = [self._tool_call(call, recalled) for call in answer.calls]
+        message = _assistant(answer, recalled, calls, self.dialect)
+        outputs, moved = self._outputs(answer)
+        return [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
+
+    def _replays(self, answer: Answer) -> bool:
+        is_current = answer.turn == self.exchanges.turn
+        if self.dialect.replay == "never" or (self.reasoning_context == "current_turn" and not is_current):
+            return False
+        everywhere = self.dialect.replay == "always" or self.reasoning_context == "all_turns"
+        return everywhere or answer.turn in self.exchanges.tool_turns
+
+    def _outputs(self, answer: Answer) -> tuple[list[ChatMessage], list[ChatPart]]:
+        names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
+        messages, moved = [], []
+        for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
+            parts = self._parts(output_of(output), index, "output")
+            messages.append(_tool_message(output, parts, self.dialect))
+            rest = [part for part in parts if part["type"] != "text"]
+            if rest and not self.dialect.tool_parts:
+                moved += [_whose(output, names.get(tie(output)), self.dialect), *rest]
+        return messages, moved
+
+    def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
+        name, arguments = chat_call(call, self.toolbox)
+        if self.dialect.parses_arguments:
+            arguments = as_object(arguments)
+        function = {"name": name, "arguments": arguments}
+        call_id = _call_id(tie(call), self.dialect)
+        return {"id": call_id, "type": "function", "function": function} | recalled.calls.get(tie(call), {})
+
+    def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
+        if isinstance(content, str):
+            return [{"type": "text", "text": content}]
+        if index < self.history:
+            return [part for each in content for part in self._remembered(each)]
+        return chat_parts(content, self.dialect, f"input[{index - self.history}].{field}")
+
+    def _remembered(self, part: Any) -> list[ChatPart]:
+        """An earlier turn's part; a conversation goes on where a model with other senses takes over (lesson L30)."""
+        try:
+            return chat_parts([part], self.dialect, "input")
+        except ClientError:
+            return [{"type": "text", "text": "[Something stood here that this model cannot read.]"}]
+
+
+def _assistant(answer: Answer, recalled: Recalled, calls: list[Any], dialect: Dialect) -> list[ChatMessage]:
+    """Return the assistant message, or none where nothing but reasoning was said."""
+    text, refusal = _spoken(answer.messages, dialect)
+    if not (text or refusal or calls):
+        return []
+    content = _with_thoughts(text, recalled, dialect)
+    message: ChatMessage = {"role": "assistant"} | (
+        {"content": content} if content else _NO_CONTENT[dialect.call_content]
+    )
+    if refusal:
+        message["refusal"] = refusal
+    message |= _reasoning_fields(recalled, dialect, needed=bool(calls)) | recalled.signatures
+    if calls:
+        message["tool_calls"] = calls
+    return [message]
+
+
+_NO_CONTENT: dict[str, dict[str, Any]] = {"null": {"content": None}, "": {"content": ""}, "absent": {}}
+
+
+def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
+    """Return the text and the refusal of assistant messages; a refusal is text where the dialect has no field."""
+    texts: list[str] = []
+    refusals: list[str] = []
+    for message in messages:
+        parts = [OutputText(text=message.content)] if isinstance(message.content, str) else message.content
+        apart = [part for part in parts if isinstance(part, Refusal) and dialect.refusal_field]
+        refusals += [part.refusal for part in apart]
+        texts.append("".join(text_of(chat_parts([part for part in parts if part not in apart], dialect, "input"))))
+    return "\n\n".join(filter(None, texts)), "".join(refusals)
+
+
+def _with_thoughts(text: str, recalled: Recalled, dialect: Dialect) -> str | list[ChatPart]:
+    """Return the content with the reasoning inside it, where that is the dialect's place for it."""
+    if dialect.reasoning == "think_tags" and recalled.text:
+        return f"<think>\n{recalled.text}\n</think>\n\n{text}".rstrip("\n")
+    if dialect.reasoning == "thinking" and recalled.text:
+        thoughts = {"type": "thinking", "thinking": [{"type": "text", "text": recalled.text}]}
+        return [thoughts, {"type": "text", "text": text}] if text else [thoughts]
+    return text
+
+
+def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> dict[str, Any]:
+    """Return the reasoning fields: what the family sent, else the plain text under the dialect's name for it."""
+    if dialect.reasoning in {"think_tags", "thinking"}:
+        return {}
+    if recalled.fields:
+        return recalled.fields
+    if dialect.reasoning and (recalled.text or (needed and dialect.reasoning_required)):
+        return {dialect.reasoning: recalled.text}
+    return {}
+
+
+def _tool_message(output: Output, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
+    content: str | list[ChatPart]
+    if dialect.tool_parts and any(part["type"] != "text" for part in parts):
+        content = parts
+    else:
+        content = "\n".join(part["text"] if part["type"] == "text" else _MOVED for part in parts)
+    return {"role": "tool", "tool_call_id": _call_id(tie(output), dialect), "content": content}
+
+
+_MOVED = "[see the next user message]"
+
+
+def _whose(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
+    of = f" of {name}" if name else ""
+    return {"type": "text", "text": f"From the output of call {_call_id(tie(output), dialect)}{of}:"}
+
+
+def _call_id(call_id: str, dialect: Dialect) -> str:
+    """Return the id as the dialect allows it; the same id always becomes the same."""
+    fits = len(call_id) == _SHORT_ID_LENGTH and call_id.isascii() and call_id.isalnum()
+    if fits or not dialect.short_call_ids:
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()
+    return "".join(_BASE36[byte % len(_BASE36)] for byte in digest[:_SHORT_ID_LENGTH])
+
+
+def _refuse_references(items: Sequence[InputItem]) -> None:
+    for item in items:
+        if isinstance(item, ItemReference):
+            raise ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")

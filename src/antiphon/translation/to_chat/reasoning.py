@@ -1,0 +1,89 @@
+"""What the model thought before goes back to it: in the fields it came in, and only where the backend wants it.
+
+State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}}}`,
+the last two where there is something to say, and whose it is (`engine/sealer.py`). Only the
+family that made it gets its signatures back; another gets the plain text (lesson L30).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.protocol.items.messages import Reasoning
+from antiphon.translation.dialects import REASONING_FIELDS, Dialect
+from antiphon.translation.to_chat.sealed import Unseal
+
+_SIGNATURES = frozenset({"extra_content"})
+"""Gemini's thought signatures, on calls and on messages."""
+
+_TEXTS = ("reasoning_content", "reasoning", "thinking", "think")
+"""What the text may be sealed as: a field's name, Mistral's parts, tags."""
+
+
+@dataclass(slots=True)
+class Recalled:
+    """What one assistant message carries back.
+
+    Reasoning is plain `text`, or `fields` of the message as the backend sent them. `signatures` of the message and,
+    by call id, of its `calls` are no reasoning to read, and go back whatever the replay policy.
+    """
+
+    text: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
+    signatures: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def without_reasoning(self) -> "Recalled":
+        """Return the signatures alone."""
+        return Recalled(signatures=self.signatures, calls=self.calls)
+
+
+def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Recalled:
+    """Return what the reasoning `items` before one answer carry back to `dialect`."""
+    recalled = Recalled()
+    for item in items:
+        _add(recalled, item, dialect, unseal)
+    return recalled
+
+
+def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) -> None:
+    state = unseal(item.encrypted_content) if item.encrypted_content else {}
+    reasoning = _table(state.get("reasoning"))
+    text = _shown_text(item) or plain_text(reasoning)
+    recalled.text = "\n\n".join(filter(None, (recalled.text, text)))
+    if state.get("family") != dialect.name:
+        return
+    for name, value in _known(reasoning, REASONING_FIELDS).items():
+        recalled.fields[name] = _joined(recalled.fields.get(name), value)
+    recalled.signatures |= _known(reasoning, _SIGNATURES)
+    for call_id, extra in _table(state.get("calls")).items():
+        recalled.calls[call_id] = _known(extra, _SIGNATURES)
+
+
+def _shown_text(item: Reasoning) -> str:
+    """Return the raw reasoning where the item shows it, else its summary."""
+    return "\n\n".join(part.text for part in (item.content or item.summary) if part.text)
+
+
+def plain_text(reasoning: Any) -> str:
+    """Return the reasoning that was sealed as text, empty where none was."""
+    table = _table(reasoning)
+    return next((table[name] for name in _TEXTS if isinstance(table.get(name), str)), "")
+
+
+def _joined(before: Any, value: Any) -> Any:
+    """Join what two items say in one field: texts as paragraphs, lists end to end; of other values the later one."""
+    if isinstance(before, str) and isinstance(value, str):
+        return f"{before}\n\n{value}"
+    if isinstance(before, list) and isinstance(value, list):
+        return before + value
+    return value
+
+
+def _known(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    table = _table(value)
+    return {name: table[name] for name in names if name in table}
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""A Responses request becomes a request to a backend that speaks the Responses API."""

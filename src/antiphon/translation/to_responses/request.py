@@ -1,0 +1,222 @@
+"""A Responses request of ours becomes one to a backend that speaks Responses itself.
+
+What is ours stays here: the chain or conversation (the whole history goes as `input`), storage (`store` is always
+false), the background, metadata, compaction. Everything else that the client asked for goes as it came, tools that the
+backend runs included. Ids of ours mean nothing there; an item keeps one where the API wants one, and reasoning gets
+back the backend's own, with the blob that is tied to it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from antiphon.errors import ClientError
+from antiphon.protocol.items.calls import (
+    ComputerCall,
+    CustomToolCall,
+    CustomToolCallOutput,
+    LocalShellCall,
+    LocalShellCallOutput,
+)
+from antiphon.protocol.items.hosted import HostedItem
+from antiphon.protocol.items.messages import (
+    Compaction,
+    ConfigurationUpdate,
+    InputItem,
+    ItemReference,
+    Message,
+    Reasoning,
+)
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.call_rules import CALLS, tie
+from antiphon.translation.dialects import Dialect
+from antiphon.translation.learned import refused_parameter
+from antiphon.translation.to_chat.configuration import configured
+from antiphon.translation.to_chat.history_view import remembered, summary
+from antiphon.translation.to_chat.reasoning import plain_text
+from antiphon.translation.to_chat.request import unsupported
+from antiphon.translation.to_chat.sealed import Unseal, nothing, recount
+
+Body = dict[str, Any]
+
+HINTS = frozenset(
+    {"temperature", "top_p", "presence_penalty", "frequency_penalty", "parallel_tool_calls", "max_tool_calls"}
+    | {"reasoning", "user", "safety_identifier", "truncation", "service_tier"}
+    | {"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"}
+)
+"""Fields that are left out where the backend refuses them: the answer is the same without, or nearly."""
+
+NEEDED = frozenset(
+    {"include", "tools", "tool_choice", "text", "max_output_tokens", "instructions", "top_logprobs", "stream"}
+)
+"""Fields that the client would miss: a backend's refusal of one is the client's answer."""
+
+USUAL = frozenset(
+    {"function", "message", "function_call", "function_call_output", "reasoning"}
+    | {"compaction", "compaction_trigger", "configuration_update"}
+)
+"""Types of tools and items that every Responses API takes, or that are never sent."""
+
+SEALED = "reasoning.encrypted_content"
+"""What is asked for unasked: without storage the backend's reasoning comes back to it in this form only."""
+
+LONGEST_ID = 64
+"""Characters of an item's id, at OpenAI."""
+
+_UNKNOWN_THERE = frozenset(
+    {"internal_chat_message_metadata_passthrough", "parsed", "parsed_arguments", "created_by", "logprobs"}
+)
+"""Fields of an item that no backend reads."""
+
+_WITH_ID = (*HostedItem.__args__, ComputerCall, LocalShellCall)
+"""Items that must have an id, beside an assistant's message and reasoning."""
+
+_WITHOUT_STATUS = (CustomToolCall, CustomToolCallOutput)
+
+_MADE = (*CALLS, *HostedItem.__args__)
+"""What a model says after it has thought, beside a message."""
+
+
+def to_responses(
+    request: CreateResponse,
+    items: Sequence[InputItem],
+    dialect: Dialect,
+    refused: frozenset[str] = frozenset(),
+    *,
+    unseal: Unseal = nothing,
+    origin: str = "",
+) -> Body:
+    """Return the body of the Responses request that asks for what `request` asks, about the conversation `items`.
+
+    `refused` holds what this backend's errors taught before (`refused_field`); `unseal` opens the state that a client
+    keeps for us, of which that is the backend's own which has this `origin` (nothing, where it is empty). Raises
+    `ClientError` for an `item_reference`, which the engine resolves before.
+    """
+    request = configured(request, items)
+    body: Body = {"model": request.model, "input": _input(items, dialect, unseal, origin)}
+    for name in sorted(HINTS | NEEDED):
+        value = plain(getattr(request, name))
+        if value is None or (name == "stream" and not value):
+            continue
+        if name not in refused:
+            body[name] = value
+        elif name in NEEDED:
+            raise unsupported(name)
+    include = body.get("include", [])
+    if SEALED not in refused:
+        body["include"] = [*include, *({SEALED} - set(include))]
+    return body | {"store": False}
+
+
+def refused_field(status: int, body: bytes, sent: Mapping[str, Any], asked: Sequence[str] | None) -> str | None:
+    """Return what to leave out when asking again, None where the error is about something else.
+
+    `body` is the error as it came, `sent` the request and `asked` the client's own `include`.
+    """
+    name = refused_parameter(status, body, sent)
+    if name == "include" and SEALED not in (asked or ()):
+        return SEALED
+    return name if name in HINTS else None
+
+
+def extras(request: CreateResponse, items: Iterable[InputItem]) -> frozenset[str]:
+    """Return the types of tools and items which a server that has a Responses API may still refuse."""
+    return frozenset(str(one.__struct_config__.tag) for one in (*(request.tools or ()), *items)) - USUAL
+
+
+def field_of(name: str) -> str | None:
+    """Return the client's field that a backend means by `name`, or by a path; `messages` is what Chat calls it."""
+    first = name.partition("[")[0].partition(".")[0]
+    if first in ("input", "messages"):
+        return "input"  # places in the whole history are not the client's
+    return name if first in HINTS | NEEDED | {"model"} else None
+
+
+def countable(body: Body) -> Body:
+    """Return the request in the shape in which `chat.estimate` counts."""
+    texts = [{"content": body["instructions"]}] if body.get("instructions") else []
+    form = (body.get("text") or {}).get("format")
+    return {
+        "messages": [*texts, *body["input"]],
+        "tools": body.get("tools", []),
+        **({"response_format": form} if form else {}),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a value of the protocol as JSON, without what is null in it."""
+    if isinstance(value, Struct):
+        said: Body = {"type": value.__struct_config__.tag} if value.__struct_config__.tag else {}
+        for name, told_as in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+            each = getattr(value, name)
+            if each is not None and each is not UNSET:
+                said[told_as] = plain(each)
+        return said
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+# The conversation.
+
+
+def _input(items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str) -> list[Body]:
+    shown = [item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate)]
+    said: list[Body] = []
+    is_followed = False
+    for item in reversed(shown):
+        if not isinstance(item, Reasoning):
+            is_followed = _is_made(item)
+            said.append(_said(item, unseal))
+        elif is_followed and (thought := _reasoning(item, dialect, unseal, origin)):
+            said.append(thought)
+    return said[::-1]
+
+
+def _is_made(item: InputItem) -> bool:
+    """Whether this came of the reasoning before it. Reasoning that nothing came of is refused (section 13)."""
+    return isinstance(item, _MADE) or (isinstance(item, Message) and item.role == "assistant")
+
+
+def _said(item: InputItem, unseal: Unseal) -> Body:
+    if isinstance(item, ItemReference):
+        raise ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")
+    if isinstance(item, Compaction):
+        return _item(summary(recount(item, unseal)))
+    return _item(item)
+
+
+def _item(item: InputItem) -> Body:
+    said: Body = {name: value for name, value in plain(item).items() if name not in _UNKNOWN_THERE}
+    is_answer = isinstance(item, Message) and item.role == "assistant"
+    if not isinstance(item, Reasoning):
+        said.pop("encrypted_content", None)
+    if not (is_answer or isinstance(item, _WITH_ID)) or len(str(said.get("id"))) > LONGEST_ID:
+        said.pop("id", None)
+    if isinstance(item, LocalShellCallOutput):
+        said = said | {"id": tie(item)}
+        said.pop("call_id", None)
+    if (isinstance(item, Message) and not is_answer) or isinstance(item, _WITHOUT_STATUS):
+        said.pop("status", None)
+    if isinstance(item, CustomToolCallOutput):
+        said.pop("name", None)
+    if isinstance(item, Message):
+        said["content"] = [_part(part) for part in said["content"]] if is_answer else said["content"]
+    return said
+
+
+def _part(part: Body) -> Body:
+    return {name: value for name, value in part.items() if name not in _UNKNOWN_THERE}
+
+
+def _reasoning(item: Reasoning, dialect: Dialect, unseal: Unseal, origin: str) -> Body | None:
+    """Return the backend's own reasoning; another's as text, where this one reads text; else nothing."""
+    state = unseal(item.encrypted_content) if item.encrypted_content else {}
+    native = state.get("native")
+    is_its_own = origin != "" and (state.get("family"), state.get("origin")) == (dialect.name, origin)
+    if is_its_own and isinstance(native, dict):
+        return {"type": "reasoning", "summary": plain(item.summary), **native}
+    text = "\n\n".join(part.text for part in item.content or ()) or plain_text(state.get("reasoning"))
+    if not text or dialect.replay == "never":
+        return None
+    content = [{"type": "reasoning_text", "text": text}]
+    return {"type": "reasoning", "id": item.id, "summary": [], "content": content}

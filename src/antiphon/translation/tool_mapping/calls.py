@@ -1,0 +1,129 @@
+"""A call and its output in Chat's words: a function's name with arguments, and what a tool message says."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from antiphon.protocol.items.calls import (
+    ApplyPatchCall,
+    ApplyPatchCallOutput,
+    ComputerCall,
+    ComputerCallOutput,
+    CustomToolCall,
+    CustomToolCallOutput,
+    LocalShellCall,
+    LocalShellCallOutput,
+    ShellCall,
+    ShellCallOutput,
+    ShellOutput,
+    ToolSearchCall,
+    ToolSearchOutput,
+)
+from antiphon.protocol.items.content import InputImage, InputText, Part
+from antiphon.protocol.items.hosted import Program, ProgramOutput
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput
+from antiphon.protocol.tool_bindings import Kind
+from antiphon.protocol.tools import AnyTool, McpTool
+from antiphon.protocol.validation.call_rules import Call, Output
+from antiphon.translation.to_chat.hosted import ServedCall
+from antiphon.translation.tool_mapping.offering import Toolbox, fitted
+
+Content = str | list[Any]
+"""Text, or parts of content."""
+
+
+def chat_call(call: Call, toolbox: Toolbox) -> tuple[str, str]:
+    """Return the function's name as the backend knows it, and the arguments as JSON."""
+    kind, name, arguments = _CALLS[type(call)](call)
+    return toolbox.name_of(kind, getattr(call, "namespace", None) or "", name), arguments
+
+
+def as_object(arguments: str) -> str:
+    """Return arguments that are a JSON object as they are, and any others as the text in one."""
+    try:
+        is_object = isinstance(msgspec.json.decode(arguments), dict)
+    except (msgspec.DecodeError, RecursionError):
+        is_object = False
+    return arguments if is_object else _json({"arguments": arguments})
+
+
+def output_of(output: Output) -> Content:
+    """Return what an output says to the model."""
+    return _OUTPUTS[type(output)](output)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _computer(call: ComputerCall) -> tuple[Kind, str, str]:
+    if call.actions:
+        return "computer", "computer", _json({"actions": call.actions})
+    return "computer_use_preview", "computer_use_preview", _json(call.action or {})
+
+
+def _searched(call: ToolSearchCall) -> tuple[Kind, str, str]:
+    arguments = call.arguments if isinstance(call.arguments, str) else _json(call.arguments)
+    return "tool_search", "tool_search", arguments
+
+
+_CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
+    # Arguments that the model left empty are an empty object: chat templates parse them.
+    FunctionCall: lambda call: ("function", call.name, call.arguments or "{}"),
+    ServedCall: lambda call: (call.kind, call.name, call.arguments or "{}"),
+    CustomToolCall: lambda call: ("custom", call.name, _json({"input": call.input})),
+    ToolSearchCall: _searched,
+    LocalShellCall: lambda call: (
+        "local_shell",
+        "local_shell",
+        _json({name: value for name, value in call.action.items() if name != "type" and value is not None}),
+    ),
+    ShellCall: lambda call: (
+        "shell",
+        "shell",
+        _json({name: value for name, value in msgspec.to_builtins(call.action).items() if value is not None}),
+    ),
+    ApplyPatchCall: lambda call: ("apply_patch", "apply_patch", _json(call.operation)),
+    ComputerCall: _computer,
+    Program: lambda call: ("function", "program", _json({"code": call.code})),
+}
+
+
+def _found(output: ToolSearchOutput) -> str:
+    names = [name for tool in output.tools for name in _names(tool)]
+    return f"Found, and callable from now on: {', '.join(names)}." if names else "Nothing was found."
+
+
+def _names(tool: AnyTool) -> list[str]:
+    if isinstance(tool, McpTool) and isinstance(tool.allowed_tools, list):
+        return [fitted("mcp", tool.server_label, name) for name in tool.allowed_tools]
+    return [str(getattr(tool, "name", tool.__struct_config__.tag))]
+
+
+def _printed(output: ShellCallOutput) -> str:
+    return "\n".join(_one_printed(each) for each in output.output)
+
+
+def _one_printed(output: ShellOutput) -> str:
+    code = output.outcome.get("exit_code")
+    ended = f"[exit code {code}]" if output.outcome.get("type") == "exit" else "[timed out]"
+    return "\n".join(filter(None, (output.stdout.rstrip("\n"), output.stderr.rstrip("\n"), ended)))
+
+
+def _screen(output: ComputerCallOutput) -> list[Part]:
+    shown = output.output
+    image = InputImage(image_url=shown.image_url, file_id=shown.file_id, detail=shown.detail)
+    return [InputText(text="The screen now:"), image]
+
+
+_OUTPUTS: dict[type, Callable[[Any], Content]] = {
+    FunctionCallOutput: lambda output: output.output,
+    CustomToolCallOutput: lambda output: output.output,
+    ToolSearchOutput: _found,
+    LocalShellCallOutput: lambda output: output.output,
+    ShellCallOutput: _printed,
+    ApplyPatchCallOutput: lambda output: output.output or f"The patch is {output.status}.",
+    ComputerCallOutput: _screen,
+    ProgramOutput: lambda output: output.result,
+}

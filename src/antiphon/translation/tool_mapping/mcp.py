@@ -1,0 +1,154 @@
+"""What of an MCP server's tools the model is offered, and which of them wait for the client's word (section 6, `mcp`).
+
+A server's tools are told once, by an `mcp_list_tools` item; from then on the conversation itself says which there are.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import to_builtins
+
+from antiphon.protocol.items.hosted import McpApprovalRequest, McpApprovalResponse, McpListTools
+from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.protocol.tools import ApprovalRule, FunctionTool, McpTool, ToolFilter
+
+Definition = Mapping[str, Any]
+"""One tool as its server describes it: `{name, description, input_schema, annotations}`."""
+
+MOST = 512
+"""Tools of one server that the model is told of at once; of more it could choose none."""
+
+LONGEST_DESCRIPTION = 4096
+"""Characters of a tool's description that the model is told."""
+
+READ_ONLY = ("readOnlyHint", "read_only")
+"""What says in a definition's `annotations` that a tool changes nothing: in MCP's words, and in OpenAI's."""
+
+
+def lists_in(items: Iterable[InputItem]) -> dict[str, McpListTools]:
+    """Return each server's newest list of tools, by its label."""
+    return {item.server_label: item for item in items if isinstance(item, McpListTools) and not item.error}
+
+
+def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
+    """Return the tools, each as (label, name), that are not any more what the client knew of them (threat 21).
+
+    What a server says first is trusted; what it says differently later, or adds, once the client has approved a call of
+    it since. Beside each stands whether it is new.
+    """
+    trusted: dict[tuple[str, str], Definition] = {}
+    now: dict[str, dict[tuple[str, str], Definition]] = {}
+    asked: dict[str, tuple[tuple[str, str], Definition | None]] = {}
+    for item in items:
+        if isinstance(item, McpListTools) and not item.error:
+            listed: dict[tuple[str, str], Definition] = {(item.server_label, each["name"]): each for each in item.tools}
+            if item.server_label not in now:
+                trusted |= listed
+            now[item.server_label] = listed
+        elif isinstance(item, McpApprovalRequest):
+            key = (item.server_label, item.name)
+            asked[str(item.id)] = key, now.get(item.server_label, {}).get(key)
+        elif isinstance(item, McpApprovalResponse) and item.approve and item.approval_request_id in asked:
+            key, definition = asked[item.approval_request_id]
+            if definition is not None:
+                trusted[key] = definition
+    return {
+        key: key not in trusted for listed in now.values() for key, each in listed.items() if trusted.get(key) != each
+    }
+
+
+def is_changed(tool: McpTool, definition: Definition, changed: Mapping[tuple[str, str], bool]) -> bool:
+    """Whether a tool is not what the client knew: one that is new was perhaps named by the client itself."""
+    is_new = changed.get((tool.server_label, definition["name"]))
+    return is_new is not None and not (is_new and isinstance(tool.allowed_tools, list))
+
+
+def permitted(tool: McpTool, definitions: Iterable[Definition]) -> list[Definition]:
+    """Return what `allowed_tools` leaves of a server's tools."""
+    allowed = tool.allowed_tools
+    if isinstance(allowed, list):
+        names = frozenset(allowed)
+        return [each for each in definitions if each["name"] in names]
+    if isinstance(allowed, ToolFilter):
+        rule = _quick(to_builtins(allowed))
+        return [each for each in definitions if _fits(rule, each)]
+    return list(definitions)
+
+
+def too_many(tool: McpTool, definitions: Sequence[Definition]) -> str:
+    """Return why so many tools cannot be offered, empty where they can."""
+    if tool.defer_loading is True or len(definitions) <= MOST:
+        return ""
+    return (
+        f"The server has {len(definitions)} tools, more than the {MOST} that a model is told of at once. Name those "
+        "that are wanted by 'allowed_tools', or set 'defer_loading' and give a 'tool_search' tool."
+    )
+
+
+def needs_approval(tool: McpTool, definition: Definition) -> bool:
+    """Whether the client is asked before this tool is called. What `require_approval` leaves open is asked for."""
+    rule = tool.require_approval
+    if isinstance(rule, ApprovalRule):
+        if rule.always and _fits(to_builtins(rule.always), definition):
+            return True
+        return not (rule.never and _fits(to_builtins(rule.never), definition))
+    return rule != "never"
+
+
+def is_repeatable(definition: Definition | None) -> bool:
+    """Whether a call may be made twice: the tool changes nothing, or nothing more the second time."""
+    annotations = (definition or {}).get("annotations")
+    if not isinstance(annotations, dict):
+        return False
+    return any(annotations.get(name) is True for name in (*READ_ONLY, "idempotentHint"))
+
+
+def offer_of(tool: McpTool, definition: Definition, *, is_changed: bool = False) -> Offer:
+    """Return a server's tool as the model is offered it. One that `is_changed` waits for the client's word again."""
+    description = definition.get("description")
+    return Offer(
+        "",
+        "mcp",
+        str(definition["name"]),
+        namespace=tool.server_label,
+        description=str(description)[:LONGEST_DESCRIPTION] if description else None,
+        parameters=schema_of(definition),
+        is_hosted=True,
+        tool=tool,
+        needs_approval=is_changed or needs_approval(tool, definition),
+        is_changed=is_changed,
+    )
+
+
+def function_of(definition: Definition) -> FunctionTool:
+    """Return a server's tool in the words by which deferred tools are searched for."""
+    return FunctionTool(
+        name=str(definition["name"]), description=definition.get("description"), parameters=schema_of(definition)
+    )
+
+
+def schema_of(definition: Definition) -> dict[str, Any]:
+    """Return the schema of a tool's arguments."""
+    schema = definition.get("input_schema")
+    return schema if isinstance(schema, dict) else {"type": "object", "properties": {}}
+
+
+def _fits(rule: Mapping[str, Any], definition: Definition) -> bool:
+    names, read_only = rule.get("tool_names"), rule.get("read_only")
+    if isinstance(names, list | frozenset) and definition["name"] not in names:
+        return False
+    if isinstance(read_only, bool):
+        annotations = definition.get("annotations")
+        hints = annotations if isinstance(annotations, dict) else {}
+        if read_only != any(hints.get(name) is True for name in READ_ONLY):
+            return False
+    return isinstance(names, list | frozenset) or isinstance(read_only, bool)
+
+
+def _quick(rule: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the rule as it is quick to ask about thousands of tools."""
+    names = rule.get("tool_names")
+    if not isinstance(names, list):
+        return rule
+    return {**rule, "tool_names": frozenset(name for name in names if isinstance(name, str))}

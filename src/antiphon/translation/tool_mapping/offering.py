@@ -1,0 +1,422 @@
+"""What becomes of each tool: an offer to the model, deferred until it is searched for, or left out.
+
+| Tool | Offered as | A call becomes |
+|---|---|---|
+| `function`, in a `namespace` too | itself | `function_call` |
+| `custom`, in a `namespace` too | a function of one text, `input` | `custom_tool_call` |
+| `tool_search` | a function; by default of a `query` | `tool_search_call` |
+| `local_shell`, `shell`, `apply_patch`, `computer` and its preview | a function of their action | their own call |
+| `mcp` | each of the server's tools, once they were listed | `mcp_call`, or `mcp_approval_request` |
+| `web_search` | three functions: to search, to open a page, to find something in it | `web_search_call` |
+
+What this server cannot run is left out; so is a tool that only programs may call.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from antiphon.protocol.grammars import misfit
+from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_bindings import Key, Kind, Offer
+from antiphon.protocol.tools import (
+    HOSTED_TOOLS,
+    ApplyPatchTool,
+    ComputerTool,
+    ComputerUsePreviewTool,
+    CustomTool,
+    FunctionTool,
+    Grammar,
+    LocalShellTool,
+    McpTool,
+    NamespaceTool,
+    ShellTool,
+    Tool,
+    ToolSearchTool,
+    WebSearchTool,
+)
+from antiphon.translation.dialects import Dialect
+from antiphon.translation.tool_mapping.mcp import (
+    Definition,
+    changed_in,
+    function_of,
+    is_changed,
+    lists_in,
+    offer_of,
+    permitted,
+)
+from antiphon.translation.tool_mapping.schemas import (
+    ACTION,
+    ACTIONS,
+    COMMAND,
+    COMMANDS,
+    OPERATION,
+    QUERY,
+    object_of,
+)
+from antiphon.translation.tool_mapping.web import web_offers
+
+LONGEST_NAME = 64
+"""Characters of a function's name at most, for nearly every backend."""
+
+_FITTING = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_UNFITTING = re.compile(r"[^a-zA-Z0-9_-]")
+
+Origin = Literal["given", "found", "found elsewhere"]
+"""How a tool comes to be in force: the client gave it, or it was searched for, here or at the client's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A tool that waits to be found."""
+
+    tool: FunctionTool | CustomTool
+    namespace: NamespaceTool | None = None
+    server: McpTool | None = None
+    """Whose tool it is, of an MCP server's."""
+
+    @property
+    def key(self) -> Key:
+        """Return the tool as the client knows it."""
+        if self.server is not None:
+            return ("mcp", self.server.server_label, self.tool.name)
+        kind: Kind = "function" if isinstance(self.tool, FunctionTool) else "custom"
+        return (kind, self.namespace.name if self.namespace else "", self.tool.name)
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """The tools in force for one call of the model."""
+
+    offers: dict[str, Offer] = field(default_factory=dict)
+    """By the name that the backend knows, in the order in which the client gave them."""
+    names: dict[Key, str] = field(default_factory=dict)
+    deferred: list[Deferred] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """Types of tools that the model is not offered."""
+    searches: list[Offer] = field(default_factory=list)
+    """A search that this server would do, and that is not offered any more."""
+    are_used_up: bool = False
+    """What this server runs is not offered any more; a model that calls it nevertheless is not heard."""
+
+    @property
+    def offered(self) -> list[Offer]:
+        """What the model is told of."""
+        return [offer for offer in self.offers.values() if not (self.are_used_up and offer.is_hosted)]
+
+    @property
+    def absent(self) -> list[Offer]:
+        """What the client gave, and the model is not offered now: tools to be found, a search that is over."""
+        waiting = [
+            Offer("", kind, name, namespace=namespace) for kind, namespace, name in (d.key for d in self.deferred)
+        ]
+        return waiting + self.searches
+
+    def name_of(self, kind: Kind, namespace: str, name: str) -> str:
+        """Return a tool's name as the backend knows it; it may have been in force once."""
+        if namespace == name and (kind, "", name) in self.names:
+            namespace = ""  # it was found by a search
+        return self.names.get((kind, namespace, name)) or fitted(kind, namespace, name)
+
+    def drop_search(self) -> None:
+        """Offer no search that this server would do: it was done often enough."""
+        self.searches += [offer for offer in self.offers.values() if _is_search(offer)]
+        self.offers = {name: offer for name, offer in self.offers.items() if not _is_search(offer)}
+
+
+NOTHING: frozenset[type[Tool]] = frozenset()
+
+
+def toolbox_of(
+    request: CreateResponse,
+    items: Sequence[InputItem],
+    dialect: Dialect,
+    served: Collection[type[Tool]] = NOTHING,
+) -> Toolbox:
+    """Return the tools that a request gives, and those that came inside the conversation `items`.
+
+    Of two with one name the later stands. What was deferred is in force once it was found. `served` are the hosted
+    tools that this server runs.
+    """
+    toolbox = Toolbox()
+    given = list(_given(request, items))
+    if not given:
+        return toolbox
+    hosted = _hosted(given, items, served)
+    found: dict[Key, Offer] = {}
+    for tool, origin in given:
+        for offer in _offers(tool, origin, toolbox, dialect, hosted):
+            found[offer.key] = offer
+    taken: set[str] = set()
+    for key in sorted(found, key=lambda key: bool(key[1])):  # what has no namespace keeps its name
+        toolbox.names[key] = name = _free(key, taken)
+        taken.add(name)
+    for key, offer in found.items():
+        toolbox.offers[toolbox.names[key]] = replace(offer, chat_name=toolbox.names[key])
+    _settle_search(toolbox)
+    return toolbox
+
+
+def tools_of(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[Tool]:
+    """Give the tools of a request, and those that came inside the conversation."""
+    return (tool for tool, _ in _given(request, items))
+
+
+def servers_of(request: CreateResponse, items: Iterable[InputItem]) -> list[McpTool]:
+    """Return the MCP servers that a request gives, and those that came inside the conversation."""
+    return list(_servers(_given(request, items)).values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Hosted:
+    """What this server runs, and what it knows of MCP servers."""
+
+    served: tuple[type[Tool], ...]
+    lists: Mapping[str, McpListTools]
+    servers: Mapping[str, McpTool]
+    changed: Mapping[tuple[str, str], bool]
+
+    def runs(self, tool: Tool) -> bool:
+        return isinstance(tool, self.served)
+
+    def definitions(self, tool: McpTool) -> list[Definition]:
+        listed = self.lists.get(tool.server_label)
+        return permitted(tool, listed.tools) if listed else []
+
+
+def _hosted(
+    given: Sequence[tuple[Tool, Origin]], items: Sequence[InputItem], served: Collection[type[Tool]]
+) -> _Hosted:
+    if not any(isinstance(tool, McpTool) for tool, _ in given):
+        return _Hosted(tuple(served), {}, {}, {})
+    return _Hosted(tuple(served), lists_in(items), _servers(given), changed_in(items))
+
+
+def left_out(
+    request: CreateResponse, items: Iterable[InputItem], served: Collection[type[Tool]] = NOTHING
+) -> list[str]:
+    """Return the types of the tools that the model is not offered, each once."""
+    found: dict[str, None] = {}
+    for tool, _ in _given(request, items):
+        for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
+            if (is_hosted(each) and not isinstance(each, tuple(served))) or not is_callable(each):
+                found[type_of(each)] = None
+    return list(found)
+
+
+def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
+    for tool in request.tools or ():
+        yield tool, "given"
+    for item in items:
+        if isinstance(item, (AdditionalTools, ToolSearchOutput)):
+            for tool in item.tools:
+                yield tool, _origin(item)
+
+
+def _origin(item: AdditionalTools | ToolSearchOutput) -> Origin:
+    if isinstance(item, AdditionalTools):
+        return "given"
+    return "found" if item.execution == "server" else "found elsewhere"
+
+
+def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, hosted: _Hosted) -> Iterator[Offer]:
+    if isinstance(tool, NamespaceTool):
+        yield from _of_namespace(tool, origin, toolbox, dialect)
+    elif isinstance(tool, McpTool) and hosted.runs(tool) and is_callable(tool):
+        yield from _of_server(tool, origin, toolbox, hosted)
+    elif isinstance(tool, WebSearchTool) and hosted.runs(tool):
+        yield from web_offers(tool)
+    elif is_hosted(tool) or not is_callable(tool):
+        toolbox.left_out.append(type_of(tool))
+    elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":
+        toolbox.deferred.append(Deferred(tool))
+    else:
+        yield replace(_OFFERED[type(tool)](tool, dialect), was_found=origin == "found")
+
+
+def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
+    about = f"[{namespace.name}: {namespace.description}]\n" if namespace.description else ""
+    for tool in namespace.tools:
+        if not is_callable(tool):
+            toolbox.left_out.append(type_of(tool))
+        elif tool.defer_loading and origin == "given":
+            toolbox.deferred.append(Deferred(tool, namespace))
+        else:
+            offer = _OFFERED[type(tool)](tool, dialect)
+            # What is said of all of them is said once.
+            yield replace(offer, namespace=namespace.name, description=about + (offer.description or "") or None)
+            about = ""
+
+
+def _servers(given: Iterable[tuple[Tool, Origin]]) -> dict[str, McpTool]:
+    """Return each server by its label: as the request has it, for it alone lends keys."""
+    servers: dict[str, McpTool] = {}
+    for tool, origin in given:
+        if isinstance(tool, McpTool) and origin == "given":
+            servers.setdefault(tool.server_label, tool)
+    return servers
+
+
+def _of_server(tool: McpTool, origin: Origin, toolbox: Toolbox, hosted: _Hosted) -> Iterator[Offer]:
+    """What was found of a server is called by the one that the request gives."""
+    server = hosted.servers.get(tool.server_label, tool)
+    # What is said of all of them is said once, as of a namespace.
+    about = f"[{server.server_label}: {server.server_description}]\n" if server.server_description else ""
+    for definition in hosted.definitions(tool):
+        if server.defer_loading is True and origin == "given":
+            toolbox.deferred.append(Deferred(function_of(definition), server=server))
+        else:
+            offer = offer_of(server, definition, is_changed=is_changed(server, definition, hosted.changed))
+            yield replace(offer, description=about + (offer.description or "") or None)
+            about = ""
+
+
+def _is_search(offer: Offer) -> bool:
+    return offer.kind == "tool_search" and offer.is_hosted
+
+
+def _settle_search(toolbox: Toolbox) -> None:
+    """Tell the model what it can search for here; where nothing is left to be found, there is no search."""
+    toolbox.deferred = [each for each in toolbox.deferred if each.key not in toolbox.names]
+    if not toolbox.deferred:
+        toolbox.drop_search()
+    for name, offer in toolbox.offers.items():
+        if _is_search(offer):
+            text = f"{offer.description}\n\n{_searchable(toolbox.deferred)}"
+            toolbox.offers[name] = replace(offer, description=text)
+
+
+def _searchable(deferred: Iterable[Deferred]) -> str:
+    about: dict[str, str] = {}
+    for each in deferred:
+        if each.server is not None:
+            about[each.server.server_label] = each.server.server_description or ""
+        elif each.namespace is None:
+            about[each.tool.name] = each.tool.description or ""
+        else:
+            about[each.namespace.name] = each.namespace.description
+    return "What can be found:\n" + "\n".join(f"- {name}: {text[:200]}".rstrip(": ") for name, text in about.items())
+
+
+def type_of(tool: Tool) -> str:
+    """Return a tool's type as the API has it."""
+    return str(tool.__struct_config__.tag)
+
+
+def is_hosted(tool: Tool) -> bool:
+    """Whether only a server can run it: a shell, where it is in a container."""
+    if isinstance(tool, ShellTool):
+        return bool((tool.environment or {}).get("type", "local") != "local")
+    return isinstance(tool, HOSTED_TOOLS)
+
+
+def is_callable(tool: Tool) -> bool:
+    """Whether the model itself may call it, and not only a program."""
+    callers = getattr(tool, "allowed_callers", None)
+    return not callers or "direct" in callers
+
+
+# What each is to the model.
+
+
+def _function(tool: FunctionTool, dialect: Dialect) -> Offer:
+    offer = Offer("", "function", tool.name, description=tool.description, is_async=bool(tool.async_))
+    # Chat's default is not strict, and llama.cpp refuses loose schemas where strict is said (lesson L48).
+    offer = replace(offer, strict=bool(tool.strict and dialect.strict))
+    return offer if tool.parameters is None else replace(offer, parameters=tool.parameters)
+
+
+def _custom(tool: CustomTool, dialect: Dialect) -> Offer:
+    text: dict[str, Any] = {"type": "string", "description": "The tool's whole input, as plain text."}
+    described, check = tool.description or "", None
+    if isinstance(tool.format, Grammar):
+        described += f"\n\nThe input must fit this {_SYNTAXES[tool.format.syntax]}:\n{tool.format.definition}"
+        check = partial(misfit, tool.format)
+        if tool.format.syntax == "regex" and dialect.patterns:
+            text["pattern"] = f"^({tool.format.definition})$"
+    return Offer(
+        "",
+        "custom",
+        tool.name,
+        description=described.strip() or None,
+        parameters=object_of(("input",), input=text),
+        is_async=bool(tool.async_),
+        misfit=check,
+    )
+
+
+_SYNTAXES = {"lark": "Lark grammar", "regex": "regular expression"}
+
+
+def _tool_search(tool: ToolSearchTool, dialect: Dialect) -> Offer:
+    return Offer(
+        "",
+        "tool_search",
+        "tool_search",
+        description=tool.description or "Finds further tools, which can then be called.",
+        parameters=tool.parameters or QUERY,
+        is_hosted=tool.execution != "client",
+    )
+
+
+def _shell(tool: ShellTool, dialect: Dialect) -> Offer:
+    offer = _built_in("shell", "Runs command lines in a shell and returns what they print.", COMMANDS)
+    return replace(offer, environment=tool.environment or None)
+
+
+def _preview(tool: ComputerUsePreviewTool, dialect: Dialect) -> Offer:
+    size = f"{tool.display_width} by {tool.display_height} pixels"
+    text = f"Does one action on a screen ({tool.environment}, {size}) and returns a screenshot."
+    return _built_in("computer_use_preview", text, ACTION)
+
+
+def _built_in(kind: Kind, description: str, parameters: dict[str, Any]) -> Offer:
+    return Offer("", kind, kind, description=description, parameters=parameters)
+
+
+def _fixed(kind: Kind, description: str, parameters: dict[str, Any]) -> Callable[[Any, Dialect], Offer]:
+    offer = _built_in(kind, description, parameters)
+    return lambda tool, dialect: offer
+
+
+_OFFERED: dict[type, Callable[[Any, Dialect], Offer]] = {
+    FunctionTool: _function,
+    CustomTool: _custom,
+    ToolSearchTool: _tool_search,
+    ShellTool: _shell,
+    LocalShellTool: _fixed("local_shell", "Runs a command on this machine and returns what it prints.", COMMAND),
+    ApplyPatchTool: _fixed("apply_patch", "Creates, changes or deletes a file.", OPERATION),
+    ComputerTool: _fixed("computer", "Does actions on a screen, in order, and returns a screenshot.", ACTIONS),
+    ComputerUsePreviewTool: _preview,
+}
+
+# Names.
+
+
+def _free(key: Key, taken: set[str]) -> str:
+    name = fitted(*key)
+    return name if name not in taken else _marked(key, name)
+
+
+def fitted(kind: Kind, namespace: str, name: str) -> str:
+    """Return the name that a tool has where no other has it: the same for the same tool, turn after turn."""
+    wanted = f"{namespace}__{name}" if namespace else name
+    if _FITTING.fullmatch(wanted):
+        return wanted
+    if namespace:  # of the two the tool's own name tells the model more
+        wanted = f"{namespace[: max(8, LONGEST_NAME - len('__' + name) - 9)]}__{name}"
+    return _marked((kind, namespace, name), _UNFITTING.sub("_", wanted))
+
+
+def _marked(key: Key, name: str) -> str:
+    """Return a name that no other tool has, by a digest of what it is."""
+    digest = hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - 9]}_{digest}"

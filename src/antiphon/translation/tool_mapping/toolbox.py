@@ -1,0 +1,201 @@
+"""The choice among the tools in force, in the forms that a dialect takes (specification section 6, `tool_choice`)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import UNSET
+
+from antiphon.errors import ClientError
+from antiphon.protocol.tool_bindings import Kind, Offer
+from antiphon.protocol.tools import (
+    AllowedTools,
+    ApplyPatchChoice,
+    Choice,
+    ComputerChoice,
+    ComputerUseChoice,
+    ComputerUsePreviewChoice,
+    CustomChoice,
+    DatedWebSearchChoice,
+    DatedWebSearchPreviewChoice,
+    FunctionChoice,
+    HostedChoice,
+    LocalShellChoice,
+    McpChoice,
+    NamespaceChoice,
+    ShellChoice,
+    ToolChoice,
+    ToolSearchChoice,
+    WebSearchPreviewChoice,
+)
+from antiphon.translation.dialects import Dialect
+from antiphon.translation.tool_mapping.offering import Toolbox
+
+ChatChoice = str | dict[str, Any] | None
+
+_COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
+
+
+def chat_tools(offers: Iterable[Offer]) -> list[dict[str, Any]]:
+    """Return the `tools` of a Chat request."""
+    return [{"type": "function", "function": _function(offer)} for offer in offers]
+
+
+def _function(offer: Offer) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": offer.chat_name}
+    if offer.description is not None:
+        function["description"] = offer.description
+    function["parameters"] = offer.parameters
+    return function | ({"strict": True} if offer.strict else {})
+
+
+def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    """Return the tools to send and the `tool_choice` beside them, None where it says nothing.
+
+    What the dialect cannot say is done by sending only the tools that may be called. Raises `ClientError` where the
+    choice names no tool in force, where it demands one that only a server can run, or forces a call on a backend that
+    cannot be forced.
+    """
+    offers = toolbox.offered
+    if isinstance(choice, McpChoice) and not choice.name:
+        choice = AllowedTools(mode="required", tools=[choice])
+    if isinstance(choice, AllowedTools):
+        return _allowed(toolbox, choice, dialect)
+    if isinstance(choice, Choice):
+        return _named(offers, choice, dialect)
+    if choice == "required" and not offers and toolbox.left_out:
+        raise not_served(toolbox.left_out[0])
+    return _mode(offers, choice, dialect)
+
+
+def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str] | None:
+    """Return the names that the model may call, as the backend knows them; None where it may call any.
+
+    A backend is told so too, but not every one keeps to it. Raises as `tool_choice`.
+    """
+    if choice == "none":
+        return frozenset()
+    return _names(toolbox, choice) if isinstance(choice, AllowedTools) else None
+
+
+def relaxed(choice: ToolChoice | None) -> ToolChoice | None:
+    """Return the choice once this server carried out a call: what it demanded was done, and the model may speak."""
+    if isinstance(choice, AllowedTools):
+        return AllowedTools(mode="auto", tools=choice.tools)
+    return choice if choice in (None, "none", "auto") else "auto"
+
+
+def not_served(type: str) -> ClientError:
+    """Return the refusal of a choice that demands a tool which the model is not offered."""
+    return ClientError(
+        f"Tool choice '{type}' is not supported by this server: it does not run this tool.",
+        code="unsupported_value",
+        param="tool_choice",
+    )
+
+
+def _mode(offers: list[Offer], mode: str | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    if mode == "required" and offers:
+        return offers, _demanded(offers, dialect)
+    if mode is None or "tool_choice" in dialect.accepts:
+        return offers, mode
+    return ([] if mode == "none" else offers), None
+
+
+def _demanded(offers: list[Offer], dialect: Dialect) -> ChatChoice:
+    """Return the choice that demands a call of any of these tools."""
+    if "tool_choice" in dialect.accepts and dialect.tool_choice != "functions":
+        return "required"
+    if "tool_choice" in dialect.accepts and len(offers) == 1:
+        return _reference(offers[0])
+    raise ClientError(
+        "Unsupported value: 'required' is not supported with this model.",
+        code="unsupported_value",
+        param="tool_choice",
+    )
+
+
+def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    only = chosen(offers, choice)[:1]
+    if dialect.tool_choice == "strings" or "tool_choice" not in dialect.accepts:
+        return _mode(only, "required", dialect)
+    return offers, _reference(only[0])
+
+
+def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+    offers, names = toolbox.offered, _names(toolbox, choice)
+    allowed = [offer for offer in offers if offer.chat_name in names]
+    if not allowed or dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
+        return _mode(allowed, choice.mode, dialect)
+    listed = [_reference(offer) for offer in allowed]
+    return offers, {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": listed}}
+
+
+def _names(toolbox: Toolbox, choice: AllowedTools) -> frozenset[str]:
+    given = [*toolbox.offers.values(), *toolbox.absent]
+    return frozenset(offer.chat_name for each in choice.tools for offer in _permitted(given, each, choice.mode))
+
+
+def _permitted(given: list[Offer], each: Choice, mode: str) -> list[Offer]:
+    """Return what may be called; of tools that a server alone runs there may be none, unless one of them must be."""
+    is_needless = mode == "auto" and isinstance(each, HostedChoice)
+    return _meant(given, each) if is_needless else chosen(given, each)
+
+
+def _reference(offer: Offer) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": offer.chat_name}}
+
+
+def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
+    """Return the tools that a choice means, those without a namespace first. Raises `ClientError` where it is none."""
+    found = _meant(offers, choice)
+    if not found and isinstance(choice, McpChoice):
+        raise _no_such_tool(choice)
+    if not found and isinstance(choice, HostedChoice):
+        raise not_served(str(choice.__struct_config__.tag))
+    if not found:
+        name = getattr(choice, "name", choice.__struct_config__.tag)
+        raise ClientError(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
+    return sorted(found, key=lambda offer: bool(offer.namespace))
+
+
+def _no_such_tool(choice: McpChoice) -> ClientError:
+    name = f"a tool '{choice.name}' of " if choice.name else "tools of "
+    return ClientError(
+        f"Tool choice 'mcp' demands {name}the MCP server '{choice.server_label}', which the model is not offered: "
+        "no such server is among the tools, it could not be listed, or 'allowed_tools' leaves nothing of it.",
+        code="unsupported_value",
+        param="tool_choice",
+    )
+
+
+def _meant(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
+    means = _MEANT.get(type(choice))
+    return [offer for offer in offers if means(offer, choice)] if means else []
+
+
+def _of_server(offer: Offer, choice: McpChoice) -> bool:
+    is_its_own = (offer.kind, offer.namespace) == ("mcp", choice.server_label)
+    return is_its_own and choice.name in (None, UNSET, "", offer.name)
+
+
+def _of_kind(*kinds: Kind) -> Callable[[Offer, Any], bool]:
+    return lambda offer, choice: offer.kind in kinds
+
+
+_MEANT: dict[type, Callable[[Offer, Any], bool]] = {
+    FunctionChoice: lambda offer, choice: (offer.kind, offer.name) == ("function", choice.name),
+    CustomChoice: lambda offer, choice: (offer.kind, offer.name) == ("custom", choice.name),
+    NamespaceChoice: lambda offer, choice: offer.namespace == choice.name,
+    ToolSearchChoice: _of_kind("tool_search"),
+    LocalShellChoice: _of_kind("local_shell"),
+    ShellChoice: _of_kind("shell"),
+    ApplyPatchChoice: _of_kind("apply_patch"),
+    ComputerChoice: _of_kind(*_COMPUTERS),
+    ComputerUseChoice: _of_kind(*_COMPUTERS),
+    ComputerUsePreviewChoice: _of_kind(*_COMPUTERS),
+    McpChoice: _of_server,
+    HostedChoice: _of_kind("web_search"),
+    DatedWebSearchChoice: _of_kind("web_search"),
+    WebSearchPreviewChoice: _of_kind("web_search"),
+    DatedWebSearchPreviewChoice: _of_kind("web_search"),
+}

@@ -1,0 +1,265 @@
+"""The one place that numbers things.
+
+A `ResponseWriter` lives as long as one response, however many backend calls that response takes. Sequence numbers,
+output indexes and the final `output` are made here and nowhere else, so they cannot disagree:
+`fold(events) == terminal response == stored response == GET == plain reply`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.errors import AntiphonError, ClientError
+from antiphon.ids import Clock, NewId
+from antiphon.protocol import events
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, web_searches
+
+Seal = Callable[[dict[str, Any]], str]
+"""Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of a response its client asked to see (specification sections 2 and 10.5)."""
+
+    summary: bool = False
+    """Raw reasoning goes out as summary parts."""
+    encrypted: bool = False
+    """Reasoning items carry their `encrypted_content`."""
+    sources: bool = False
+    """Searches of the web tell which pages they found."""
+    results: bool = False
+    """They tell what they found there."""
+    logprobs: bool = True
+    rivals: int = 20
+    """How many alternatives to each token; llama-cpp-python sends one more than it is asked for."""
+    obfuscation: bool = False
+    """Deltas are padded, so that their size tells little of their text."""
+
+
+@dataclass(slots=True)
+class ResponseWriter:
+    """Writes one response's events.
+
+    Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`, then one of
+    `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events made since the last call;
+    `response` is the response as it stands; `error` is what made it fail.
+    """
+
+    response: Response
+    new_id: NewId
+    now: Clock
+    seal: Seal
+    view: View = field(default_factory=View)
+    sealed: dict[str, str] = field(default_factory=dict)
+    """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
+    error: AntiphonError | None = None
+    tells_error: bool = True
+    """Whether an `error` goes before `response.failed`."""
+    waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
+    """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
+    _gate: int | None = None
+    """The item that is held open: what is told of later ones waits until it closes (specification section 16)."""
+    _behind: dict[int, list[events.Event]] = field(default_factory=dict)
+    """What waits behind the gate, by output index."""
+    _output: list[Item | None] = field(default_factory=list)
+    _sequence_number: int = 0
+    _kept: int = 0
+    """How many items an earlier attempt had closed."""
+    _again: int = 0
+    """How many of those this attempt has made again, unseen."""
+    _pending: list[events.Event] = field(default_factory=list)
+
+    def aside(self) -> "ResponseWriter":
+        """Return a writer for what the client of this one does not see."""
+        return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", View(logprobs=False))
+
+    def emit(self, event: events.Event) -> None:
+        """Number an event and queue it."""
+        if self._kept and getattr(event, "output_index", self._kept) < self._kept:
+            return
+        if self._gate is not None and (index := getattr(event, "output_index", self._gate)) > self._gate:
+            self._behind.setdefault(index, []).append(event)
+            return
+        event.sequence_number = self._sequence_number
+        self._sequence_number += 1
+        self._pending.append(event)
+
+    def take(self) -> list[events.Event]:
+        """Return the events emitted since the last call."""
+        pending, self._pending = self._pending, []
+        return pending
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether there are events to take."""
+        return bool(self._pending)
+
+    @property
+    def next_number(self) -> int:
+        """The number that the next event gets."""
+        return self._sequence_number
+
+    def rewind(self, number: int) -> None:
+        """Give the numbers from here on again: the events that had them were never told."""
+        self._sequence_number = number
+
+    def resume(self, kept: Sequence[Item], number: int, settled: int = 0) -> None:
+        """Take over where an earlier attempt was lost: these items stand, and the next event gets this number.
+
+        The first `settled` of them are not made again: it goes on after them. Of the others the model is asked again,
+        so it makes again what it had made. An item that is of the same kind as the one that stands in its place is not
+        told; with the first that is not, or that comes after the last, new ones begin.
+        """
+        self._output = list(kept)
+        self._kept = len(kept)
+        self._again = settled
+        self._sequence_number = number
+
+    # The life of an item.
+
+    def open_item(self, item: Item) -> int:
+        """Announce an item and return its output index."""
+        if self._again < self._kept:
+            if _is_alike(self._output[self._again], item):
+                self._again += 1
+                return self._again - 1
+            self._again = self._kept
+        output_index = len(self._output)
+        self._output.append(None)
+        self.emit(events.OutputItemAdded(output_index=output_index, item=item))
+        return output_index
+
+    def hold(self, output_index: int) -> None:
+        """Have later items wait until this one closes: it stays open while its tool runs, and one follows another."""
+        if self._gate is None:
+            self._gate = output_index
+
+    def close_item(self, output_index: int, item: Item) -> None:
+        """Close an item in its final form, which is the one in the response's `output`."""
+        self.waiting.pop(output_index, None)
+        if output_index >= self._kept:
+            self._output[output_index] = item
+        self.emit(events.OutputItemDone(output_index=output_index, item=item))
+        if output_index == self._gate:
+            self._open_gate()
+
+    def _open_gate(self) -> None:
+        """Tell what waited, item by item, up to the first that is not closed: it is the next gate."""
+        self._gate = None
+        for index in sorted(self._behind):
+            for event in self._behind.pop(index):
+                self.emit(event)
+            if self._output[index] is None:
+                self._gate = index
+                return
+
+    @property
+    def newest(self) -> int:
+        """The output index of the item opened last, -1 before the first."""
+        return len(self._output) - 1
+
+    def since(self, output_index: int) -> list[tuple[int, Item | None]]:
+        """The items from a place on, each with its own; None for one that is open."""
+        return list(enumerate(self._output))[output_index:]
+
+    @property
+    def output(self) -> list[Item]:
+        """The items closed so far, in the order of their opening."""
+        return [item for item in self._output if item is not None]
+
+    @property
+    def made(self) -> list[Item]:
+        """The items closed so far that this attempt has made."""
+        return self.output[: self._again] if self._again < self._kept else self.output
+
+    # The life of the response.
+
+    def start(self) -> None:
+        """Emit `response.created` and `response.in_progress`."""
+        self.emit(events.Created(response=self.response))
+        self.begin()
+
+    def queue(self) -> None:
+        """Emit `response.created` and `response.queued`: the work waits."""
+        self.emit(events.Created(response=self.response))
+        self.emit(events.Queued(response=self.response))
+
+    def begin(self) -> None:
+        """Emit `response.in_progress`."""
+        self.emit(events.InProgress(response=self.response))
+
+    def keepalive(self) -> None:
+        """Emit a `keepalive`: the backend is silent, the stream is not dead."""
+        self.emit(events.Keepalive())
+
+    # How it ended is decided first, and told by `end` once it is durable.
+
+    def complete(self, usage: Usage | None) -> None:
+        """It ended well. Without a count from the backend the usage is zero: clients break on null."""
+        self._finish("completed", usage or Usage(), completed_at=int(self.now()))
+
+    def stop_short(self, reason: Any, usage: Usage | None) -> None:
+        """It ended early, for a reason of `IncompleteDetails`."""
+        self._finish("incomplete", usage or Usage(), incomplete_details=IncompleteDetails(reason=reason))
+
+    def fail(self, error: AntiphonError, usage: Usage | None = None) -> None:
+        """It failed."""
+        self.error = error
+        response_error = ResponseError(code=_failure_code(error), message=error.message)
+        self._finish("failed", usage, error=response_error)
+
+    def cancel(self, usage: Usage | None = None) -> None:
+        """It was given up: nobody listens any more."""
+        self._finish("cancelled", usage)
+
+    def end(self) -> None:
+        """Emit the terminal event; before `response.failed` the `error`, nested with the flat fields beside."""
+        if self.error is not None and self.tells_error:
+            body = {**self.error.body(), "code": _failure_code(self.error)}
+            flat = {name: body[name] for name in ("code", "message", "param")}
+            self.emit(events.ErrorEvent(error=body, **flat))
+        self.emit(TERMINAL[self.response.status](response=self.response))
+
+    def _finish(
+        self,
+        status: Any,
+        usage: Usage | None,
+        *,
+        completed_at: int | None = None,
+        incomplete_details: IncompleteDetails | None = None,
+        error: ResponseError | None = None,
+    ) -> None:
+        for _, close in sorted(self.waiting.items()):
+            close()
+        self.response = replace(
+            self.response,
+            status=status,
+            output=self.output,
+            usage=usage,
+            completed_at=completed_at,
+            incomplete_details=incomplete_details,
+            error=error,
+            tool_usage=web_searches(self.output) or self.response.tool_usage,
+        )
+
+
+def _is_alike(kept: Item | None, item: Item) -> bool:
+    return type(kept) is type(item) and getattr(kept, "name", None) == getattr(item, "name", None)
+
+
+def _failure_code(error: AntiphonError) -> str:
+    """A response's error always has a code; `invalid_prompt` tells Codex that trying again is of no use."""
+    return error.code or ("invalid_prompt" if isinstance(error, ClientError) else "server_error")
+
+
+TERMINAL: dict[str, Any] = {
+    "completed": events.Completed,
+    "incomplete": events.Incomplete,
+    "failed": events.Failed,
+    # The API has no event for it: clients that know `incomplete` stop there, and the response says what it is.
+    "cancelled": events.Incomplete,
+}

@@ -1,0 +1,149 @@
+"""A backend inside this process that answers from a script: for tests, for docs, and under the model `demo`."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any, cast
+
+from antiphon.errors import BackendError, ClientError
+from antiphon.protocol.json import decode_object
+from antiphon.upstream.backend import Listing, Reply
+from antiphon.upstream.scripted_forms import Chunk, to_chunks, to_completion
+
+EVENT_STREAM = "text/event-stream"
+JSON = "application/json"
+DONE = b"data: [DONE]\n\n"
+
+Part = Chunk | bytes | BackendError
+"""A piece of a streamed answer: a chunk, raw bytes, or the error with which the connection breaks."""
+
+Answer = bytes | dict[str, Any] | Sequence[Part] | tuple[int, Any] | BackendError
+"""One answer of the model.
+
+`bytes`: as they are, JSON or an event stream. A dict: a completion, or any other object. A list: the parts of a
+streamed answer; `[DONE]` follows chunks, and nothing follows raw bytes. A pair: a status and its body, JSON or a text.
+An error: no connection can be had.
+"""
+
+SCRIPTED = ("/chat/completions", "/embeddings")
+"""What a script is asked for; any other path is a 404, as at most servers."""
+
+Script = Callable[[dict[str, Any]], Answer]
+"""Takes the request, returns the answer. It may refuse the request by raising `ClientError`."""
+
+
+class ScriptedBackend:
+    """A `Backend` whose answers come from a function, or one after the other from a list.
+
+    A completion answers a streamed request as chunks, and chunks answer a plain one as a completion, so one script
+    serves both; bytes stay what they are. `requests` are the bodies it was sent, as JSON objects. With `cut`, the bytes
+    of an answer come that many at a time. `delay` is seconds between the parts.
+    """
+
+    url = ""
+
+    def __init__(
+        self,
+        script: Script | Sequence[Answer],
+        *,
+        name: str = "scripted",
+        models: Sequence[str] = ("scripted",),
+        cut: int = 0,
+        delay: float = 0.0,
+    ) -> None:
+        self.name = name
+        self.requests: list[dict[str, Any]] = []
+        self._script = script if callable(script) else _in_turn(script)
+        self._models = [{"id": model, "object": "model", "created": 0, "owned_by": "antiphon"} for model in models]
+        self._cut = cut
+        self._delay = delay
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        """See `Backend.post`."""
+        try:
+            request = decode_object(body)
+            self.requests.append(request)
+            return self._reply(self.answer(path, request), request)
+        except ClientError as error:
+            return self._reply((error.status, {"error": error.body()}), {})
+
+    def answer(self, path: str, request: dict[str, Any]) -> Answer:
+        """Return the answer to one request; a backend that tells paths apart has its own."""
+        if path not in SCRIPTED:
+            raise ClientError(f"There is no '{path}'.", status=404, code="unknown_url")
+        return self._script(request)
+
+    async def get(self, path: str) -> Reply:
+        """See `Backend.get`; a script tells nothing of itself."""
+        return self._reply((404, {}), {})
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`."""
+        return Listing(self._models, "antiphon")
+
+    async def close(self) -> None:
+        """Release nothing: there is nothing to release."""
+
+    def _reply(self, answer: Answer, request: dict[str, Any]) -> Reply:
+        if isinstance(answer, BackendError):
+            raise answer
+        status, parts = _on_the_wire(answer, request)
+        first = parts[0] if parts and isinstance(parts[0], bytes) else b""
+        other = EVENT_STREAM if status < 400 else "text/plain"
+        content_type = next((kind for start, kind in _KINDS.items() if first.lstrip().startswith(start)), other)
+        return Reply(status, {"content-type": content_type}, self._body(parts))
+
+    async def _body(self, parts: Sequence[bytes | BackendError]) -> AsyncGenerator[bytes, None]:
+        for number, part in enumerate(parts):
+            # Even without delay the loop has its turn: real bytes never come all at once.
+            await asyncio.sleep(self._delay if number else 0)
+            if isinstance(part, BackendError):
+                raise part
+            size = self._cut or len(part) or 1
+            for start in range(0, len(part), size):
+                yield part[start : start + size]
+
+
+_KINDS = {b"{": JSON, b"[": JSON, b"<": "text/html"}
+"""What a body is, by its first byte; else it is an event stream, or the text of an error."""
+
+
+def _on_the_wire(answer: Answer, request: dict[str, Any]) -> tuple[int, Sequence[bytes | BackendError]]:
+    """Return the status and the parts of the body."""
+    if isinstance(answer, bytes):
+        return 200, [answer]
+    if isinstance(answer, dict):
+        return 200, _completion(answer, request)
+    if isinstance(answer, tuple) and isinstance(answer[0], int):
+        status, body = answer
+        return status, [body.encode() if isinstance(body, str) else _encode(body)]
+    return 200, _parts(cast("Sequence[Part]", answer), bool(request.get("stream")))
+
+
+def _completion(answer: dict[str, Any], request: dict[str, Any]) -> list[bytes]:
+    if not request.get("stream") or "choices" not in answer:
+        return [_encode(answer)]
+    with_usage = bool((request.get("stream_options") or {}).get("include_usage"))
+    return [*map(_event, to_chunks(answer, with_usage=with_usage)), DONE]
+
+
+def _parts(parts: Sequence[Part], streamed: bool) -> Sequence[bytes | BackendError]:
+    chunks = [part for part in parts if isinstance(part, dict)]
+    if not streamed and len(chunks) == len(parts):
+        return [_encode(to_completion(chunks))]
+    encoded = [_event(part) if isinstance(part, dict) else part for part in parts]
+    is_raw = any(isinstance(part, bytes) for part in parts)
+    return encoded if is_raw else [*encoded, DONE]
+
+
+def _encode(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _event(chunk: Chunk) -> bytes:
+    return b"data: " + _encode(chunk) + b"\n\n"
+
+
+def _in_turn(answers: Sequence[Answer]) -> Script:
+    left = iter(answers)
+    return lambda request: next(left, BackendError("The script is at its end."))
