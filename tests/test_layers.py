@@ -51,7 +51,7 @@ SANS_IO = (
     *(
         "telemetry.metrics",
         "conformance.case",
-        "conformance.cases",
+        "conformance.areas",
         "conformance.trial",
         "engine.recall",
         "server.lanes",

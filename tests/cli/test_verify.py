@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from antiphon.conformance.requirements import REQUIREMENTS
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.upstream.demo import DemoBackend
 from tests.support.command import antiphon
 from tests.support.server import serve

@@ -12,7 +12,7 @@ from antiphon.engine.keeping import Ticket
 from antiphon.engine.routing.served import Share
 from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
-from antiphon.protocol.conversations import CreateConversation
+from antiphon.protocol.resources import CreateConversation
 from antiphon.protocol.validation.validate import decode_request
 from tests.support.engine import ask, engine, said
 from tests.support.tools import Servers

@@ -12,7 +12,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from antiphon.conformance.fitting import fits
+from antiphon.conformance.reading import fits
 from tests.model_servers.asking import FOR_EVER, PLACE, TIDE_AT, raw_events, stream, text_of
 from tests.model_servers.servers import CONTEXT, LLAMA, ModelServer
 

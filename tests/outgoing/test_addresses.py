@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.outbound.addresses import is_public
+from antiphon.outbound.ssrf import is_public
 
 PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "2001:4860:4860::8888", "64:ff9b::808:808", "::ffff:8.8.8.8"]
 PRIVATE = [

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from antiphon.errors import ClientError
 from antiphon.outbound.client import Client
 from antiphon.outbound.fetch import Fetcher, FetchError
-from antiphon.outbound.ssrf import Reach, read_networks
-from antiphon.outbound.urls import read_url
+from antiphon.outbound.ssrf import Reach, read_networks, read_url
 from tests.support.tripwire import SEEN, odd_urls, tripwire, worst_names
 
 PLACE = "PORT"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.outbound.urls import read_url
+from antiphon.outbound.ssrf import read_url
 
 READ = [
     ("https://example.com", "https://example.com"),

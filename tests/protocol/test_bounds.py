@@ -7,11 +7,17 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
-from antiphon.protocol.counting import CountInputTokens
 from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, StreamQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse
+from antiphon.protocol.resources import (
+    AddItems,
+    CountInputTokens,
+    CreateConversation,
+    EndpointsQuery,
+    InputItemsQuery,
+    StreamQuery,
+    UpdateConversation,
+)
 from antiphon.protocol.validation.validate import read_request
 
 BODIES = [

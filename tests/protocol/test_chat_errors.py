@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from antiphon.engine.failures import TOO_LONG, read_failure
-from antiphon.protocol.chat_errors import error_code, read_error
+from antiphon.protocol.chat import error_code, read_error
 
 
 def openai(message: str, code: Any = None, **fields: Any) -> dict[str, Any]:

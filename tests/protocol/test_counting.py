@@ -9,7 +9,7 @@ from msgspec.structs import fields
 from openai.types.responses.input_token_count_params import InputTokenCountParams
 
 from antiphon.errors import ClientError
-from antiphon.protocol.counting import CountInputTokens
+from antiphon.protocol.resources import CountInputTokens
 from antiphon.protocol.validation.validate import decode_count, decode_request
 
 GOOD = {"model": "m", "input": "hello"}

@@ -12,8 +12,8 @@ from msgspec import Meta, Struct
 
 from antiphon.errors import ClientError
 from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.queries import InputItemsQuery
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.resources import InputItemsQuery
 from antiphon.protocol.validation.type_errors import check_fields, nearest
 from antiphon.protocol.validation.validate import decode_request, normalize
 

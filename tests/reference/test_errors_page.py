@@ -12,7 +12,7 @@ from tests.support.pages import table
 import antiphon
 from antiphon.engine.keys.limits import refusal
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
-from antiphon.protocol.chat_errors import KNOWN_CODES
+from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.validation import refusals
 from antiphon.server.steering import MESSAGES
 from antiphon.storage.contract import Level, Limits

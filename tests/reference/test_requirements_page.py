@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from tests.support.pages import REFERENCE
 
-from antiphon.conformance.requirement import Requirement
-from antiphon.conformance.requirements import REQUIREMENTS
-from antiphon.conformance.sources import SECTIONS, SOURCES
+from antiphon.conformance.areas import REQUIREMENTS
+from antiphon.conformance.requirement import SECTIONS, SOURCES, Requirement
 
 PAGE = REFERENCE / "requirements.md"
 

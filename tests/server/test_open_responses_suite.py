@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.conformance.cases.pictures import png
+from antiphon.conformance.samples import png
 from antiphon.testing import check_event_stream
 from tests.server.test_open_responses import LOOK, ORPHAN, call, events_of, says
 from tests.support.replay import ReplayBackend, delta

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.storage.sqlite.migrate import migrate, statements, version
+from antiphon.storage.sqlite.file import migrate, statements, version
 
 ONE = "-- First; with a semicolon.\nCREATE TABLE a (x TEXT DEFAULT ';');\nCREATE TABLE b (x);\n"
 TWO = "INSERT INTO a VALUES ('two');"

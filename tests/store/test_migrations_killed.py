@@ -14,12 +14,12 @@ from tests.support.postgres import Postgres
 
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql import migrations
-from antiphon.storage.sqlite.migrate import statements
+from antiphon.storage.sqlite.file import statements
 from antiphon.storage.sqlite.store import SqliteStore
 
 DIE_EVERYWHERE = """
 import os, sys
-from antiphon.store import migrate, sqlite
+from antiphon.storage.sqlite import file as migrate, store as sqlite
 whole = migrate.statements
 
 def cut(script):

@@ -12,7 +12,7 @@ from tests.support.postgres import Postgres
 from antiphon.errors import ConfigError, StoreError
 from antiphon.storage.contract import StoredItem, StoredResponse
 from antiphon.storage.postgres import link
-from antiphon.storage.postgres.schema import migrate, version
+from antiphon.storage.postgres.link import migrate, version
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql import migrations
 from antiphon.testing import check_store

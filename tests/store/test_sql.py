@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from antiphon.storage.sql import QUERIES, migrations, parse
-from antiphon.storage.sqlite.migrate import migrate
+from antiphon.storage.sqlite.file import migrate
 from antiphon.storage.sqlite.rows import statement
 
 

@@ -15,8 +15,8 @@ from antiphon.storage.sqlite.store import SqliteStore
 
 SAVER = """
 import asyncio, sys
-from antiphon.store.base import StoredItem, StoredResponse
-from antiphon.store.sqlite import SqliteStore
+from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.sqlite.store import SqliteStore
 
 async def save_for_ever(store, name):
     parent, number = None, 0

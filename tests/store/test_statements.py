@@ -8,7 +8,7 @@ import pytest
 
 import antiphon.storage
 
-FOLDER = Path(antiphon.store.__file__).parent
+FOLDER = Path(antiphon.storage.__file__).parent
 ASKING = {"execute", "executemany", "executescript", "fetch", "fetchval", "fetchrow", "cursor", "prepare"}
 
 NUMBERS_OF_OURS = {"PRAGMA", "SET idle_in_transaction_session_timeout"}

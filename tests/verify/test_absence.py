@@ -2,8 +2,8 @@
 
 import pytest
 
-from antiphon.conformance.absence import absence
 from antiphon.conformance.exchange import Exchange, Request
+from antiphon.conformance.refusal import absence
 from tests.verify.exchanges import Answer, error, says
 
 PATH = "/responses/resp_0123456789abcdef01234567"

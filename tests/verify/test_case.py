@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from antiphon.conformance.areas.responses import models
 from antiphon.conformance.case import Case, Playing, case, cases_of
-from antiphon.conformance.cases.responses import models
 from antiphon.conformance.exchange import Request
+from antiphon.conformance.requirement import Stop, Verdict, weightiest
 from antiphon.conformance.trial import MAX_TOKENS, Steps, Trial
-from antiphon.conformance.verdict import Stop, Verdict, weightiest
 from tests.verify.exchanges import Answer, error, play, says
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.choice import chosen, is_under, under
-from antiphon.conformance.requirements import REQUIREMENTS
 from antiphon.errors import ConfigError
 
 

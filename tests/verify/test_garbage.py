@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from antiphon.conformance.areas import CASES
 from antiphon.conformance.case import Case
-from antiphon.conformance.cases import CASES
 from antiphon.conformance.choice import chosen
 from antiphon.conformance.judging import Plan, judge
 from antiphon.conformance.report import decode_reports, encode_report

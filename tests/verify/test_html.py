@@ -8,11 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.html import to_html
-from antiphon.conformance.markup import escaped
-from antiphon.conformance.page import FOLDER
+from antiphon.conformance.page import FOLDER, escaped
 from antiphon.conformance.report import Report, Shown
-from antiphon.conformance.requirements import REQUIREMENTS
 from tests.verify.browser import Browser, browsing, needs_browser
 from tests.verify.pages import Page, assert_sound, levels
 from tests.verify.test_report import report, result

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.profile import load_profile, profiles
-from antiphon.conformance.requirements import REQUIREMENTS
 from antiphon.errors import ConfigError
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "verify.md"

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from antiphon.conformance.requirement import LEVELS, Requirement, capability, must
-from antiphon.conformance.requirements import REQUIREMENTS
-from antiphon.conformance.sources import SECTIONS, SOURCES, explained
+from antiphon.conformance.areas import REQUIREMENTS
+from antiphon.conformance.requirement import LEVELS, SECTIONS, SOURCES, Requirement, capability, explained, must
 
 FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -12,10 +12,9 @@ from antiphon.conformance.case import Case
 from antiphon.conformance.exchange import Exchange, Request, Step
 from antiphon.conformance.manners import MOST_AT_ONCE
 from antiphon.conformance.report import Shown
-from antiphon.conformance.requirement import must
+from antiphon.conformance.requirement import Verdict, must
 from antiphon.conformance.run import PATIENCE, Run, Tried, results
 from antiphon.conformance.trial import Steps, Trial
-from antiphon.conformance.verdict import Verdict
 from tests.verify.exchanges import Answer, error, says
 
 REQUIREMENT = must("a:b:c", "spec 7", "It is so.")

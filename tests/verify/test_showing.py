@@ -1,13 +1,11 @@
 """Exchanges for a reader."""
 
 from antiphon.conformance.exchange import Exchange, Request
-from antiphon.conformance.legible import legible
+from antiphon.conformance.reading import legible
 from antiphon.conformance.reading import shown as value_shown
-from antiphon.conformance.report import Shown, encode_report
-from antiphon.conformance.requirement import must
+from antiphon.conformance.report import LONGEST, Shown, encode_report, raw, shown
+from antiphon.conformance.requirement import Verdict, must
 from antiphon.conformance.run import results
-from antiphon.conformance.showing import LONGEST, raw, shown
-from antiphon.conformance.verdict import Verdict
 from tests.verify.test_report import report
 from tests.verify.test_run import tried
 

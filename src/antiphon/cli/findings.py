@@ -6,11 +6,10 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from antiphon.conformance.legible import legible
 from antiphon.conformance.matrix import rows
+from antiphon.conformance.reading import legible
 from antiphon.conformance.report import Report, Result
-from antiphon.conformance.requirement import LEVELS, Kind, Requirement
-from antiphon.conformance.sources import explained
+from antiphon.conformance.requirement import LEVELS, Kind, Requirement, explained
 
 
 def print_report(console: Console, report: Report, *, is_verbose: bool = False) -> None:

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from antiphon.application import House, build
 from antiphon.cli.logs import begin_log, hear_faults
-from antiphon.cli.offered import offered
+from antiphon.cli.models import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
 from antiphon.cli.workers import supervise

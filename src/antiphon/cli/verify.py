@@ -17,8 +17,7 @@ from antiphon.conformance.html import to_html
 from antiphon.conformance.judging import MASK, SHORTEST_KEY, Plan, judge, try_all
 from antiphon.conformance.matrix import matrix_html
 from antiphon.conformance.profile import load_profile
-from antiphon.conformance.report import Report, decode_reports, encode_report
-from antiphon.conformance.showing import raw
+from antiphon.conformance.report import Report, decode_reports, encode_report, raw
 from antiphon.errors import ConfigError
 
 HERE = "http://127.0.0.1:8321/v1"

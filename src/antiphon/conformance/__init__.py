@@ -1,16 +1,16 @@
-"""The conformance suite: what of the two APIs does a server keep?
+"""The conformance suite: which requirements of the two APIs does a server keep?
 
-    requirement.py, requirements/   what is asked, as data: id, level, source, one sentence
-    soundness.py, refusal.py        requirements made of other data: the rules of a stream, a table of bad requests
-    case.py, trial.py, cases/       how it is found out: generators that ask and judge, and never wait
-    exchange.py, sse.py, reading.py what came, read so that nothing a server sends can raise
-    absence.py, verdict.py          failed, passed, skipped, and what a server says that it lacks
-    judging.py, run.py, http.py     performing cases against a base URL
-    manners.py                      how much a server can be asked at once, and the like
-    gathering.py, choice.py         which areas there are, and which of them a run is about
-    report.py, html.py, matrix.py   what is told of it
-    page.py, markup.py              what the two pages have in common
-    profile.py, profiles/           known deviations of well-known servers
+    requirement.py          requirements as data (id, level, source, one sentence), and the verdict on one
+    areas/                  a file for each area: its requirements, and the cases that judge them
+    soundness.py            the rules of an event stream as requirements
+    refusal.py              a table of bad requests, and how a server says that it lacks a feature
+    case.py, trial.py       cases: generators that send and judge, and never wait
+    exchange.py, reading.py what a server sent, read so that nothing in it can raise
+    judging.py, run.py      one server judged; `http.py` performs the steps of the cases
+    choice.py, manners.py   which areas a run covers, and how many requests a server can take at once
+    report.py, html.py      the report as data and as a page; `matrix.py` compares servers
+    page.py                 what both pages share
+    profile.py, profiles/   known deviations of well-known servers
 
-It uses none of Antiphon's own reading or writing of the API, so that it judges Antiphon like any other.
+It shares no code with Antiphon's own reading and writing of the API, so it judges Antiphon like any other server.
 """

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from antiphon.conformance.exchange import Exchange, Step
+from antiphon.conformance.requirement import Stop, Verdict
 from antiphon.conformance.trial import UNSHOWN, Steps, Trial
-from antiphon.conformance.verdict import Stop, Verdict
 
 Script = Callable[[Trial], Steps]
 

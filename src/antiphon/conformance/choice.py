@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.requirement import Requirement
-from antiphon.conformance.requirements import REQUIREMENTS
 from antiphon.errors import ConfigError
 
 APIS = {"chat": ("chat", "transport"), "responses": ("responses", "transport"), "all": ()}

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from antiphon.conformance.markup import Markup, joined, tag
 from antiphon.conformance.page import (
     APIS,
     LEVELS,
     MEANINGS,
+    Markup,
     cut,
     day,
     headline,
+    joined,
     kebab,
     legend,
     page,
@@ -22,11 +23,11 @@ from antiphon.conformance.page import (
     sign,
     signed,
     state,
+    tag,
     took,
 )
 from antiphon.conformance.report import Report, Result, Shown
-from antiphon.conformance.requirement import Kind
-from antiphon.conformance.sources import explained
+from antiphon.conformance.requirement import Kind, explained
 
 LONGEST = 600
 """Characters that are shown of what came; the exchange has the rest."""

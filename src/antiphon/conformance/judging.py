@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from yarl import URL
 
+from antiphon.conformance.areas import CASES
 from antiphon.conformance.case import Case
-from antiphon.conformance.cases import CASES
 from antiphon.conformance.choice import is_under
 from antiphon.conformance.exchange import Request
 from antiphon.conformance.http import Subject
-from antiphon.conformance.legible import legible
 from antiphon.conformance.profile import Profile
-from antiphon.conformance.reading import at, is_text
+from antiphon.conformance.reading import at, is_text, legible
 from antiphon.conformance.report import Report, Result, Shown
 from antiphon.conformance.requirement import Requirement
 from antiphon.conformance.run import Run, Tried, results

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from antiphon.conformance.absence import message_of, path_absence
 from antiphon.conformance.exchange import Request
 from antiphon.conformance.http import Visit
+from antiphon.conformance.refusal import message_of, path_absence
 from antiphon.conformance.trial import Trial
 
 MOST_AT_ONCE = 8

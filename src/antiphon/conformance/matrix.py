@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from antiphon.conformance.markup import Markup, tag
 from antiphon.conformance.page import (
     APIS,
     LEVELS,
     MEANINGS,
+    Markup,
     breakable,
     counted,
     cut,
@@ -23,6 +23,7 @@ from antiphon.conformance.page import (
     sign,
     signed,
     state,
+    tag,
     tally,
     took,
 )

@@ -1,7 +1,18 @@
 """Reading JSON that may be anything: no look at it raises."""
 
 import json
+import re
 from typing import Any, Final, TypeGuard
+
+UNSEEN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""Characters that are not seen: controls, half a character, and those that turn the direction of writing."""
+
+
+def legible(text: str) -> str:
+    """Return the text with characters that are not seen as their numbers, such as `\\u001b`."""
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class Missing:
@@ -57,3 +68,38 @@ def shown(value: Any) -> str:
     except RecursionError:
         text = "a value nested too deeply to show"
     return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def fits(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether the value fits; `type`, `enum`, `properties`, `required`, `additionalProperties` and `items` are read."""
+    if not schema:  # nothing is asked, so what is nested too deeply is not gone into
+        return True
+    if "type" in schema and type(value) not in TYPES[schema["type"]]:
+        return False
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    if isinstance(value, dict):
+        return _object_fits(value, schema)
+    if isinstance(value, list):
+        return all(fits(item, schema.get("items", {})) for item in value)
+    return True
+
+
+def _object_fits(value: dict[str, Any], schema: dict[str, Any]) -> bool:
+    properties = schema.get("properties", {})
+    if not value.keys() >= set(schema.get("required", ())):
+        return False
+    if schema.get("additionalProperties") is False and not value.keys() <= properties.keys():
+        return False
+    return all(fits(one, properties.get(name, {})) for name, one in value.items())

@@ -1,7 +1,52 @@
-"""What is asked of a server, as data: a requirement is one sentence, its level and who says so."""
+"""Requirements as data: one sentence, its level, its source, and the verdict on it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
+
+SECTIONS = {
+    0: "headlines",
+    1: "endpoints",
+    2: "parameters",
+    3: "the response object",
+    4: "stream events",
+    5: "items",
+    6: "tools",
+    7: "server-sent events",
+    8: "WebSocket mode",
+    9: "background, resume, cancel",
+    10: "state and storage",
+    11: "compaction",
+    12: "webhooks",
+    13: "errors",
+    14: "headers",
+    15: "prompt caching",
+    16: "orders of events",
+    17: "Open Responses",
+    18: "adjacent endpoints",
+}
+"""The sections of the Responses API's specification that a `spec` source names by number."""
+
+SOURCES = {
+    "spec": "The Responses API as of November 2026: the types of the official SDKs, OpenAI's documentation, and what "
+    "was observed of OpenAI's server.",
+    "chat-api": "The reference of the Chat Completions API at OpenAI, with the types of the official SDKs.",
+    "open-responses": "The rules of the Open Responses specification.",
+    "sse": "Server-sent events in the HTML standard.",
+    "http": "HTTP: RFC 9110, RFC 9112 and the Fetch standard.",
+    "client": "What clients were seen to insist on, by breaking one thing at a time.",
+    "issue": "A thread in the issue tracker of a server or a client, in which users lost something.",
+}
+"""What the first word of a source stands for."""
+
+
+def explained(source: str) -> str:
+    """Return a source as a reader sees it: `spec 13 (errors)`."""
+    kind, _, detail = source.partition(" ")
+    number = detail.partition(",")[0].partition(" ")[0]
+    named = {str(section): name for section, name in SECTIONS.items()}
+    return f"{source} ({named[number]})" if kind == "spec" and number in named else source
+
 
 Level = Literal["must", "should", "may"]
 """`must`: clients break without it. `should`: OpenAI does so, and some clients rely on it. `may`: a matter of taste."""
@@ -54,3 +99,32 @@ def may(id: str, source: str, sentence: str) -> Requirement:
 def capability(requirement: Requirement) -> Requirement:
     """Return the requirement as one that needs a model that can."""
     return replace(requirement, kind="capability")
+
+
+Outcome = Literal["passed", "failed", "skipped", "not offered"]
+
+OUTCOMES: tuple[Outcome, ...] = ("failed", "passed", "skipped", "not offered")
+"""Those that weigh more come first: a requirement that one case finds broken is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An outcome, and what came in words: what was wrong, why it was skipped, how the server says that it lacks it."""
+
+    outcome: Outcome
+    came: str = ""
+    seen: int = 0
+    """How many exchanges the case had had: the last of them showed it."""
+
+
+class Stop(Exception):  # noqa: N818 - nothing is wrong with the suite
+    """A case ends here; `verdict` is that of all it has not judged yet."""
+
+    def __init__(self, outcome: Outcome, came: str) -> None:
+        super().__init__(came)
+        self.verdict = Verdict(outcome, came)
+
+
+def weightiest(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict that stands, of one requirement's in all cases: the first of those that weigh most."""
+    return min(verdicts, key=lambda verdict: OUTCOMES.index(verdict.outcome))

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 from antiphon.conformance.case import Case, Playing
 from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.http import Subject
-from antiphon.conformance.legible import legible
 from antiphon.conformance.manners import Manners, find_manners
-from antiphon.conformance.report import Result, Shown
-from antiphon.conformance.requirement import Requirement
-from antiphon.conformance.showing import shown
-from antiphon.conformance.verdict import Verdict, weightiest
+from antiphon.conformance.reading import legible
+from antiphon.conformance.report import Result, Shown, shown
+from antiphon.conformance.requirement import Requirement, Verdict, weightiest
 from antiphon.errors import log
 
 PATIENCE = 8

@@ -9,10 +9,10 @@ from collections.abc import Generator, Iterable
 from dataclasses import replace
 from typing import Any
 
-from antiphon.conformance.absence import absence, path_absence
 from antiphon.conformance.exchange import HEARD, Exchange, Pause, Request, Step, Together
 from antiphon.conformance.reading import MISSING, at, shown
-from antiphon.conformance.verdict import Stop, Verdict
+from antiphon.conformance.refusal import absence, path_absence
+from antiphon.conformance.requirement import Stop, Verdict
 
 Steps = Generator[Step, Any, None]
 """A case under way."""

@@ -10,9 +10,8 @@ from antiphon.engine.history import conversation_locked, duplicate_item, store_i
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.stored import page_of, shown_item
 from antiphon.errors import ClientError
-from antiphon.protocol.conversations import AddItems, CreateConversation
-from antiphon.protocol.queries import InputItemsQuery
 from antiphon.protocol.requests import Include
+from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
 from antiphon.storage.contract import Outcome, Reply, StoredConversation, StoredItem
 from antiphon.translation.to_chat.input import normalise_input
 

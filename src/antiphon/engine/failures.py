@@ -12,7 +12,7 @@ from typing import Any
 from antiphon.engine.routing.refusal import waits
 from antiphon.engine.routing.waits import wait_of
 from antiphon.errors import AntiphonError, BackendError, ClientError
-from antiphon.protocol.chat_errors import error_code, error_message
+from antiphon.protocol.chat import error_code, error_message
 from antiphon.translation.from_chat.surrogates import repaired
 from antiphon.translation.to_chat.request import responses_parameter
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import ClientError
-from antiphon.protocol.queries import InputItemsQuery
+from antiphon.protocol.resources import InputItemsQuery
 from antiphon.storage.contract import Store, StoredItem, StoredResponse
 
 

@@ -8,8 +8,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from antiphon.errors import ClientError
-from antiphon.outbound.ssrf import PrivateAddressError, Reach
-from antiphon.outbound.urls import is_address, read_url
+from antiphon.outbound.ssrf import PrivateAddressError, Reach, is_address, read_url
 
 MAX_ANSWER = 64 * 1024
 """Bytes of an answer that are read."""

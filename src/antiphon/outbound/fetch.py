@@ -11,8 +11,7 @@ import aiohttp
 from yarl import URL
 
 from antiphon.outbound.client import private_address, reason, session
-from antiphon.outbound.ssrf import Reach
-from antiphon.outbound.urls import read_url
+from antiphon.outbound.ssrf import Reach, read_url
 from antiphon.version import __version__
 
 MAX_REDIRECTS = 5

@@ -1,16 +1,109 @@
-"""Whom this server connects to where others name the address: looked up once, every address checked, then pinned."""
+"""Addresses that clients name: the URL is read once, resolved once, and every address is checked (threats 14 to 17)."""
 
 import asyncio
+import re
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from yarl import URL
 
-from antiphon.outbound.addresses import Address, is_public_itself, meant
-from antiphon.outbound.urls import is_address, read_url
+Address = IPv4Address | IPv6Address
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+_COMPATIBLE = IPv6Network("::/96")
+_NOT_PUBLIC = (
+    IPv4Network("192.0.0.0/24"),  # a cloud's metadata, which Python's older tables take for public
+    IPv4Network("168.63.129.16/32"),  # a cloud's own services, at an address of the public range
+    IPv6Network("64:ff9b:1::/48"),  # NAT64 of one's own network: where the IPv4 address stands is its own choice
+)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address, and every IPv4 address that is packed into it, is one of the public internet.
+
+    Raises `ValueError` for what is no address.
+    """
+    return all(map(is_public_itself, meant(address)))
+
+
+def is_public_itself(address: Address) -> bool:
+    """Whether an address is public, whatever may be packed into it."""
+    if isinstance(address, IPv6Address) and address.is_site_local:
+        return False
+    if any(address in network for network in _NOT_PUBLIC):
+        return False
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+def meant(address: str) -> Iterator[Address]:
+    """The address, or those that it stands for: mapped, compatible, 6to4, Teredo, NAT64, ISATAP.
+
+    Raises `ValueError` for what is no address. A zone is left out.
+    """
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv4Address):
+        yield found
+        return
+    packed = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
+    is_translated = found in _NAT64
+    if is_translated or found in _COMPATIBLE or _is_isatap(found):
+        packed.append(IPv4Address(int(found) & 0xFFFFFFFF))
+    yield from (one for one in packed if one is not None)
+    # A mapped address is its inner one; the others are routed by what they are as well.
+    if found.ipv4_mapped is None and not is_translated:
+        yield found
+
+
+def _is_isatap(address: IPv6Address) -> bool:
+    return int(address) >> 32 & 0xFDFFFFFF == 0x00005EFE
+
+
+LONGEST = 8192
+"""Characters."""
+
+_FORM = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[^\s\\@%:\[\]/?#]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
+_LONGEST_NAME = 253
+
+
+def read_url(text: str) -> URL:
+    """Return an `http` or `https` URL as it will be asked for. Raises `ValueError` saying why it will not be.
+
+    What programs read in different ways is refused rather than guessed: a user, a backslash or an escape in the host,
+    characters that some leave out, an IPv4 address in any form but its usual one. A name's last dot and the fragment
+    go, and a name of other letters becomes the one that is looked up.
+    """
+    if len(text) > LONGEST or _CONTROL.search(text) or not _FORM.fullmatch(text):
+        raise ValueError("it is no plain http or https URL")
+    try:
+        url = URL(text).with_fragment(None)
+        host = (url.raw_host or "").removesuffix(".")
+        url = URL(str(url.with_host(host)))
+    except ValueError as error:
+        raise ValueError("it is none that could be asked for") from error
+    if not url.port or url.raw_host != host or not _is_host(host):
+        raise ValueError("its host is written in a way that programs read differently")
+    return url
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address, in its usual form."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_host(host: str) -> bool:
+    is_name = len(host) <= _LONGEST_NAME and _NAME.fullmatch(host)
+    return is_address(host) or (bool(is_name) and not _NUMBER.fullmatch(host.rpartition(".")[2]))
+
 
 Network = IPv4Network | IPv6Network
 LookUp = Callable[[str], Awaitable[list[str]]]

@@ -6,9 +6,13 @@ where it is used; only the nesting is fixed here. A chunk nested otherwise does 
 Nothing here can be part of a reference cycle, so the collector need not look (`gc=False`).
 """
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+
+from antiphon.errors import BackendError
 
 
 class Delta(Struct, gc=False):
@@ -44,3 +48,120 @@ class ChatChunk(Struct, gc=False):
     error: Any = None
     x_groq: Any = None
     citations: Any = None
+
+
+KNOWN_CODES = {
+    "context_length_exceeded",
+    "rate_limit_exceeded",
+    "insufficient_quota",
+    "invalid_prompt",
+    "server_is_overloaded",
+    "content_filter",
+}
+"""Codes that clients act upon (Codex reads them in `response.failed`); any other is `server_error`."""
+
+OVERFLOWS = (
+    # OpenAI, Azure, Groq: their code. Z.ai and gateways: its relatives.
+    r"context[_ ](?:length|window)[_ ]exceeded",
+    # OpenAI, Azure, DeepSeek, vLLM, Mistral, OpenRouter: fast-agent#621, vllm#20409, OpenHands#9937.
+    r"maximum context (?:length|limit)",
+    # OpenAI's Responses API; llama-cpp-python: its issue 416; Anthropic with its output: claude-code#408.
+    r"exceeds? (?:the )?(?:model's )?context (?:length|window|limit)",
+    # Azure and OpenAI since GPT-4.1: litellm's tests quote it.
+    r"input tokens exceed the configured limit",
+    # llama.cpp: recording `context_overflow_blocking`; its type is `exceed_context_size_error`.
+    r"exceed_context_size|exceeds the available context",
+    # LM Studio: lmstudio-bug-tracker#546, #2339, opencode#2259, #11141.
+    r"tokens to keep from the initial prompt|trying to keep the first \d+ tokens|cannot truncate prompt with n_keep",
+    r"context size has been exceeded",
+    # vLLM: xorbitsai/inference#3785, vllm#12165.
+    r"longer than the maximum model length|too long to fit into the model",
+    # SGLang, Together: sglang#8096, #4048.
+    r"longer than the model's context length|input length \([\d,]+ tokens\) exceeds",
+    # Anthropic: pi#102; Fireworks; Ollama's cloud: dyad#3498; Anthropic on Bedrock.
+    r"prompt (?:is )?too long",
+    r"input is too long for requested model",
+    # Ollama: its runner says so of what it will not truncate.
+    r"input length exceeds the context length",
+    # Groq; Cerebras: cline#5140.
+    r"reduce the length of the (?:messages|prompt|input)",
+    # xAI: cline#3120.
+    r"maximum prompt length is \d+",
+    # Gemini: its `INVALID_ARGUMENT`.
+    r"input token count.{0,40}exceeds the maximum",
+    # Alibaba: qwen-code#98.
+    r"range of input length should be",
+    # Moonshot: as several of its clients quote it.
+    r"exceeded model token limit",
+    # Z.ai, code 1261: zeroclaw#4124.
+    r"prompt exceeds max length",
+    # Together and text-generation-inference: litellm#4934.
+    r"`inputs` tokens \+ `max_new_tokens` must be",
+    # MiniMax: as several of its clients quote it.
+    r"context window exceeds limit",
+    # Cohere: its error page. "too many tokens: max tokens must be …" is about the output.
+    r"too many tokens: (?:size limit|total number|minimal context|multi-hop)",
+)
+"""How backends say that the input does not fit, each with its evidence."""
+
+_OVERFLOW = re.compile("|".join(OVERFLOWS))
+
+_RATE = re.compile(r"rate[ _-]?limit|too many requests|throttl|tokens?[ _]per[ _](?:min|minute|hour|day)|\btp[md]\b")
+"""What makes it a matter of how much in how much time, however large the request is called (Groq, 413)."""
+
+_TOLD = ("code", "type", "error_type", "error", "message", "detail", "msg", "error_description", "metadata", "raw")
+"""Where an error says what it is. Elsewhere it may repeat the request, whose user may talk of anything."""
+
+_DEPTH = 8
+
+
+def read_error(value: Any, *, status: int | None = None) -> BackendError:
+    """Return the error that a backend's `error` value, string or whole body describes."""
+    try:
+        code, message = error_code(value), error_message(value)
+    except RecursionError:  # nested without end
+        code, message = "server_error", ""
+    return BackendError(
+        f"The backend failed: {message}" if message else "The backend failed.",
+        code=code,
+        status=status,
+        gist=f"The backend failed ({code}).",
+    )
+
+
+def error_message(value: Any) -> str:
+    """Return the message inside an error value, however deep; empty where there is none."""
+    if isinstance(value, str):
+        return value[:2000]
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(error_message, value)))[:2000]
+    if isinstance(value, dict):
+        for name in ("error", "message", "detail", "msg", "error_description"):
+            if message := error_message(value.get(name)):
+                return message
+    return ""
+
+
+def error_code(value: Any) -> str:
+    """Return the code of `KNOWN_CODES` that an error value has or means, else `server_error`."""
+    words = " ".join(_words(value)).lower()
+    if _OVERFLOW.search(words) and not _RATE.search(words):
+        return "context_length_exceeded"
+    inner = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(inner, dict):
+        for name in (inner.get("code"), inner.get("type")):
+            if isinstance(name, str) and name in KNOWN_CODES:
+                return name
+    return "server_error"
+
+
+def _words(value: Any, depth: int = _DEPTH) -> Iterator[str]:
+    """Give what an error says of itself."""
+    if isinstance(value, str):
+        yield value[:2000]
+    elif depth and isinstance(value, list):
+        for one in value[:_DEPTH]:
+            yield from _words(one, depth - 1)
+    elif depth and isinstance(value, dict):
+        for name in _TOLD:
+            yield from _words(value.get(name), depth - 1)

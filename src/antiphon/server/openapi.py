@@ -6,12 +6,23 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.engine import Engine
-from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
-from antiphon.protocol.counting import CountInputTokens
-from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery, UsageQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
+from antiphon.protocol.resources import (
+    AddItems,
+    CountInputTokens,
+    CreateConversation,
+    CreateWebhookEndpoint,
+    EndpointsQuery,
+    InputItemsQuery,
+    RetrieveQuery,
+    RotateSecret,
+    SendTest,
+    StreamQuery,
+    UpdateConversation,
+    UpdateWebhookEndpoint,
+    UsageQuery,
+)
 from antiphon.protocol.response import Response
-from antiphon.protocol.webhooks import CreateWebhookEndpoint, RotateSecret, SendTest, UpdateWebhookEndpoint
 from antiphon.server.http import Resources, reply_json
 from antiphon.version import __version__
 

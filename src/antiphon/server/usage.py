@@ -6,7 +6,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.engine import Engine
-from antiphon.protocol.queries import UsageQuery
+from antiphon.protocol.resources import UsageQuery
 from antiphon.protocol.validation.validate import decode_usage_query
 from antiphon.server.http import Resources, read_query, reply_json, tenant_of
 from antiphon.storage.contract import DayOfUse

@@ -2,14 +2,14 @@
 
 from starlette.types import Receive, Scope, Send
 
-from antiphon.protocol.validation.validate import decode_body, decode_endpoints_query
-from antiphon.protocol.webhooks import (
+from antiphon.protocol.resources import (
     EVENT_TYPES,
     CreateWebhookEndpoint,
     RotateSecret,
     SendTest,
     UpdateWebhookEndpoint,
 )
+from antiphon.protocol.validation.validate import decode_body, decode_endpoints_query
 from antiphon.server.http import Resources, path_part, read_body, read_query, reply_json, tenant_of
 from antiphon.webhooks.endpoints import Endpoints
 

@@ -9,8 +9,7 @@ from antiphon.errors import ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.outbound.client import check_url
 from antiphon.outbound.ssrf import Reach
-from antiphon.protocol.queries import EndpointsQuery
-from antiphon.protocol.webhooks import CreateWebhookEndpoint, UpdateWebhookEndpoint
+from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
 from antiphon.storage.contract import Store, WebhookEndpoint
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.sign import hint, new_secret

@@ -3,7 +3,7 @@
 import pytest
 
 from antiphon.tools.mcp import servers as module
-from antiphon.tools.mcp.pauses import MOST, Pauses
+from antiphon.tools.mcp.sessions import MOST_PAUSES, Pauses
 from tests.tools.mcp.raw import Said, raw
 from tests.tools.mcp.support import at, call, names, using
 
@@ -32,9 +32,9 @@ def test_pauses_grow_to_a_minute_and_begin_anew_after_an_answer() -> None:
 
 def test_only_so_many_are_left_alone_at_once() -> None:
     pauses = Pauses(lambda: 0.0)
-    for number in range(MOST + 1):
+    for number in range(MOST_PAUSES + 1):
         pauses.begin(str(number))
-    assert (pauses.has("0"), pauses.has("1"), pauses.has(str(MOST))) == (False, True, True)
+    assert (pauses.has("0"), pauses.has("1"), pauses.has(str(MOST_PAUSES))) == (False, True, True)
 
 
 async def test_a_server_that_hangs_costs_the_limit_once_and_not_each_user(monkeypatch: pytest.MonkeyPatch) -> None:

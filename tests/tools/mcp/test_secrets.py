@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse
 from antiphon.config import McpServerConfig
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import McpTool
-from antiphon.tools.mcp.secrets import secrets_of, without
+from antiphon.tools.mcp.result import secrets_of, without
 from antiphon.tools.mcp.target import Targets
 from tests.support.certificates import certificate
 from tests.support.mcp_server import McpServer, mcp_serving

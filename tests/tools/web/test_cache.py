@@ -1,6 +1,6 @@
 """Pages that were read lately."""
 
-from antiphon.tools.web.cache import Cache
+from antiphon.tools.web.pages import Cache
 
 
 def test_what_was_not_used_for_longest_goes_first() -> None:

@@ -132,7 +132,7 @@ def test_the_text_is_read_in_its_charset(body: bytes, charset: str, text: str) -
 
 
 def test_what_reads_html_is_loaded_by_no_server() -> None:
-    program = "import sys, antiphon.cli.serve, antiphon.wiring; print('html_to_markdown' in sys.modules)"
+    program = "import sys, antiphon.cli.serve, antiphon.application; print('html_to_markdown' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stdout == "False\n"
 

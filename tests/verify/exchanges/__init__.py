@@ -11,7 +11,7 @@ from typing import Any
 
 from antiphon.conformance.case import Case, Playing
 from antiphon.conformance.exchange import Exchange, Pause, Request, Together
-from antiphon.conformance.verdict import Verdict
+from antiphon.conformance.requirement import Verdict
 
 MODEL = "demo"
 

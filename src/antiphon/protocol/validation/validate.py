@@ -14,13 +14,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError
-from antiphon.protocol.conversations import AddItems, CreateConversation, UpdateConversation
-from antiphon.protocol.counting import CountInputTokens
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.queries import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery, UsageQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
+from antiphon.protocol.resources import (
+    AddItems,
+    CountInputTokens,
+    CreateConversation,
+    EndpointsQuery,
+    InputItemsQuery,
+    RetrieveQuery,
+    StreamQuery,
+    UpdateConversation,
+    UsageQuery,
+)
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_items, check_request
 from antiphon.protocol.validation.type_errors import check_fields

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import asyncpg
@@ -16,9 +17,9 @@ import asyncpg
 from antiphon import ids
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
+from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.responses import save as save_alone
 from antiphon.storage.operations.step import Act, Ask, AskMany, R, Rows
-from antiphon.storage.postgres.batch import save_together
 from antiphon.storage.postgres.link import (
     CHANNEL,
     TROUBLE,
@@ -27,12 +28,45 @@ from antiphon.storage.postgres.link import (
     is_pooled,
     is_worth_a_retry,
     listen,
+    prepare,
     store_error,
 )
-from antiphon.storage.postgres.schema import prepare
 from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import MakeAct, SqlStore
+
+_SAVE = """
+WITH new AS (
+    INSERT INTO responses (
+        id, previous_response_id, created_at, status, body, tenant,
+        conversation_id, conversation_end, expires_at, is_stored, is_streamed
+    )
+    SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::text[],
+        $7::text[], $8::bigint[], $9::bigint[], $10::integer[], $11::integer[]
+    )
+    ON CONFLICT (id) DO NOTHING
+    RETURNING seq, id
+),
+placed AS (
+    INSERT INTO items (response, position, is_output, id, sealed, body)
+    SELECT new.seq, given.position, given.is_output, given.id, given.sealed, given.body
+    FROM unnest($12::text[], $13::integer[], $14::integer[], $15::text[], $16::bytea[], $17::bytea[])
+        AS given (response, position, is_output, id, sealed, body)
+    JOIN new ON new.id = given.response
+)
+SELECT id FROM new
+"""
+
+
+async def save_together(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
+    """Put responses of different ids in; return the ids that were new. Of the others nothing was kept."""
+    columns = list(zip(*map(response_row, responses), strict=True))
+    items = [(response.id, *row[1:]) for response in responses for row in item_rows(0, response)]
+    item_columns = list(zip(*items, strict=True)) if items else [()] * 6
+    rows = await connection.fetch(_SAVE, *map(list, chain(columns, item_columns)))
+    return {row[0] for row in rows}
+
 
 TRIES = 4
 """How often an act is performed that was in another's way, or whose connection broke."""

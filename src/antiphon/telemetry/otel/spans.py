@@ -28,7 +28,7 @@ from opentelemetry.trace import (
 from antiphon.engine.measuring import ModelNames
 from antiphon.engine.observers import Call, Observer, ToolUse
 from antiphon.errors import AntiphonError
-from antiphon.protocol.chat_errors import KNOWN_CODES
+from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.context import note
 from antiphon.telemetry.otel.content import input_messages, output_messages, tool_definitions

@@ -3,18 +3,81 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from antiphon.testing.events.details import check_details
-from antiphon.testing.events.envelope import check_envelope
-from antiphon.testing.events.hosted import check_hosted
-from antiphon.testing.events.items import check_items
-from antiphon.testing.events.parts import check_parts
-from antiphon.testing.events.reading import check_fields, plain, readable
-from antiphon.testing.events.rules import Breach, Event, Violation, violations
-from antiphon.testing.events.snapshots import check_snapshots
-from antiphon.testing.events.text import check_text
-from antiphon.testing.events.tools import check_tools
-from antiphon.testing.events.usage import check_usage
-from antiphon.testing.events.wholes import check_wholes
+from antiphon.testing.events.envelope import check_envelope, check_snapshots, check_usage
+from antiphon.testing.events.grammar import FIELDS
+from antiphon.testing.events.hosted import check_hosted, check_tools
+from antiphon.testing.events.items import check_items, check_parts, check_wholes
+from antiphon.testing.events.rules import Breach, Event, Violation, shown, violations
+from antiphon.testing.events.text import check_details, check_text
+
+
+def plain(event: Any) -> Event:
+    """Return an event as a dict of plain JSON. Raises TypeError for what is neither a mapping nor an SDK's model."""
+    if isinstance(event, Mapping):
+        return dict(event)
+    if hasattr(event, "model_dump"):
+        return dict(event.model_dump(mode="json", exclude_unset=True, warnings=False))
+    raise TypeError(f"An event is a mapping or has model_dump(), not {type(event).__name__}.")
+
+
+def readable(events: Iterable[Event]) -> list[Event]:
+    """Return the events of the API that have their fields, and of each only these: of the rest nothing can be said."""
+    return [_known_fields(event) for event in events if _is_known(event) and next(_faults(event), None) is None]
+
+
+OPTIONAL = ("type", "sequence_number", "logprobs", "error", "code", "message")
+"""What else is read of an event, where it has it, whatever its JSON type."""
+
+
+def check_fields(events: Iterable[Event]) -> Iterator[Breach]:
+    """Each event by itself: a type that is known, and its fields."""
+    for event in events:
+        name = event.get("type")
+        if not isinstance(name, str):
+            yield Breach("event:fields", "an event has no type", event)
+        elif name in FIELDS:
+            yield from (Breach("event:fields", f"{name}: {fault}", event) for fault in _faults(event))
+        elif ":" not in name:
+            yield Breach("event:known-type", f"{name} is no event of the API", event)
+
+
+def _is_known(event: Event) -> bool:
+    name = event.get("type")
+    return isinstance(name, str) and name in FIELDS
+
+
+def _known_fields(event: Event) -> Event:
+    return {field: event[field] for field in (*OPTIONAL, *FIELDS[event["type"]]) if field in event}
+
+
+def _faults(event: Event) -> Iterator[str]:
+    for field, kind in FIELDS[event["type"]].items():
+        value: Any = event.get(field)
+        is_right = type(value) is kind
+        if not is_right:
+            yield f"{field} is {shown(value)}, not {_JSON_NAMES[kind]}"
+        elif field in ("item", "part") and not isinstance(value.get("type"), str):
+            yield f"the {field} has no type"
+        elif field == "response":
+            yield from _response_faults(value)
+    if event["type"] == "error" and not (_has_message(event) or _has_message(event.get("error"))):
+        yield "it has no message"
+
+
+def _response_faults(response: dict[str, Any]) -> Iterator[str]:
+    if not isinstance(response.get("id"), str):
+        yield "the response has no id"
+    output = response.get("output")
+    if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
+        yield "the response's output is no list of items"
+
+
+def _has_message(error: Any) -> bool:
+    return isinstance(error, dict) and isinstance(error.get("message"), str)
+
+
+_JSON_NAMES: dict[type, str] = {dict: "an object", list: "an array", int: "an integer", str: "a string"}
+
 
 CHECKS = (
     check_snapshots,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.testing.events.check import plain, readable
 from antiphon.testing.events.grammar import ITEM_TEXTS, OPENING, PART_TEXTS, STATUS, TEXTS, stem
-from antiphon.testing.events.reading import plain, readable
 from antiphon.testing.events.rules import Event
 
 

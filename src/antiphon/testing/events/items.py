@@ -1,11 +1,148 @@
 """The life of an item: added once, done once, its events between."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from antiphon.testing.events.grammar import ITEM_TEXTS, ITEM_TYPES, STATUS, STEPS, TEXTS, at, stem
+from antiphon.testing.events.grammar import ITEM_TEXTS, ITEM_TYPES, PART_TEXTS, STATUS, STEPS, TEXTS, at, stem
 from antiphon.testing.events.rules import Breach, Event
+
+IDENTITY = ("type", "id", "call_id")
+
+OPAQUE = ("encrypted_content",)
+"""OpenAI encrypts afresh for every event."""
+
+LISTS = {
+    "response.content_part.done": ("content", "content_index", "item:content-equals-parts"),
+    "response.reasoning_summary_part.done": ("summary", "summary_index", "item:summary-equals-parts"),
+}
+"""Where the item has the parts that are done, what numbers them, and the rule."""
+
+
+def check_wholes(events: list[Event]) -> Iterator[Breach]:
+    """Compare every part with its item, and every item with the response."""
+    parts: dict[tuple[int, str], dict[int, Any]] = {}
+    done: dict[int, Any] = {}
+    for event in events:
+        name = event["type"]
+        if name in LISTS:
+            key, number, _ = LISTS[name]
+            parts.setdefault((event["output_index"], key), {})[event[number]] = event["part"]
+        elif name == "response.output_item.done":
+            done.setdefault(event["output_index"], event["item"])
+            yield from _check_item(parts, event)
+        elif name in STATUS:
+            yield from _check_output([done[index] for index in sorted(done)], event)
+
+
+def _check_item(parts: dict[tuple[int, str], dict[int, Any]], event: Event) -> Iterator[Breach]:
+    item = event["item"]
+    if item["type"] not in ("message", "reasoning"):
+        return
+    for key, _, rule in LISTS.values():
+        streamed = parts.pop((event["output_index"], key), {})
+        if (item.get(key) or []) != [streamed[index] for index in sorted(streamed)]:
+            yield Breach(rule, f"the {item['type']} is done with other {key} than its {len(streamed)} parts", event)
+
+
+def _check_output(items: list[dict[str, Any]], event: Event) -> Iterator[Breach]:
+    output = event["response"]["output"]
+    if len(output) != len(items):
+        yield Breach(
+            "output:equals-done-items", f"{len(items)} items were done, {len(output)} are in the output", event
+        )
+        return
+    for index, (done, final) in enumerate(zip(items, output, strict=True)):
+        changed = {key for key in done.keys() | final.keys() if done.get(key) != final.get(key)} - {*OPAQUE}
+        if changed:
+            rule = "output:equals-done-items" if changed & {*IDENTITY} else "output:same-content"
+            yield Breach(rule, f"the {done['type']} at {index} was done with other {', '.join(sorted(changed))}", event)
+
+
+class Track(NamedTuple):
+    """One kind of numbered parts: the first word of its rules, and the key of its numbers."""
+
+    name: str
+    numbered_by: str
+
+
+TRACKS = {
+    "response.content_part": Track("part", "content_index"),
+    "response.reasoning_summary_part": Track("summary", "summary_index"),
+    "response.shell_call_command": Track("command", "command_index"),
+}
+"""By the stem of the events that open and close."""
+
+INSIDE = {
+    "response.output_text": "response.content_part",
+    "response.output_text.annotation": "response.content_part",
+    "response.refusal": "response.content_part",
+    "response.reasoning_text": "response.content_part",
+    "response.reasoning_summary_text": "response.reasoning_summary_part",
+    "response.shell_call_command": "response.shell_call_command",
+}
+"""Which parts an event grows, by its stem."""
+
+EMPTY = ("text", "refusal", "annotations", "logprobs")
+
+
+@dataclass(slots=True)
+class Parts:
+    """The parts of one item on one track."""
+
+    added: int = 0
+    open: dict[int, str] = field(default_factory=dict)
+    """The type of each open part by its index; a command has none."""
+
+
+def check_parts(events: list[Event]) -> Iterator[Breach]:
+    """Follow every part by its output index and its own."""
+    items: dict[int, dict[str, Parts]] = {}
+    for event in events:
+        name = event["type"]
+        if name == "response.output_item.done":
+            yield from _check_parts_done(items.pop(event["output_index"], {}), event)
+            continue
+        place = INSIDE.get(stem(name), stem(name))
+        if place not in TRACKS:
+            continue
+        parts = items.setdefault(event["output_index"], {}).setdefault(place, Parts())
+        if name == f"{place}.added":
+            yield from _check_part_added(TRACKS[place], parts, event)
+        else:
+            yield from _check_inside(TRACKS[place], parts, event)
+            if name == f"{place}.done":
+                parts.open.pop(event[TRACKS[place].numbered_by], None)
+
+
+def _check_part_added(track: Track, parts: Parts, event: Event) -> Iterator[Breach]:
+    index, part = event[track.numbered_by], event.get("part", {})
+    if index != parts.added:
+        yield Breach(f"{track.name}:index-next", f"{index} came when {parts.added} was next", event)
+    parts.added += 1
+    parts.open[index] = part.get("type", "")
+    for key in EMPTY:
+        if part.get(key):
+            yield Breach("part:opens-empty", f"a {part['type']} is added with {key}", event)
+
+
+def _check_inside(track: Track, parts: Parts, event: Event) -> Iterator[Breach]:
+    kind = parts.open.get(event[track.numbered_by])
+    if kind is None:
+        place = f"{track.numbered_by} {event[track.numbered_by]}"
+        yield Breach(f"{track.name}:events-inside-life", f"{event['type']} while {place} is not open", event)
+    elif "part" in event and event["part"]["type"] != kind:
+        yield Breach("part:kind", f"a {kind} is done as {event['part']['type']}", event)
+    elif kind and "part" not in event and not event["type"].startswith(PART_TEXTS.get(kind, "")):
+        yield Breach("part:kind", f"{event['type']} in a {kind}", event)
+
+
+def _check_parts_done(tracks: dict[str, Parts], event: Event) -> Iterator[Breach]:
+    for place, parts in tracks.items():
+        for index in parts.open:
+            track = TRACKS[place]
+            yield Breach(f"{track.name}:done-once", f"{track.numbered_by} {index} is not done when its item is", event)
+
 
 FINAL = ("completed", "incomplete", "failed")
 

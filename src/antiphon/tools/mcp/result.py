@@ -1,12 +1,109 @@
 """What came of a call: text for the item, text and images for the model."""
 
+import re
 from binascii import Error, a2b_base64
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.tools.base import Outcome
-from antiphon.tools.mcp.errors import ServerError, shortened
+
+MAX_WORDS = 2_000
+"""Characters of a server's own words that an error repeats."""
+
+
+class ServerError(Exception):
+    """A server could not be asked (`http_error`, its `code` the HTTP status or 0), or it refused in its protocol.
+
+    The specification's section 5 has both forms. `may_repeat`: the server has certainly not carried anything out.
+    `is_slow`: it was waited for in vain. `gist` is for the log, in place of the message.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: Literal["http_error", "mcp_protocol_error"] = "http_error",
+        code: int = 0,
+        may_repeat: bool = False,
+        is_slow: bool = False,
+        gist: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.type = type
+        self.code = code
+        self.may_repeat = may_repeat
+        self.is_slow = is_slow
+        self._gist = gist
+
+    @property
+    def gist(self) -> str:
+        """What a log may say, where nobody else's words stand but the last ones of a program of the settings."""
+        if self.type == "mcp_protocol_error":
+            return f"it refuses in its protocol, with the code {self.code}."
+        return self._gist or self.message
+
+    def error(self) -> Mapping[str, Any]:
+        """The `error` of the call's item."""
+        return {"type": self.type, "code": self.code, "message": self.message}
+
+
+def refused(code: int, message: str) -> ServerError:
+    """Return what a server's own error of the protocol becomes."""
+    return ServerError(shortened(message) or "It gives no reason.", type="mcp_protocol_error", code=code)
+
+
+def shortened(text: str, most: int = MAX_WORDS) -> str:
+    """Return a text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+SHORTEST = 6
+"""Characters; a shorter secret is none, and would be found in any text."""
+
+_IS_SECRET = re.compile(r"auth|key|token|secret|pass|credential|cookie|signature", re.IGNORECASE)
+"""Names of headers and variables whose values are credentials; others may well stand in what was asked for."""
+
+_SCHEME = re.compile(r"(?:bearer|basic|token)\s+", re.IGNORECASE)
+HIDDEN = "[removed]"
+
+T = TypeVar("T")
+
+
+def secrets_of(*named: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the credentials among named values, the longest first, so that none leaves a part of another."""
+    found = {value for values in named for value in _values(values.items())}
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def without(secrets: Iterable[str], value: T) -> T:
+    """Return JSON in whose texts and names no secret stands."""
+    # Hardly ever does one stand there, and lists have hundreds of thousands of texts.
+    encoded = msgspec.json.encode(value)
+    found = [secret for secret in secrets if msgspec.json.encode(secret)[1:-1] in encoded]
+    cleaned: T = _cleaned(found, value) if found else value
+    return cleaned
+
+
+def _cleaned(secrets: Iterable[str], value: Any) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, HIDDEN)
+        return value
+    if isinstance(value, Mapping):
+        return {_cleaned(secrets, name): _cleaned(secrets, inner) for name, inner in value.items()}
+    return [_cleaned(secrets, inner) for inner in value] if isinstance(value, list) else value
+
+
+def _values(named: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in named:
+        bare = _SCHEME.sub("", value, count=1).strip()
+        if _IS_SECRET.search(name) and len(bare) >= SHORTEST:
+            yield bare
+
 
 MAX_OUTPUT = 100_000
 """Characters of a result that are kept, and shown to the model."""

@@ -10,13 +10,9 @@ from antiphon.errors import ClientError, log, reportable
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.base import Listing, Outcome, Use
-from antiphon.tools.mcp.errors import ServerError
-from antiphon.tools.mcp.lists import Lists
-from antiphon.tools.mcp.pauses import Pauses
-from antiphon.tools.mcp.result import came, failed
-from antiphon.tools.mcp.secrets import without
-from antiphon.tools.mcp.sessions import IDLE, STARTING, Sessions, loaded, retrieve
-from antiphon.tools.mcp.standing import Standing, What
+from antiphon.tools.mcp.lists import Lists, Standing, What
+from antiphon.tools.mcp.result import ServerError, came, failed, without
+from antiphon.tools.mcp.sessions import IDLE, STARTING, Pauses, Sessions, loaded, retrieve
 from antiphon.tools.mcp.target import Configured, Target, Targets
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from antiphon.errors import log
-from antiphon.tools.mcp.errors import ServerError, refused
+from antiphon.tools.mcp.result import ServerError, refused
 from antiphon.tools.mcp.sound import clean, sound_page, sound_result
 from antiphon.tools.mcp.spoken import Spoken
 from antiphon.tools.mcp.target import Target

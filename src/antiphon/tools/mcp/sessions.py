@@ -5,18 +5,54 @@ import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from antiphon.tools.mcp.errors import ServerError
+from antiphon.tools.mcp.result import ServerError
 from antiphon.tools.mcp.target import Target
 
 if TYPE_CHECKING:
     from antiphon.tools.mcp.session import Session, Way
 
+FIRST = 10.0
+LONGEST = 60.0
+"""Seconds of the first pause, which grows twice as long each time, and of the longest."""
+
+MOST_PAUSES = 1_000
+"""Servers that are left alone at once."""
+
+
+class Pauses:
+    """The servers that did not answer in time, each by any key."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._pauses: dict[str, tuple[float, float]] = {}
+        """How long each is, and when it ends."""
+
+    def has(self, key: str) -> bool:
+        """Whether a server is to be left alone for now."""
+        return key in self._pauses and self._clock() < self._pauses[key][1]
+
+    def begin(self, key: str) -> None:
+        """Leave a server alone that did not answer in time; several who asked it at once count as one."""
+        if self.has(key):
+            return
+        last, _ = self._pauses.pop(key, (FIRST / 2, 0.0))
+        length = min(2 * last, LONGEST)
+        self._pauses[key] = (length, self._clock() + length)
+        if len(self._pauses) > MOST_PAUSES:
+            del self._pauses[next(iter(self._pauses))]
+
+    def end(self, key: str) -> None:
+        """Ask a server again as before, since it answered."""
+        self._pauses.pop(key, None)
+
+
 IDLE = 60.0
 """Seconds that a session stays open which nobody uses."""
 
-MOST = 256
+MOST_SESSIONS = 256
 """Sessions that are open at once."""
 
 OPENING = 10.0
@@ -91,7 +127,7 @@ class Sessions:
     def _begin(self, key: Key, target: Target) -> _Held:
         if key in self._held:
             self._let_go(key, self._held[key])
-        if len(self._held) >= MOST:
+        if len(self._held) >= MOST_SESSIONS:
             self._make_room()
         opening = asyncio.create_task(self._open(key, target))
         opening.add_done_callback(retrieve)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.tools.mcp.errors import refused, shortened
+from antiphon.tools.mcp.result import refused, shortened
 
 MAX_DESCRIPTION = 4_000
 """Characters of a tool's description that are kept."""

@@ -7,7 +7,7 @@ from threading import Thread
 from types import TracebackType
 
 from antiphon.errors import log
-from antiphon.tools.mcp.secrets import without
+from antiphon.tools.mcp.result import without
 
 MAX_LINES = 1_000
 """Lines of one run of a program that are logged; what comes then is read and forgotten."""

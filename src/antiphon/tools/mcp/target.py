@@ -10,10 +10,9 @@ from typing import Protocol
 import msgspec
 
 from antiphon.errors import ClientError, ConfigError
-from antiphon.outbound.ssrf import ANYWHERE, Reach
-from antiphon.outbound.urls import is_address, read_url
+from antiphon.outbound.ssrf import ANYWHERE, Reach, is_address, read_url
 from antiphon.protocol.tools import McpTool
-from antiphon.tools.mcp.secrets import secrets_of
+from antiphon.tools.mcp.result import secrets_of
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
 _VALUE = re.compile(r"[\x20-\x7e\t]{0,8192}")

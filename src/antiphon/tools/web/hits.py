@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Any, Protocol
 
-from antiphon.tools.web.domains import Domains
-from antiphon.tools.web.options import Location
+from antiphon.tools.web.options import Domains, Location
 
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _MOST_OPERATORS = 5

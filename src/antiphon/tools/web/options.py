@@ -1,15 +1,63 @@
 """What a `web_search` tool asks for (specification section 6), read from what the protocol leaves unread."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec import UNSET
+from yarl import URL
 
+from antiphon.outbound.ssrf import read_url
 from antiphon.protocol.tools import Tool, WebSearchTool
 from antiphon.protocol.validation import refusals
-from antiphon.tools.web.domains import MOST, Domains, normal_domain
+
+MOST_DOMAINS = 100
+"""Domains that one list may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domains:
+    """Domains that are allowed, all where none is named, less those that are blocked; subdomains are as their domain.
+
+    All are normal: see `normal_domain`.
+    """
+
+    allowed: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+
+    def admits(self, url: str) -> bool:
+        """Whether this is an HTTP address that can be asked for, of a host that may be shown and opened."""
+        try:
+            return self.admits_host(read_url(url).raw_host or "")
+        except ValueError:
+            return False
+
+    def admits_host(self, host: str) -> bool:
+        """Whether pages of this host may be shown and opened."""
+        names = set(_with_parents(host))
+        return names.isdisjoint(self.blocked) and (not self.allowed or not names.isdisjoint(self.allowed))
+
+
+def normal_domain(text: str) -> str:
+    """Return a domain in the form in which two of them are compared: `HTTPS://Bücher.Example./` is `xn--…`.
+
+    Raises `ValueError` for what is more or less than a domain.
+    """
+    bare = text.strip().lower()
+    for scheme in ("https://", "http://"):
+        bare = bare.removeprefix(scheme)
+    bare = bare.removeprefix("*.").removesuffix("/").removesuffix(".")
+    if not bare or any(character in bare for character in "/@?#:\\%* ") or ".." in bare or bare[0] == ".":
+        raise ValueError("it is no domain")
+    return URL.build(scheme="https", host=bare).raw_host or ""
+
+
+def _with_parents(host: str) -> Iterator[str]:
+    while host:
+        yield host
+        host = host.partition(".")[2]
+
 
 MOST_RESULTS = 20
 """Results of a search, whoever asks for more."""
@@ -121,8 +169,8 @@ def _domain_list(value: Any, path: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list):
         raise refusals.invalid_type(path, ["array of strings"], value)
-    if len(value) > MOST:
-        raise refusals.too_long(path, "array", MOST, len(value))
+    if len(value) > MOST_DOMAINS:
+        raise refusals.too_long(path, "array", MOST_DOMAINS, len(value))
     return tuple(_domain(each, f"{path}[{i}]") for i, each in enumerate(value))
 
 

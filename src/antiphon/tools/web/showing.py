@@ -6,8 +6,7 @@ from typing import Any
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.web.options import Options
 from antiphon.tools.web.pages import Page, PageError, Pages
-from antiphon.tools.web.sources import HOW_TO_CITE, Sources
-from antiphon.tools.web.untrusted import framed
+from antiphon.tools.web.untrusted import HOW_TO_CITE, Sources, framed
 
 MOST_PLACES = 10
 """Places of a page that one look through it shows."""

@@ -1,13 +1,126 @@
 """The `web_search` tool, for all requests of this process (specification section 6)."""
 
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from antiphon.outbound.fetch import Fetcher
 from antiphon.protocol.tools import Tool
 from antiphon.tools.base import Outcome, Use
 from antiphon.tools.web.engine import SearchEngine
-from antiphon.tools.web.options import read_options
+from antiphon.tools.web.hits import Hit, Search, SearchError
+from antiphon.tools.web.options import MOST_RESULTS, Domains, Options, read_options
 from antiphon.tools.web.pages import Pages
-from antiphon.tools.web.search import search
 from antiphon.tools.web.showing import find_in_page, open_page
+from antiphon.tools.web.untrusted import HOW_TO_CITE, Sources, clean, framed
+
+MOST_QUERIES = 4
+"""Of one call; more are left out."""
+LONGEST_QUERY = 1_000
+_LONGEST_TITLE = 200
+_LONGEST_URL = 2_000
+
+Found = Sequence[Hit] | SearchError
+
+
+async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -> Outcome:
+    """Search for what the model asks for; `usual` results where the request names no number."""
+    queries = _queries(use.arguments)
+    if not queries:
+        return _outcome("The search was not made: `web_search` needs a `query`.", queries, is_failed=True)
+    count = options.count(usual)
+    found = await asyncio.gather(*(_found(engine, query, count, options) for query in queries))
+    return _told(use, options, queries, found, _notes(options, engine))
+
+
+def _queries(arguments: Mapping[str, Any]) -> list[str]:
+    several, one = arguments.get("queries"), arguments.get("query")
+    given = [one, *(several if isinstance(several, list) else [several])]
+    queries = (" ".join(each.split())[:LONGEST_QUERY] for each in given if isinstance(each, str))
+    return list(dict.fromkeys(filter(None, queries)))[:MOST_QUERIES]
+
+
+async def _found(engine: SearchEngine, query: str, count: int, options: Options) -> Found:
+    # A provider need not heed the domains, nor the number: of more results, more are left.
+    wanted = MOST_RESULTS if options.domains != Domains() else count
+    try:
+        hits = await engine.search(Search(query, wanted, options.domains, options.location))
+    except SearchError as error:
+        return error
+    return [one for one in hits if _is_plain(one.url) and options.domains.admits(one.url)][:count]
+
+
+def _is_plain(url: str) -> bool:
+    """Whether the model can be told this address, and say it again character for character."""
+    return len(url) <= _LONGEST_URL and len(url.split()) == 1 and clean(url) == url
+
+
+def _told(use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]) -> Outcome:
+    sources, shown = Sources(use.sources), dict[str, Hit]()
+    names = ["This search"] if len(found) == 1 else [f"Search {n} of {len(found)}" for n in range(1, len(found) + 1)]
+    parts = [_part(name, one, options, sources, shown) for name, one in zip(names, found, strict=True)]
+    if shown:
+        parts.append(HOW_TO_CITE + " Read a whole page with `open_page`.")
+    return _outcome(
+        "\n\n".join([*parts, *notes]),
+        queries,
+        hits=list(shown.values()),
+        sources=sources.new,
+        is_failed=all(isinstance(one, SearchError) for one in found),
+    )
+
+
+def _part(name: str, found: Found, options: Options, sources: Sources, shown: dict[str, Hit]) -> str:
+    """Say what came of one query, less the query: what the model wrote would then be what a tool gave it."""
+    if isinstance(found, SearchError):
+        return f"{name} failed: {found}."
+    cleaned = [_cleaned(one, options.context.snippet) for one in found]
+    fresh = {one.url: one for one in cleaned if one.url not in shown}
+    shown.update(fresh)
+    if not fresh:
+        return f"{name} found nothing{' more' if cleaned else ''}."
+    entries = [_entry(one, sources) for one in fresh.values()]
+    return f"{name} found:\n" + framed("\n\n".join(entries))
+
+
+def _cleaned(hit: Hit, longest: int) -> Hit:
+    title = " ".join(clean(hit.title).split())[:_LONGEST_TITLE] or hit.url
+    return Hit(hit.url, title, clean(hit.snippet)[:longest], " ".join(clean(hit.age).split())[:40])
+
+
+def _entry(hit: Hit, sources: Sources) -> str:
+    return "\n".join(filter(None, (sources.cite(hit.url, hit.title), hit.age, hit.snippet)))
+
+
+def _notes(options: Options, engine: SearchEngine) -> list[str]:
+    notes = []
+    if str(options.location) and not engine.knows_places:
+        notes.append(
+            f"The user is near {options.location}. This search does not know places: name the place in the query where "
+            "it matters."
+        )
+    if not options.is_live:
+        notes.append("Pages cannot be fetched for this request: use what was found.")
+    return notes
+
+
+def _outcome(
+    said: str,
+    queries: Sequence[str],
+    *,
+    hits: Sequence[Hit] = (),
+    sources: Mapping[str, str] | None = None,
+    is_failed: bool = False,
+) -> Outcome:
+    action = {
+        "type": "search",
+        "query": queries[0] if queries else "",
+        "queries": list(queries),
+        "sources": [{"type": "url", "url": one.url} for one in hits],
+    }
+    results = [{"type": "text", "url": one.url, "title": one.title, "text": one.snippet} for one in hits]
+    return Outcome(said, {"action": action, "results": results}, is_failed, sources or {})
+
 
 USUAL_RESULTS = 10
 """Results of a search where neither settings nor request say."""

@@ -6,6 +6,7 @@ own; and since it is no chance, the same text is the same to a backend's cache o
 """
 
 import re
+from collections.abc import Mapping
 from hashlib import sha256
 
 _INVISIBLE = re.compile(
@@ -38,3 +39,25 @@ def framed(text: str) -> str:
     inside = _MARK.sub("(removed)", text)
     mark = sha256(inside.encode()).hexdigest()[:24]
     return f"{WARNING}\n[web content {mark}]\n{inside}\n[end of web content {mark}]"
+
+
+class Sources:
+    """The sources before a call, and those that it adds."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._numbers = {url: number for number, url in enumerate(known, 1)}
+        self.new: dict[str, str] = {}
+        """Those that were not known, the title by the URL."""
+
+    def cite(self, url: str, title: str) -> str:
+        """Return how a source stands in what the model is told: `[3] its title — its URL`."""
+        if url not in self._numbers:
+            self._numbers[url] = len(self._numbers) + 1
+            self.new[url] = title
+        return f"[{self._numbers[url]}] {title} — {url}"
+
+
+HOW_TO_CITE = (
+    "When you use this, cite it right where you do: a Markdown link to the URL, as in ([example.com](https://…)), "
+    "or the number in brackets, as in [1]."
+)

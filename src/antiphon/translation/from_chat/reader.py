@@ -15,8 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.protocol.chat import ChatChunk, Choice, Delta
-from antiphon.protocol.chat_errors import read_error
+from antiphon.protocol.chat import ChatChunk, Choice, Delta, read_error
 from antiphon.protocol.items.content import Status
 from antiphon.protocol.response import Usage
 from antiphon.protocol.tool_bindings import Offer

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from antiphon.errors import BackendError
-from antiphon.protocol.chat_errors import read_error
+from antiphon.protocol.chat import read_error
 from antiphon.protocol.validation.call_rules import CALLS
 from antiphon.translation.from_chat.calls import MAX_CALL_ID
 from antiphon.translation.from_chat.reader import Ending, Outcome

@@ -8,7 +8,7 @@ the prompt which the model would see; only media are no part of it.
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
-from antiphon.protocol.counting import COUNTED
+from antiphon.protocol.resources import COUNTED
 
 Body = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Plain answers."""
 
-from antiphon.conformance.cases.chat import answer
+from antiphon.conformance.areas.chat import answer
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.completions import COMPLETION
 

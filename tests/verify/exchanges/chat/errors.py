@@ -1,6 +1,6 @@
 """Bad requests refused, and not."""
 
-from antiphon.conformance.cases.chat import errors
+from antiphon.conformance.areas.chat import errors
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.verify.exchanges.completions import COMPLETION
 

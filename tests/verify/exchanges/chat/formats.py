@@ -2,7 +2,7 @@
 
 import json
 
-from antiphon.conformance.cases.chat import formats
+from antiphon.conformance.areas.chat import formats
 from tests.verify.exchanges import Answer, Shown, chunks, error, says, spoiled
 from tests.verify.exchanges.completions import COMPLETION, END, ROLE, chunk
 

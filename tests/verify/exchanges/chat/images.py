@@ -1,6 +1,6 @@
 """Images."""
 
-from antiphon.conformance.cases.chat import images
+from antiphon.conformance.areas.chat import images
 from tests.verify.exchanges import Answer, Shown, chunks, error, says, shown, spoiled
 from tests.verify.exchanges.completions import CHUNKS, COMPLETION
 

@@ -1,6 +1,6 @@
 """Parameters, honoured and not."""
 
-from antiphon.conformance.cases.chat import parameters
+from antiphon.conformance.areas.chat import parameters
 from tests.verify.exchanges import Answer, Shown, chunks, error, says, shown, spoiled
 from tests.verify.exchanges.completions import COMPLETION, END, ROLE, chunk
 

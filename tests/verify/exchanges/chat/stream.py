@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from antiphon.conformance.cases.chat import stream
+from antiphon.conformance.areas.chat import stream
 from tests.verify.exchanges import Answer, Shown, changed, chunks, says, shown, spoiled
 from tests.verify.exchanges.completions import CHUNKS, COMPLETION, END, ROLE, USAGE, chunk
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.cases.chat import tools
+from antiphon.conformance.areas.chat import tools
 from tests.verify.exchanges import Answer, Shown, changed, chunks, error, says, shown, spoiled
 from tests.verify.exchanges.completions import CALL, CHUNKS, COMPLETION, ROLE, chunk
 

@@ -1,6 +1,6 @@
 """Background responses."""
 
-from antiphon.conformance.cases.responses import background
+from antiphon.conformance.areas.responses import background
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import RESPONSE

@@ -1,6 +1,6 @@
 """Function calls."""
 
-from antiphon.conformance.cases.responses import calls
+from antiphon.conformance.areas.responses import calls
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import CALL, RESPONSE

@@ -1,6 +1,6 @@
 """Responses cancelled."""
 
-from antiphon.conformance.cases.responses import cancel
+from antiphon.conformance.areas.responses import cancel
 from tests.verify.exchanges import Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

@@ -1,6 +1,6 @@
 """Chains."""
 
-from antiphon.conformance.cases.responses import chain
+from antiphon.conformance.areas.responses import chain
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Shown, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import RESPONSE

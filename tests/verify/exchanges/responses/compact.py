@@ -1,6 +1,6 @@
 """Compaction."""
 
-from antiphon.conformance.cases.responses import compact
+from antiphon.conformance.areas.responses import compact
 from tests.verify.exchanges import Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE, USAGE
 

@@ -1,7 +1,7 @@
 """Parameters told back."""
 
-from antiphon.conformance.cases.responses import echo
-from antiphon.conformance.cases.tools import WEATHER
+from antiphon.conformance.areas.responses import echo
+from antiphon.conformance.samples import WEATHER
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, changed, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import RESPONSE

@@ -1,8 +1,8 @@
 """Bad requests refused, and not."""
 
-from antiphon.conformance.cases.responses import errors
+from antiphon.conformance.areas.responses import errors
+from antiphon.conformance.areas.responses.errors import REFUSALS
 from antiphon.conformance.refusal import Refusal
-from antiphon.conformance.requirements.responses.errors import REFUSALS
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, error, says, shown, streams
 from tests.verify.exchanges.bodies import RESPONSE

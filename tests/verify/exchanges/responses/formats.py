@@ -2,7 +2,7 @@
 
 import json
 
-from antiphon.conformance.cases.responses import formats
+from antiphon.conformance.areas.responses import formats
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, error, says, spoiled, streams
 from tests.verify.exchanges.bodies import RESPONSE

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.cases.responses import headers
+from antiphon.conformance.areas.responses import headers
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

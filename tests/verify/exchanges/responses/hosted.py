@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.cases.responses import hosted
+from antiphon.conformance.areas.responses import hosted
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, changed, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import RESPONSE

@@ -1,6 +1,6 @@
 """Requests that are sent again."""
 
-from antiphon.conformance.cases.responses import idempotency
+from antiphon.conformance.areas.responses import idempotency
 from tests.verify.exchanges import Shown, error, says, shown, streams
 from tests.verify.exchanges.bodies import RESPONSE
 

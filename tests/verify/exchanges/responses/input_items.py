@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.cases.responses import input_items
+from antiphon.conformance.areas.responses import input_items
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

@@ -1,6 +1,6 @@
 """Input tokens."""
 
-from antiphon.conformance.cases.responses import input_tokens
+from antiphon.conformance.areas.responses import input_tokens
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

@@ -1,7 +1,7 @@
 """Forms of input, taken and not."""
 
-from antiphon.conformance.cases.responses import inputs
-from antiphon.conformance.cases.tokens import TEA
+from antiphon.conformance.areas.responses import inputs
+from antiphon.conformance.samples import TEA
 from tests.verify.exchanges import Shown, error, says, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

@@ -1,6 +1,6 @@
 """Cut answers."""
 
-from antiphon.conformance.cases.responses import limits
+from antiphon.conformance.areas.responses import limits
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Shown, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import MESSAGE, RESPONSE

@@ -1,6 +1,6 @@
 """Log probabilities."""
 
-from antiphon.conformance.cases.responses import logprobs
+from antiphon.conformance.areas.responses import logprobs
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Shown, says, shown, streams
 from tests.verify.exchanges.bodies import RESPONSE

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from antiphon.conformance.cases.responses import mcp
+from antiphon.conformance.areas.responses import mcp
 from antiphon.conformance.mcp import LOST, TOOLS, shelf
 from tests.testing.events.streams import WELL, grown, item, message, steps, stream
 from tests.verify.exchanges import Answer, Script, Shown, changed, error, says, shown, spoiled, streams

@@ -1,6 +1,6 @@
 """`/models`."""
 
-from antiphon.conformance.cases.responses.models import (
+from antiphon.conformance.areas.responses.models import (
     an_unknown_model_is_not_found,
     models_are_listed,
     one_model_is_described,

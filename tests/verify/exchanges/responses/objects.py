@@ -1,6 +1,6 @@
 """The response object."""
 
-from antiphon.conformance.cases.responses.objects import a_plain_response_has_its_keys
+from antiphon.conformance.areas.responses.objects import a_plain_response_has_its_keys
 from tests.verify.exchanges import Shown, says, shown
 from tests.verify.exchanges.bodies import RESPONSE
 

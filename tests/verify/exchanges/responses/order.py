@@ -1,6 +1,6 @@
 """Two faults at once."""
 
-from antiphon.conformance.cases.responses.order import CASES, FAULTS
+from antiphon.conformance.areas.responses.order import CASES, FAULTS
 from tests.verify.exchanges import Shown, error
 
 EXCHANGES: dict[str, Shown] = {

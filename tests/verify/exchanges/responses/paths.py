@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.cases.responses import paths
+from antiphon.conformance.areas.responses import paths
 from tests.verify.exchanges import Answer, Shown, error, says, shown
 from tests.verify.exchanges.bodies import RESPONSE
 

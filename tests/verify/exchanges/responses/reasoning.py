@@ -1,6 +1,6 @@
 """Reasoning."""
 
-from antiphon.conformance.cases.responses import reasoning
+from antiphon.conformance.areas.responses import reasoning
 from tests.verify.exchanges import Shown, error, says, shown
 from tests.verify.exchanges.bodies import MESSAGE, RESPONSE
 

@@ -1,6 +1,6 @@
 """Refusals."""
 
-from antiphon.conformance.cases.responses.refusal import a_refusal_is_a_part
+from antiphon.conformance.areas.responses.refusal import a_refusal_is_a_part
 from tests.verify.exchanges import Shown, says, shown
 from tests.verify.exchanges.bodies import RESPONSE
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.cases.responses import replay
+from antiphon.conformance.areas.responses import replay
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, error, says, spoiled, streams
 from tests.verify.exchanges.bodies import CALL, MESSAGE, RESPONSE

@@ -1,6 +1,6 @@
 """Streams taken up again."""
 
-from antiphon.conformance.cases.responses import resume
+from antiphon.conformance.areas.responses import resume
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, changed, error, says, shown, spoiled, streams
 from tests.verify.exchanges.bodies import RESPONSE

@@ -1,6 +1,6 @@
 """Plain and streamed."""
 
-from antiphon.conformance.cases.responses import same
+from antiphon.conformance.areas.responses import same
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, changed, says, shown, streams
 from tests.verify.exchanges.bodies import CALL, MESSAGE, RESPONSE

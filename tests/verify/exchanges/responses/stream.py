@@ -1,7 +1,7 @@
 """Streams: a sound one and a broken one for every rule."""
 
-from antiphon.conformance.cases.responses.stream import PLAIN as TEXT
-from antiphon.conformance.cases.responses.stream import (
+from antiphon.conformance.areas.responses.stream import PLAIN as TEXT
+from antiphon.conformance.areas.responses.stream import (
     deltas_are_padded,
     padding_can_be_switched_off,
 )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.cases.responses import tools
+from antiphon.conformance.areas.responses import tools
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import CALL, RESPONSE
 

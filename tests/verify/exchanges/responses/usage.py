@@ -1,6 +1,6 @@
 """Usage."""
 
-from antiphon.conformance.cases.responses import usage
+from antiphon.conformance.areas.responses import usage
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Shown, changed, says, shown, streams
 from tests.verify.exchanges.bodies import RESPONSE, USAGE

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.cases.responses import web_search
+from antiphon.conformance.areas.responses import web_search
 from tests.verify.exchanges import Answer, Shown, says, shown, spoiled
 from tests.verify.exchanges.bodies import MESSAGE, RESPONSE
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from antiphon.conformance.cases.responses import websocket
+from antiphon.conformance.areas.responses import websocket
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, changed, hears, says, shown, spoiled
 

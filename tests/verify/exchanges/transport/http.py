@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.cases.transport import http
+from antiphon.conformance.areas.transport import http
 from tests.verify.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.verify.exchanges.bodies import RESPONSE
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.cases.transport.sse import a_stream_is_framed
+from antiphon.conformance.areas.transport.sse import a_stream_is_framed
 from tests.testing.events.streams import STREAMS
 from tests.verify.exchanges import Answer, Shown, shown, streams
 

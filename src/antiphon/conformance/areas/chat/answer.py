@@ -1,0 +1,159 @@
+"""Plain answers of Chat Completions."""
+
+from typing import Any
+
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
+from antiphon.conformance.requirement import Table, capability, may, must, should
+from antiphon.conformance.samples import TEA, taken_by_chat
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    must("chat:answer:object", "chat-api object", "A plain answer is an object `chat.completion`."),
+    must("chat:answer:id", "chat-api object", "`id` is a string with something in it."),
+    must("chat:answer:created", "chat-api object", "`created` is a time in seconds since 1970, an integer."),
+    must("chat:answer:model", "chat-api object", "`model` names a model."),
+    must("chat:answer:choices", "chat-api object", "`choices` is a list with one choice of index 0."),
+    must("chat:answer:message", "chat-api object", "A choice's `message` has the role `assistant`."),
+    must(
+        "chat:answer:content",
+        "chat-api object",
+        "A message's `content` is a string, or null beside calls, a refusal or reasoning.",
+    ),
+    must("chat:answer:finish-reason", "chat-api object", "`finish_reason` is one of the API's."),
+    may("chat:answer:refusal", "chat-api object", "A message has the key `refusal`, null where there is none."),
+    may("chat:answer:logprobs", "chat-api object", "A choice has `logprobs`, null where none were asked for."),
+    must("chat:answer:usage", "chat-api object", "`usage` counts prompt, completion and total tokens as integers."),
+    must("chat:answer:usage-total", "chat-api object", "Total tokens are prompt plus completion tokens."),
+    should("chat:answer:usage-counted", "chat-api object", "An answer has used some tokens of both kinds."),
+    must("chat:answer:ids-differ", "chat-api object", "Different questions get answers of different ids."),
+    must("chat:answer:system", "chat-api messages", "A message of the role `system` is taken."),
+    should("chat:answer:developer", "chat-api messages", "A message of the role `developer` is taken."),
+    must("chat:answer:several-turns", "chat-api messages", "A history of several turns is taken."),
+    must("chat:answer:parts", "chat-api messages", "Content may be a list of text parts."),
+    should("chat:answer:system-parts", "chat-api messages", "A system message's content may be a list of text parts."),
+    should("chat:answer:assistant-parts", "chat-api messages", "An assistant's content may be a list of text parts."),
+    should("chat:answer:named-user", "chat-api messages", "A message may have a `name`."),
+    must(
+        "chat:answer:any-script", "chat-api messages", "A text may be of any script, with emoji and marks of direction."
+    ),
+    capability(should("chat:answer:answers", "chat-api object", "The model answers a simple question.")),
+    capability(should("chat:answer:recalls", "chat-api messages", "The model recalls a word of an earlier turn.")),
+    capability(should("chat:answer:obeys", "chat-api messages", "The model does as the system message says.")),
+)
+
+
+REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
+
+COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Keys under which servers tell reasoning, which may be all that there was room for."""
+
+
+def text_of(completion: Any) -> str:
+    """Return the first choice's text, empty where there is none."""
+    content = at(completion, "choices", 0, "message", "content")
+    return content if isinstance(content, str) else ""
+
+
+def is_thinking(message: Any) -> bool:
+    """Whether a message, or a delta, tells reasoning."""
+    return any(at(message, key) for key in THOUGHTS)
+
+
+def is_usage(usage: Any) -> bool:
+    """Whether the three counts are there."""
+    return all(is_integer(at(usage, key)) for key in COUNTS)
+
+
+PARTS = (
+    *("chat:answer:id", "chat:answer:created", "chat:answer:model", "chat:answer:choices", "chat:answer:message"),
+    *("chat:answer:content", "chat:answer:finish-reason", "chat:answer:refusal", "chat:answer:logprobs"),
+    *("chat:answer:usage", "chat:answer:usage-total", "chat:answer:usage-counted", "chat:answer:answers"),
+)
+"""What can be judged only where an answer came."""
+
+
+@case("chat:answer:object", asides=PARTS)
+def a_question_is_answered(trial: Trial) -> Steps:
+    """Ask something simple."""
+    completion = trial.whole((yield from trial.chat("What is the capital of France? Answer in one word.")))
+    judge_completion(trial, completion)
+    usage = at(completion, "usage")
+    if trial.expect("chat:answer:usage", is_usage(usage), shown(usage)):
+        read, written, total = (usage[key] for key in COUNTS)
+        trial.expect("chat:answer:usage-total", read + written == total, shown(usage))
+        trial.expect("chat:answer:usage-counted", read > 0 and written > 0, shown(usage))
+    trial.expect("chat:answer:answers", "paris" in text_of(completion).lower(), text_of(completion) or "no text")
+
+
+def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
+    """Judge the object, its one choice and that one's message."""
+    trial.expect("chat:answer:object", completion.get("object") == "chat.completion", shown(completion.get("object")))
+    trial.expect("chat:answer:id", is_text(completion.get("id")), shown(completion.get("id")))
+    created = completion.get("created")
+    trial.expect("chat:answer:created", is_integer(created) and created > 1_000_000_000, shown(created))
+    trial.expect("chat:answer:model", is_text(completion.get("model")), shown(completion.get("model")))
+    choices = listed(completion, "choices")
+    choice, message = at(choices, 0), at(choices, 0, "message")
+    is_one = len(choices) == 1 and at(choice, "index") == 0 and is_integer(at(choice, "index"))
+    trial.expect("chat:answer:choices", is_one, shown(completion.get("choices")))
+    trial.expect("chat:answer:message", at(message, "role") == "assistant", shown(message))
+    content = at(message, "content")
+    is_empty = content is None and (bool(at(message, "tool_calls") or at(message, "refusal")) or is_thinking(message))
+    trial.expect("chat:answer:content", isinstance(content, str) or is_empty, shown(message))
+    reason = at(choice, "finish_reason")
+    trial.expect("chat:answer:finish-reason", isinstance(reason, str) and reason in REASONS, shown(reason))
+    refusal, logprobs = at(message, "refusal"), at(choice, "logprobs")
+    trial.expect("chat:answer:refusal", refusal is None or isinstance(refusal, str), f"`refusal` is {shown(refusal)}.")
+    trial.expect("chat:answer:logprobs", logprobs is None, f"`logprobs` is {shown(logprobs)}.")
+
+
+@case("chat:answer:ids-differ")
+def two_questions_have_two_ids(trial: Trial) -> Steps:
+    """Ask two things."""
+    first = trial.completion((yield from trial.chat("Say hello.")))
+    second = trial.completion((yield from trial.chat("Say goodbye.")))
+    ids = [at(one, "id") for one in (first, second)]
+    trial.expect("chat:answer:ids-differ", ids[0] != ids[1], ids)
+
+
+HELLO = {"role": "user", "content": "Say hello."}
+
+TAKEN: dict[str, list[dict[str, Any]]] = {
+    "developer": [{"role": "developer", "content": "Answer in one word."}, HELLO],
+    "parts": [{"role": "user", "content": [{"type": "text", "text": "Say "}, {"type": "text", "text": "hello."}]}],
+    "system-parts": [{"role": "system", "content": [{"type": "text", "text": "Answer in one word."}]}, HELLO],
+    "assistant-parts": [
+        HELLO,
+        {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]},
+        {"role": "user", "content": "Say goodbye."},
+    ],
+    "named-user": [HELLO | {"name": "ada"}],
+    "any-script": [{"role": "user", "content": f"Say hello to {TEA}."}],
+}
+"""By the requirement's name: messages that a server takes."""
+
+
+TAKING = taken_by_chat("answer", {name: {"messages": row} for name, row in TAKEN.items()})
+
+
+@case("chat:answer:several-turns", "chat:answer:recalls")
+def turns_are_remembered(trial: Trial) -> Steps:
+    """Tell a word, and ask for it in the next turn."""
+    turns = ("Remember this word: zanzibar.", "I will.", "Which word did I ask you to remember?")
+    roles = ("user", "assistant", "user")
+    messages = [{"role": role, "content": text} for role, text in zip(roles, turns, strict=True)]
+    completion = trial.completion((yield from trial.chat(messages)))
+    trial.expect("chat:answer:several-turns", True)
+    trial.expect("chat:answer:recalls", "zanzibar" in text_of(completion).lower(), text_of(completion) or "no text")
+
+
+@case("chat:answer:system", "chat:answer:obeys")
+def a_system_message_is_taken(trial: Trial) -> Steps:
+    """Tell the model by a system message what to say."""
+    system = {"role": "system", "content": "Whatever you are asked, your answer has the word BANANA in it."}
+    completion = trial.completion((yield from trial.chat([system, HELLO])))
+    trial.expect("chat:answer:system", True)
+    trial.expect("chat:answer:obeys", "banana" in text_of(completion).lower(), text_of(completion) or "no text")

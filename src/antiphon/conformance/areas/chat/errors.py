@@ -1,0 +1,248 @@
+"""Bad requests to Chat Completions."""
+
+import json
+from typing import Any
+
+from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.exchange import Exchange
+from antiphon.conformance.reading import MISSING, at, listed
+from antiphon.conformance.refusal import KEYS, is_envelope
+from antiphon.conformance.requirement import Requirement, Stop, Table, may, must, should
+from antiphon.conformance.samples import CHAT_TOOLS, CITY
+from antiphon.conformance.trial import Steps, Trial, given
+
+API = "chat-api errors"
+
+BODIES: Table = (
+    must("chat:errors:empty-body", API, "A chat request with an empty body is refused with a 4xx."),
+    must("chat:errors:cut-json", API, "A chat body whose JSON is cut short is refused with a 4xx."),
+    must("chat:errors:array", API, "A chat body that is an array is refused with a 4xx."),
+    should("chat:errors:deep-json", API, "A chat body nested 10,000 deep is refused with a 4xx."),
+    may("chat:errors:not-utf8", "http", "A chat body that is no UTF-8 is refused with a 4xx."),
+)
+"""Bytes that are no request at all."""
+
+FAULTS: Table = (
+    must("chat:errors:missing-messages", API, "A chat request without `messages` is refused with a 4xx."),
+    should("chat:errors:empty-messages", API, "An empty list of `messages` is refused with a 4xx."),
+    must("chat:errors:messages-text", API, "A text as `messages` is refused with a 4xx."),
+    must("chat:errors:message-text", API, "A text as one of the messages is refused with a 4xx."),
+    should("chat:errors:message-without-role", API, "A chat message without `role` is refused with a 4xx."),
+    should("chat:errors:unknown-role", API, "A chat message of an unknown role is refused with a 4xx."),
+    should("chat:errors:missing-content", API, "A chat message of the user without `content` is refused with a 4xx."),
+    must("chat:errors:content-number", API, "A number as a chat message's `content` is refused with a 4xx."),
+    must(
+        "chat:errors:content-type",
+        API,
+        "A chat content part of an unknown type is refused with a 4xx.",
+    ),
+    should("chat:errors:missing-model", API, "A chat request without `model` is refused with a 4xx."),
+    should("chat:errors:model-number", API, "A number as a chat request's `model` is refused with a 4xx."),
+    should("chat:errors:temperature-word", API, "A word as a chat `temperature` is refused with a 4xx."),
+    should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is refused with a 4xx."),
+    should("chat:errors:max-tokens-word", API, "A word as `max_tokens` is refused with a 4xx."),
+    should("chat:errors:stream-word", API, "A word as a chat request's `stream` is refused with a 4xx."),
+    must("chat:errors:tools-object", API, "An object as a chat request's `tools` is refused with a 4xx."),
+    should("chat:errors:tool-without-function", API, "A chat tool without its `function` is refused with a 4xx."),
+    should("chat:errors:tool-without-name", API, "A chat tool whose function has no name is refused with a 4xx."),
+    should(
+        "chat:errors:tool-choice-word", API, "An unknown word as a chat request's `tool_choice` is refused with a 4xx."
+    ),
+    should(
+        "chat:errors:tool-choice-absent",
+        API,
+        "A chat `tool_choice` of a function that is not among the tools is refused with a 4xx.",
+    ),
+    should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is refused with a 4xx."),
+    should("chat:errors:format-word", API, "An unknown type of `response_format` is refused with a 4xx."),
+    should("chat:errors:schema-missing", API, "A `json_schema` format without a schema object is refused with a 4xx."),
+)
+"""Requests with one fault."""
+
+MANNERS: Table = (
+    must("chat:errors:never-ours", "issue vllm#55974", "No bad chat request is answered by a 5xx."),
+    must("chat:errors:envelope", API, "A refusal's body is an object `error` with a `message` and a `type`."),
+    should("chat:errors:bad-request", API, "The status of a bad chat request is 400."),
+    should("chat:errors:four-keys", API, "An error has the keys `message`, `type`, `param` and `code`."),
+    may("chat:errors:code-text", API, "An error's `code` is a string or null."),
+)
+"""How all of them are refused."""
+
+TABLE: Table = (
+    *BODIES,
+    *FAULTS,
+    *MANNERS,
+    should("chat:errors:unknown-model", API, "A chat model that nobody has is refused with a 404 or a 400."),
+    should("chat:errors:unknown-model-named", API, "The error about an unknown model has the code `model_not_found`."),
+    must("chat:errors:streamed", API, "With `stream: true` bad messages get an HTTP error, not a stream."),
+    must("chat:errors:streamed-tools", API, "With `stream: true` bad tools get an HTTP error, not a stream."),
+    must(
+        "chat:errors:streamed-tool-choice",
+        API,
+        "With `stream: true` a `tool_choice` that is refused gets an HTTP error, not a stream.",
+    ),
+    must("chat:errors:path", "http", "A path below `/chat` that is not served is a 404."),
+    must("chat:errors:method", "http", "GET on `/chat/completions` is a 405 or a 404."),
+    must("chat:errors:alive", "issue vllm#55974", "After a bad chat request the server answers a good one."),
+)
+
+
+USER = {"role": "user", "content": "Say hello."}
+
+JSON = {"content-type": "application/json"}
+
+DEEP = 10_000
+
+RAW = {
+    "empty-body": b"",
+    "cut-json": b'{"model": "x", "messages": [{"role": "us',
+    "array": b"[]",
+    "deep-json": b'{"messages": ' + b"[" * DEEP + b"]" * DEEP + b"}",
+}
+"""By the requirement's name: bytes that are no request at all."""
+
+NO_UTF8 = b"\xff\xfe"
+
+PLACE = "here it goes"
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "not-utf8": {"messages": [USER | {"content": PLACE}]},
+    "missing-messages": {"messages": MISSING},
+    "empty-messages": {"messages": []},
+    "messages-text": {"messages": "Say hello."},
+    "message-text": {"messages": ["Say hello."]},
+    "message-without-role": {"messages": [{"content": "Say hello."}]},
+    "unknown-role": {"messages": [USER | {"role": "nobody"}]},
+    "missing-content": {"messages": [{"role": "user"}]},
+    "content-number": {"messages": [USER | {"content": 7}]},
+    "content-type": {"messages": [USER | {"content": [{"type": "smell", "text": "x"}]}]},
+    "missing-model": {"model": MISSING},
+    "unknown-model": {"model": "no-such-model-anywhere"},
+    "model-number": {"model": 7},
+    "temperature-word": {"temperature": "hot"},
+    "temperature-high": {"temperature": 99},
+    "max-tokens-word": {"max_tokens": "many"},
+    "stream-word": {"stream": "perhaps"},
+    "tools-object": {"tools": {"get_weather": CITY}},
+    "tool-without-function": {"tools": [{"type": "function"}]},
+    "tool-without-name": {"tools": [{"type": "function", "function": {"parameters": CITY}}]},
+    "tool-choice-word": {"tools": CHAT_TOOLS, "tool_choice": "some"},
+    "tool-choice-absent": {
+        "tools": CHAT_TOOLS,
+        "tool_choice": {"type": "function", "function": {"name": "get_money"}},
+    },
+    "tool-choice-alone": {"tool_choice": "required"},
+    "format-word": {"response_format": {"type": "xml"}},
+    "schema-missing": {"response_format": {"type": "json_schema"}},
+}
+"""By the requirement's name: what makes a good body bad."""
+
+STREAMED = {
+    "streamed": "messages-text",
+    "streamed-tools": "tools-object",
+    "streamed-tool-choice": "tool-choice-absent",
+}
+"""By the requirement's name: the fault of a request for a stream."""
+
+SHARED = tuple(requirement.id for requirement in MANNERS)
+
+
+def bad_body(trial: Trial, name: str, **more: Any) -> bytes:
+    """Return a bad request's body: a good one but for its fault, or it would be refused for another."""
+    if name in RAW:
+        return RAW[name]
+    good = trial.chat_body([USER], **more)
+    return json.dumps(given(good | PARAMETERS[name])).encode().replace(PLACE.encode(), NO_UTF8)
+
+
+def is_refusal(exchange: Exchange) -> bool:
+    """Whether the request was refused as the client's fault."""
+    return 400 <= exchange.status < 500
+
+
+def refusing(requirement: Requirement) -> Script:
+    """Return the script that sends a bad request."""
+    name = requirement.id.rpartition(":")[2]
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.post("/chat/completions", content=bad_body(trial, name), headers=JSON)
+        trial.served(exchange)
+        trial.expect(requirement.id, is_refusal(exchange), exchange.came)
+        judge_manners(trial, exchange)
+
+    script.__doc__ = f"Send what must not be taken: {name.replace('-', ' ')}."
+    return script
+
+
+def judge_manners(trial: Trial, exchange: Exchange) -> None:
+    """Judge how a bad request was refused; whether it was is another question."""
+    trial.expect("chat:errors:never-ours", exchange.status < 500, exchange.came)
+    if not is_refusal(exchange):
+        return
+    trial.expect("chat:errors:bad-request", exchange.status == 400, exchange.came)
+    if trial.expect("chat:errors:envelope", is_envelope(exchange), exchange.came):
+        error = at(exchange.json, "error")
+        code = at(error, "code")
+        trial.expect("chat:errors:four-keys", error.keys() >= KEYS, exchange.came)
+        trial.expect("chat:errors:code-text", not code or isinstance(code, str), exchange.came)
+
+
+CASES = tuple(
+    Case(f"chat_refused_{one.id.rpartition(':')[2].replace('-', '_')}", (one.id,), refusing(one), asides=SHARED)
+    for one in (*BODIES, *FAULTS)
+)
+
+
+@case("chat:errors:unknown-model", "chat:errors:unknown-model-named")
+def an_unknown_chat_model_is_refused(trial: Trial) -> Steps:
+    """Name a model that nobody has."""
+    body = bad_body(trial, "unknown-model")
+    exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
+    trial.served(exchange)
+    if not trial.expect("chat:errors:unknown-model", exchange.status in (400, 404), exchange.came):
+        raise Stop("skipped", "It was not refused.")
+    code = at(exchange.json, "error", "code")
+    trial.expect("chat:errors:unknown-model-named", code == "model_not_found", exchange.came)
+
+
+def streaming(name: str, fault: str) -> Script:
+    """Return the script that asks for a stream by a bad request."""
+
+    def script(trial: Trial) -> Steps:
+        body = bad_body(trial, fault, stream=True)
+        exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
+        trial.served(exchange)
+        if exchange.is_ok and any(listed(event, "choices") for event in exchange.events):
+            raise Stop("skipped", "The server takes such a request.")
+        is_plain = not exchange.headers.get("content-type", "").startswith("text/event-stream")
+        trial.expect(f"chat:errors:{name}", is_plain and is_refusal(exchange), exchange.came)
+
+    script.__doc__ = f"Ask for a stream with a fault: {fault.replace('-', ' ')}."
+    return script
+
+
+STREAMING = tuple(
+    Case(f"chat_{name.replace('-', '_')}_refused", (f"chat:errors:{name}",), streaming(name, fault))
+    for name, fault in STREAMED.items()
+)
+
+
+@case("chat:errors:method", "chat:errors:path")
+def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
+    """GET where one can only POST, and POST where nothing is."""
+    served = yield from trial.post("/chat/completions", content=b"", headers=JSON)
+    trial.served(served)
+    got = yield from trial.get("/chat/completions")
+    trial.expect("chat:errors:method", got.status in (404, 405), got.came)
+    lost = yield from trial.post("/chat/no-such-path", content=b"{}", headers=JSON)
+    trial.expect("chat:errors:path", lost.status == 404, lost.came)
+
+
+@case("chat:errors:alive")
+def chat_survives(trial: Trial) -> Steps:
+    """Send broken JSON, then a good request."""
+    first = yield from trial.post("/chat/completions", content=RAW["cut-json"], headers=JSON)
+    second = yield from trial.chat("Say hello.")
+    trial.served(second)
+    is_answer = second.is_ok and bool(listed(second.json, "choices"))
+    trial.expect("chat:errors:alive", is_answer, f"{first.came}; then {second.came}")

@@ -1,0 +1,54 @@
+"""Background responses, cancelled."""
+
+from antiphon.conformance.areas.responses.chain import id_of
+from antiphon.conformance.areas.responses.store import UNKNOWN
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at, shown
+from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    must("responses:cancel:cancelled", "spec 9", "A background response can be cancelled, unless it has ended before."),
+    must("responses:cancel:twice", "spec 9", "Cancelling again gives the response as it is."),
+    must("responses:cancel:stays", "issue ogx#5363", "What was cancelled stays so."),
+    should("responses:cancel:no-usage", "spec 3", "A cancelled response has no usage."),
+    must("responses:cancel:foreground", "spec 13", "A foreground response cannot be cancelled: 400."),
+    must("responses:cancel:unknown", "spec 13", "Cancelling an unknown response is a 404."),
+)
+
+
+ENDED = ("completed", "incomplete", "failed")
+
+
+@case("responses:cancel:cancelled", "responses:cancel:twice", "responses:cancel:stays", "responses:cancel:no-usage")
+def background_work_is_cancelled(trial: Trial) -> Steps:
+    """Cancel a background response twice, and look at it."""
+    asked = "Count from 1 to 1000 in words."
+    queued = trial.response((yield from trial.respond(asked, background=True)))
+    path = f"/responses/{id_of(queued)}"
+    first = trial.whole((yield from trial.post(f"{path}/cancel")))
+    status = at(first, "status")
+    trial.expect("responses:cancel:cancelled", status in ("cancelled", *ENDED), shown(status))
+    if status == "cancelled":
+        trial.expect("responses:cancel:no-usage", at(first, "usage") is None, shown(at(first, "usage")))
+    again = yield from trial.post(f"{path}/cancel")
+    trial.expect("responses:cancel:twice", again.is_ok and at(again.json, "status") == status, again.came)
+    found = yield from trial.get(path)
+    trial.expect("responses:cancel:stays", found.is_ok and at(found.json, "status") == status, found.came)
+
+
+@case("responses:cancel:foreground")
+def foreground_work_cannot_be_cancelled(trial: Trial) -> Steps:
+    """Cancel a foreground response."""
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
+    exchange = yield from trial.post(f"/responses/{id_of(first)}/cancel")
+    trial.served(exchange)
+    trial.expect("responses:cancel:foreground", exchange.status == 400, exchange.came)
+
+
+@case("responses:cancel:unknown")
+def nothing_cannot_be_cancelled(trial: Trial) -> Steps:
+    """Cancel a response that never was."""
+    exchange = yield from trial.post(f"/responses/{UNKNOWN}/cancel")
+    trial.served(exchange)
+    trial.expect("responses:cancel:unknown", exchange.status == 404, exchange.came)

@@ -1,0 +1,118 @@
+"""Responses that go on from others."""
+
+from antiphon.conformance.areas.responses.text import text_of
+from antiphon.conformance.case import case
+from antiphon.conformance.exchange import Request
+from antiphon.conformance.reading import MISSING, at, is_integer, is_text, shown
+from antiphon.conformance.requirement import Stop, Table, capability, must, should
+from antiphon.conformance.trial import Steps, Trial, is_response
+
+TABLE: Table = (
+    must("responses:chain:taken", "spec 10", "A response goes on from another by `previous_response_id`."),
+    must("responses:chain:echoed", "spec 3", "The response tells its `previous_response_id` back."),
+    should(
+        "responses:chain:counted", "issue ollama#15954", "A chained turn takes more input tokens than the same alone."
+    ),
+    must("responses:chain:after-stream", "issue lmstudio#1188", "A streamed response can be gone on from at once."),
+    must("responses:chain:streamed", "spec 10", "A chained response can be streamed."),
+    must("responses:chain:three-deep", "issue ogx#2522", "A chain of three turns holds."),
+    must("responses:chain:fork", "spec 10", "Two responses can go on from the same one."),
+    must("responses:chain:unstored", "spec 10", "An unstored response cannot be gone on from, and the server says so."),
+    must("responses:chain:deleted", "spec 10", "A deleted response cannot be gone on from, and the server says so."),
+    should("responses:chain:instructions", "spec 2", "`instructions` are not carried over to the next response."),
+    capability(
+        should("responses:chain:recalled", "issue ollama#15954", "The model recalls a word of the turn before.")
+    ),
+)
+
+
+WORD = "zanzibar"
+
+
+def id_of(response: object) -> str:
+    """Return a response's id. Ends the case where there is none."""
+    found = at(response, "id")
+    if not is_text(found):
+        raise Stop("failed", f"The response's id is {shown(found)}.")
+    return found
+
+
+@case(
+    "responses:chain:taken",
+    "responses:chain:echoed",
+    "responses:chain:counted",
+    "responses:chain:three-deep",
+    "responses:chain:recalled",
+)
+def a_chain_is_followed(trial: Trial) -> Steps:
+    """Hold a conversation of three turns by `previous_response_id`."""
+    first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", store=True)))
+    question = "Which word did I ask you to remember? Answer with the word alone."
+    exchange = yield from trial.respond(question, previous_response_id=id_of(first))
+    second = trial.whole(exchange)
+    trial.expect("responses:chain:taken", True)
+    told = at(second, "previous_response_id")
+    trial.expect("responses:chain:echoed", told == id_of(first), shown(told))
+    trial.expect("responses:chain:recalled", WORD in text_of(second).lower(), text_of(second) or "no text")
+    alone = trial.response((yield from trial.respond(question)))
+    counts = [at(one, "usage", "input_tokens") for one in (alone, second)]
+    if all(map(is_integer, counts)):
+        trial.expect("responses:chain:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} chained")
+    third = yield from trial.respond("Say it again.", previous_response_id=id_of(second))
+    trial.expect("responses:chain:three-deep", third.is_ok and is_response(third.json), third.came)
+
+
+@case("responses:chain:after-stream", "responses:chain:streamed")
+def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
+    """Go on from a streamed response as soon as it has ended, in a stream too."""
+    last = trial.streamed((yield from trial.respond("Say hello.", stream=True, store=True)))[-1]
+    previous = id_of(at(last, "response"))
+    second = yield from trial.respond("Say it again.", previous_response_id=previous)
+    trial.offered(second)
+    trial.expect("responses:chain:after-stream", second.is_ok and is_response(second.json), second.came)
+    third = yield from trial.respond("Say it again.", previous_response_id=previous, stream=True)
+    end = at(third.events, -1, "type")
+    is_whole = third.is_ok and end in ("response.completed", "response.incomplete")
+    trial.expect("responses:chain:streamed", is_whole, third.came)
+
+
+@case("responses:chain:fork")
+def a_chain_is_forked(trial: Trial) -> Steps:
+    """Go on from one response twice, at once."""
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
+    body = trial.response_body("Say it again.", previous_response_id=id_of(first))
+    exchanges = yield from trial.together(*[Request(method="POST", path="/responses", body=body)] * 2)
+    for exchange in exchanges:
+        trial.offered(exchange)
+    ids = [at(exchange.json, "id") for exchange in exchanges]
+    is_forked = all(exchange.is_ok for exchange in exchanges) and ids[0] != ids[1]
+    trial.expect("responses:chain:fork", is_forked, "; ".join(exchange.came for exchange in exchanges))
+
+
+@case("responses:chain:unstored")
+def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
+    """Go on from a response that was not stored."""
+    first = trial.response((yield from trial.respond("Say hello.", store=False)))
+    exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
+    trial.offered(exchange)
+    trial.expect("responses:chain:unstored", exchange.status in (400, 404), exchange.came)
+
+
+@case("responses:chain:deleted")
+def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
+    """Go on from a response that was deleted."""
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
+    trial.succeed((yield from trial.delete(f"/responses/{id_of(first)}")))
+    exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
+    trial.offered(exchange)
+    trial.expect("responses:chain:deleted", exchange.status in (400, 404), exchange.came)
+
+
+@case("responses:chain:instructions")
+def instructions_hold_once(trial: Trial) -> Steps:
+    """Go on from a response that had instructions, without any."""
+    first = trial.response((yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True)))
+    second = trial.response((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
+    told = at(second, "instructions")
+    if told is not MISSING:
+        trial.expect("responses:chain:instructions", told is None, shown(told))

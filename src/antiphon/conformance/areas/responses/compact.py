@@ -1,0 +1,124 @@
+"""A context made shorter."""
+
+from typing import Any
+
+from antiphon.conformance.areas.responses.chain import id_of
+from antiphon.conformance.areas.responses.text import output_of
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
+from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.trial import Steps, Trial, is_response
+
+TABLE: Table = (
+    must("responses:compact:object", "spec 11", "`/responses/compact` answers with an object `response.compaction`."),
+    must(
+        "responses:compact:item",
+        "client codex",
+        "A compaction's output holds exactly one compaction item, with `encrypted_content`.",
+    ),
+    should(
+        "responses:compact:users-kept", "spec 11", "The user's messages stand in a compaction's output word for word."
+    ),
+    should("responses:compact:usage", "spec 11", "A compaction has usage."),
+    must("responses:compact:missing-model", "open-responses", "Without a model compaction is refused with 400 or 422."),
+    must("responses:compact:taken-back", "spec 11", "A compaction's output is taken as the next request's input."),
+    must("responses:compact:chained", "spec 11", "A response that ends in a compaction item can be gone on from."),
+    should("responses:compact:by-id", "spec 11", "`/responses/compact` takes a `previous_response_id` alone."),
+    must("responses:compact:trigger", "client codex", "A last item `compaction_trigger` gives one compaction item."),
+    should("responses:compact:threshold", "spec 11", "`context_management` is accepted."),
+    must(
+        "responses:compact:foreign", "spec 13", "A compaction item made by nobody is refused with a 4xx, or left out."
+    ),
+)
+
+
+TURNS = [
+    {"role": "user", "content": "My name is Ada."},
+    {"role": "assistant", "content": "Hello Ada."},
+    {"role": "user", "content": "I live in Paris."},
+]
+
+
+def compactions_of(response: Any) -> list[dict[str, Any]]:
+    """Return the compaction items that hold something."""
+    items = [item for item in output_of(response) if item.get("type") == "compaction"]
+    return [item for item in items if is_text(item.get("encrypted_content"))]
+
+
+@case(
+    "responses:compact:object",
+    "responses:compact:item",
+    "responses:compact:users-kept",
+    "responses:compact:usage",
+    "responses:compact:taken-back",
+)
+def a_context_is_compacted(trial: Trial) -> Steps:
+    """Compact a short conversation, and go on from it."""
+    exchange = yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})
+    compacted = trial.whole(exchange)
+    is_one = at(compacted, "object") == "response.compaction" and is_text(at(compacted, "id"))
+    trial.expect("responses:compact:object", is_one, exchange.came)
+    trial.expect("responses:compact:item", len(compactions_of(compacted)) == 1, exchange.came)
+    users = [item for item in output_of(compacted) if item.get("role") == "user"]
+    kept = [content if isinstance(content := at(item, "content"), str) else words_of(item) for item in users]
+    wanted = [turn["content"] for turn in TURNS if turn["role"] == "user"]
+    trial.expect("responses:compact:users-kept", kept == wanted, exchange.came)
+    total = at(compacted, "usage", "total_tokens")
+    trial.expect("responses:compact:usage", is_integer(total), shown(at(compacted, "usage")))
+    more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
+    again = yield from trial.respond(more)
+    trial.expect("responses:compact:taken-back", again.is_ok and is_response(again.json), again.came)
+
+
+def words_of(item: Any) -> str:
+    """Return the text of a message's parts."""
+    return "".join(text for part in listed(item, "content") if isinstance(text := at(part, "text"), str))
+
+
+@case("responses:compact:missing-model")
+def compaction_needs_a_model(trial: Trial) -> Steps:
+    """Compact without naming a model."""
+    exchange = yield from trial.post("/responses/compact", {"input": TURNS})
+    trial.served(exchange)
+    trial.expect("responses:compact:missing-model", exchange.status in (400, 422), exchange.came)
+
+
+@case("responses:compact:by-id")
+def a_stored_chain_is_compacted(trial: Trial) -> Steps:
+    """Store a response, and compact what led to it by its id."""
+    first = trial.response((yield from trial.respond(TURNS, store=True)))
+    body = {"model": trial.model, "previous_response_id": id_of(first)}
+    exchange = yield from trial.post("/responses/compact", body)
+    trial.offered(exchange)
+    trial.expect("responses:compact:by-id", len(compactions_of(exchange.json)) == 1, exchange.came)
+
+
+@case("responses:compact:trigger", "responses:compact:chained")
+def compaction_is_triggered(trial: Trial) -> Steps:
+    """Ask for a compaction by the last item of the input, and go on from it."""
+    response = trial.response((yield from trial.respond([*TURNS, {"type": "compaction_trigger"}])))
+    if trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, shown(at(response, "output"))):
+        again = yield from trial.respond("What is my name?", previous_response_id=at(response, "id"))
+        trial.offered(again)
+        trial.expect("responses:compact:chained", again.is_ok and is_response(again.json), again.came)
+
+
+@case("responses:compact:threshold")
+def compaction_is_left_to_the_server(trial: Trial) -> Steps:
+    """Leave compaction to the server."""
+    management = [{"type": "compaction", "compact_threshold": 100_000}]
+    exchange = yield from trial.respond("Say hello.", context_management=management)
+    trial.offered(exchange)
+    trial.expect("responses:compact:threshold", exchange.is_ok and is_response(exchange.json), exchange.came)
+
+
+@case("responses:compact:foreign")
+def a_forged_compaction_is_seen(trial: Trial) -> Steps:
+    """Send a compaction item that nobody made."""
+    probe = yield from trial.post("/responses/compact", {"model": trial.model, "input": "Hello."})
+    trial.succeed(probe)
+    forged = {"type": "compaction", "encrypted_content": "forged"}
+    exchange = yield from trial.respond([forged, {"role": "user", "content": "Say hello."}])
+    trial.offered(exchange)
+    is_seen = (exchange.is_ok and is_response(exchange.json)) or 400 <= exchange.status < 500
+    trial.expect("responses:compact:foreign", is_seen, exchange.came)

@@ -1,0 +1,216 @@
+"""Conversations: their own eight operations, and responses made in them."""
+
+from typing import Any
+
+from antiphon.conformance.areas.responses.chain import WORD, id_of
+from antiphon.conformance.areas.responses.input_items import texts_of
+from antiphon.conformance.areas.responses.text import text_of
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at, is_integer, is_number, is_text, listed, shown
+from antiphon.conformance.requirement import Table, capability, must, should
+from antiphon.conformance.trial import Asking, Steps, Trial, is_response
+
+TABLE: Table = (
+    must("responses:conversations:created", "spec 1", "A conversation is created, an object with id and `created_at`."),
+    should("responses:conversations:id-prefix", "spec 3", "A conversation's id begins with `conv_`."),
+    must("responses:conversations:metadata", "spec 1", "A conversation keeps its metadata."),
+    must("responses:conversations:retrieved", "spec 1", "A conversation can be retrieved."),
+    must("responses:conversations:updated", "spec 1", "A conversation's metadata can be changed."),
+    must("responses:conversations:deleted", "spec 1", "A conversation can be deleted, and is then a 404."),
+    should(
+        "responses:conversations:deleted-body", "spec 1", "Deletion answers with `conversation.deleted` and the id."
+    ),
+    must("responses:conversations:deleted-twice", "spec 1", "Deleting a conversation again is a 404."),
+    must("responses:conversations:unknown", "spec 13", "An unknown conversation is a 404."),
+    must("responses:conversations:first-items", "spec 1", "Items given at creation are in the conversation."),
+    must("responses:conversations:items-added", "spec 1", "Items can be added, and come back as a list with ids."),
+    must("responses:conversations:items-listed", "spec 1", "Items are listed newest first, unless told otherwise."),
+    must("responses:conversations:items-ascending", "spec 1", "`order=asc` lists the oldest item first."),
+    must("responses:conversations:items-paged", "spec 1", "`limit` and `after` page through the items."),
+    must("responses:conversations:item-retrieved", "spec 1", "An item can be retrieved by its id."),
+    must(
+        "responses:conversations:item-deleted", "spec 1", "An item can be deleted, which answers with the conversation."
+    ),
+    should("responses:conversations:many-items", "spec 1", "More than 20 items at once are refused with 400."),
+    must("responses:conversations:used", "spec 10", "A response can be made in a conversation, given by its id."),
+    must("responses:conversations:used-object", "spec 2", "`conversation` may be an object with an id."),
+    must("responses:conversations:echoed", "spec 3", "The response tells its `conversation` as an object with the id."),
+    must(
+        "responses:conversations:appended",
+        "spec 10",
+        "Input and output are in the conversation when the response has ended.",
+    ),
+    should(
+        "responses:conversations:counted", "spec 10", "A turn in a conversation takes more input tokens than alone."
+    ),
+    must(
+        "responses:conversations:streamed",
+        "issue ogx#3888",
+        "What was streamed is in the conversation after the last event.",
+    ),
+    must(
+        "responses:conversations:exclusive", "spec 13", "`conversation` and `previous_response_id` exclude each other."
+    ),
+    must(
+        "responses:conversations:use-unknown",
+        "spec 13",
+        "A response in an unknown conversation is refused with 404 or 400.",
+    ),
+    capability(should("responses:conversations:recalled", "spec 10", "The model recalls a word of the conversation.")),
+)
+
+
+UNKNOWN = "conv_00000000000000000000000000000000"
+
+
+def message(text: str) -> dict[str, Any]:
+    """Return a message of the user."""
+    return {"type": "message", "role": "user", "content": text}
+
+
+def create(trial: Trial, **body: Any) -> Asking:
+    """Create a conversation."""
+    return trial.post("/conversations", body)
+
+
+@case(
+    "responses:conversations:created",
+    "responses:conversations:id-prefix",
+    "responses:conversations:metadata",
+    "responses:conversations:retrieved",
+    "responses:conversations:updated",
+    "responses:conversations:deleted",
+    "responses:conversations:deleted-body",
+    "responses:conversations:deleted-twice",
+)
+def a_conversation_lives(trial: Trial) -> Steps:
+    """Create a conversation, retrieve it, change it, delete it."""
+    exchange = yield from create(trial, metadata={"a": "1"})
+    created = trial.whole(exchange)
+    is_one = (
+        is_text(at(created, "id")) and at(created, "object") == "conversation" and is_number(at(created, "created_at"))
+    )
+    trial.expect("responses:conversations:created", is_one, exchange.came)
+    name = id_of(created)
+    path = f"/conversations/{name}"
+    trial.expect("responses:conversations:id-prefix", name.startswith("conv_"), name)
+    trial.expect("responses:conversations:metadata", at(created, "metadata") == {"a": "1"}, exchange.came)
+    found = yield from trial.get(path)
+    trial.expect("responses:conversations:retrieved", found.is_ok and at(found.json, "id") == name, found.came)
+    changed = yield from trial.post(path, {"metadata": {"b": "2"}})
+    is_changed = changed.is_ok and at(changed.json, "metadata") == {"b": "2"}
+    trial.expect("responses:conversations:updated", is_changed, changed.came)
+    deleted = yield from trial.delete(path)
+    trial.succeed(deleted)
+    is_told = at(deleted.json, "object") == "conversation.deleted" and at(deleted.json, "id") == name
+    trial.expect("responses:conversations:deleted-body", is_told, deleted.came)
+    gone = yield from trial.get(path)
+    trial.expect("responses:conversations:deleted", gone.status == 404, gone.came)
+    again = yield from trial.delete(path)
+    trial.expect("responses:conversations:deleted-twice", again.status == 404, again.came)
+
+
+@case("responses:conversations:unknown")
+def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
+    """Retrieve a conversation that never was."""
+    exchange = yield from trial.get(f"/conversations/{UNKNOWN}")
+    trial.served(exchange)
+    trial.expect("responses:conversations:unknown", exchange.status == 404, exchange.came)
+
+
+@case(
+    "responses:conversations:first-items",
+    "responses:conversations:items-added",
+    "responses:conversations:items-listed",
+    "responses:conversations:items-ascending",
+    "responses:conversations:items-paged",
+    "responses:conversations:item-retrieved",
+    "responses:conversations:item-deleted",
+)
+def items_come_and_go(trial: Trial) -> Steps:
+    """Create a conversation with an item, add two, list, page, retrieve and delete them."""
+    name = id_of(trial.whole((yield from create(trial, items=[message("One.")]))))
+    path = f"/conversations/{name}/items"
+    first = trial.whole((yield from trial.get(path)))
+    trial.expect("responses:conversations:first-items", texts_of(first) == ["One."], shown(first))
+    added = trial.whole((yield from trial.post(path, {"items": [message("Two."), message("Three.")]})))
+    ids = [at(item, "id") for item in listed(added, "data")]
+    trial.expect("responses:conversations:items-added", len(ids) == 2 and all(map(is_text, ids)), shown(added))
+    newest = trial.whole((yield from trial.get(path)))
+    trial.expect("responses:conversations:items-listed", texts_of(newest) == ["Three.", "Two.", "One."], shown(newest))
+    oldest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2")))
+    trial.expect("responses:conversations:items-ascending", texts_of(oldest) == ["One.", "Two."], shown(oldest))
+    last = at(oldest, "last_id")
+    rest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}")))
+    is_paged = texts_of(rest) == ["Three."] and at(oldest, "has_more") is True and at(rest, "has_more") is False
+    trial.expect("responses:conversations:items-paged", is_paged, shown(rest))
+    one = ids[0] if ids and is_text(ids[0]) else "msg_0"
+    item = yield from trial.get(f"{path}/{one}")
+    trial.expect("responses:conversations:item-retrieved", item.is_ok and at(item.json, "id") == one, item.came)
+    deleted = yield from trial.delete(f"{path}/{one}")
+    is_gone = deleted.is_ok and at(deleted.json, "object") == "conversation" and at(deleted.json, "id") == name
+    trial.expect("responses:conversations:item-deleted", is_gone, deleted.came)
+
+
+@case("responses:conversations:many-items")
+def many_items_are_refused(trial: Trial) -> Steps:
+    """Create a conversation with 21 items."""
+    exchange = yield from create(trial, items=[message(f"{number}.") for number in range(21)])
+    trial.served(exchange)
+    trial.expect("responses:conversations:many-items", exchange.status == 400, exchange.came)
+
+
+@case(
+    "responses:conversations:used",
+    "responses:conversations:used-object",
+    "responses:conversations:echoed",
+    "responses:conversations:appended",
+    "responses:conversations:counted",
+    "responses:conversations:recalled",
+)
+def a_conversation_is_held(trial: Trial) -> Steps:
+    """Make two responses in a conversation."""
+    name = id_of(trial.whole((yield from create(trial))))
+    first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", conversation=name)))
+    trial.expect("responses:conversations:used", True)
+    told = at(first, "conversation", "id")
+    trial.expect("responses:conversations:echoed", told == name, shown(at(first, "conversation")))
+    page = trial.whole((yield from trial.get(f"/conversations/{name}/items?order=asc")))
+    roles = [at(item, "role") for item in listed(page, "data") if at(item, "type") == "message"]
+    trial.expect("responses:conversations:appended", roles[:2] == ["user", "assistant"], shown(page))
+    question = "Which word did I ask you to remember? Answer with the word alone."
+    exchange = yield from trial.respond(question, conversation={"id": name})
+    trial.expect("responses:conversations:used-object", exchange.is_ok and is_response(exchange.json), exchange.came)
+    trial.expect("responses:conversations:recalled", WORD in text_of(exchange.json).lower(), exchange.came)
+    alone = trial.response((yield from trial.respond(question)))
+    counts = [at(one, "usage", "input_tokens") for one in (alone, exchange.json)]
+    if all(map(is_integer, counts)):
+        trial.expect("responses:conversations:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} in it")
+
+
+@case("responses:conversations:streamed")
+def a_conversation_is_streamed_in(trial: Trial) -> Steps:
+    """Stream a response in a conversation, and look at its items at once."""
+    name = id_of(trial.whole((yield from create(trial))))
+    trial.streamed((yield from trial.respond("Say hello.", conversation=name, stream=True)))
+    page = trial.whole((yield from trial.get(f"/conversations/{name}/items?order=asc")))
+    roles = [at(item, "role") for item in listed(page, "data") if at(item, "type") == "message"]
+    trial.expect("responses:conversations:streamed", roles[:2] == ["user", "assistant"], shown(page))
+
+
+@case("responses:conversations:exclusive")
+def a_response_has_one_past(trial: Trial) -> Steps:
+    """Give a response both a conversation and a previous response."""
+    name = id_of(trial.whole((yield from create(trial))))
+    first = trial.response((yield from trial.respond("Say hello.")))
+    exchange = yield from trial.respond("Say it again.", conversation=name, previous_response_id=id_of(first))
+    trial.expect("responses:conversations:exclusive", exchange.status == 400, exchange.came)
+
+
+@case("responses:conversations:use-unknown")
+def an_unknown_conversation_is_refused(trial: Trial) -> Steps:
+    """Make a response in a conversation that never was."""
+    trial.offered((yield from trial.get(f"/conversations/{UNKNOWN}")))
+    exchange = yield from trial.respond("Say hello.", conversation=UNKNOWN)
+    trial.offered(exchange)
+    trial.expect("responses:conversations:use-unknown", exchange.status in (400, 404), exchange.came)

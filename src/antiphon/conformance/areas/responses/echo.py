@@ -1,0 +1,137 @@
+"""Whether the response tells its parameters back."""
+
+from typing import Any
+
+from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.reading import MISSING, at, shown
+from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.samples import CITY, WEATHER
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    should("responses:echo:temperature", "spec 3", "A `temperature` that was set is told back."),
+    should("responses:echo:top-p", "spec 3", "A `top_p` that was set is told back."),
+    must("responses:echo:metadata", "spec 3", "`metadata` is told back as it was given."),
+    should("responses:echo:instructions", "spec 3", "`instructions` are told back as they were given."),
+    should("responses:echo:max-output-tokens", "spec 3", "`max_output_tokens` is told back."),
+    must("responses:echo:tools", "spec 3", "Function tools are told back with name, description and parameters."),
+    should("responses:echo:tools-strict", "spec 3", "A function tool is told back with a boolean `strict`."),
+    must("responses:echo:tool-choice", "spec 3", "`tool_choice` is told back."),
+    must("responses:echo:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is told back."),
+    should("responses:echo:text-format", "spec 3", "`text.format` is told back with its type, name and schema."),
+    should("responses:echo:reasoning-effort", "spec 3", "`reasoning.effort` is told back."),
+    should("responses:echo:store", "spec 3", "`store` is told back."),
+    should("responses:echo:truncation", "spec 3", "`truncation` is told back."),
+    should("responses:echo:user", "spec 3", "`user` is told back."),
+    should("responses:echo:safety-identifier", "spec 3", "`safety_identifier` is told back."),
+    should("responses:echo:prompt-cache-key", "spec 15", "`prompt_cache_key` is told back."),
+    should(
+        "responses:echo:service-tier",
+        "spec 3",
+        "The `service_tier` of an ended response is the one that it got, not `auto`.",
+    ),
+    should("responses:echo:in-stream", "spec 7", "The first event's response tells the parameters back already."),
+)
+
+
+FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
+
+ECHOED: dict[str, tuple[str, dict[str, Any]]] = {
+    "told_back_sampling": ("temperature top-p", {"temperature": 0.5, "top_p": 0.5}),
+    "told_back_texts": (
+        "metadata instructions",
+        {"metadata": {"a": "1", "b": "2"}, "instructions": "Answer in one word."},
+    ),
+    "told_back_limits": (
+        "max-output-tokens truncation store",
+        {"max_output_tokens": 77, "truncation": "auto", "store": False},
+    ),
+    "told_back_labels": (
+        "user safety-identifier prompt-cache-key",
+        {"user": "user-1", "safety_identifier": "safe-1", "prompt_cache_key": "cache-1"},
+    ),
+    "told_back_tool_choice": (
+        "tool-choice parallel-tool-calls",
+        {"tools": [WEATHER], "tool_choice": "none", "parallel_tool_calls": False},
+    ),
+}
+"""By case: the requirements' names, which are the parameters', and the parameters."""
+
+
+def telling_back(names: list[str], parameters: dict[str, Any]) -> Script:
+    """Return the script that looks for each parameter as it was given."""
+
+    def script(trial: Trial) -> Steps:
+        response = trial.response((yield from trial.respond("Say hello.", **parameters)))
+        for name in names:
+            key = name.replace("-", "_")
+            trial.expect(f"responses:echo:{name}", is_same(at(response, key), parameters[key]), told(response, key))
+
+    script.__doc__ = f"Set {', '.join(parameters)}."
+    return script
+
+
+def is_same(value: Any, given: Any) -> bool:
+    """Whether a value is the one given; JSON tells true from 1, Python does not."""
+    return type(value) is type(given) and value == given
+
+
+def told(response: dict[str, Any], *path: str | int) -> str:
+    """Say what stands at a path."""
+    name, value = ".".join(map(str, path)), at(response, *path)
+    return f"There is no `{name}`." if value is MISSING else f"`{name}` is {shown(value)}."
+
+
+SIMPLE = tuple(
+    Case(name, tuple(f"responses:echo:{one}" for one in names.split()), telling_back(names.split(), parameters))
+    for name, (names, parameters) in ECHOED.items()
+)
+
+
+@case("responses:echo:tools", "responses:echo:tools-strict")
+def tools_are_told_back(trial: Trial) -> Steps:
+    """Offer a function tool."""
+    response = trial.response((yield from trial.respond("Say hello.", tools=[WEATHER], tool_choice="none")))
+    tool = at(response, "tools", 0)
+    keys = ("type", "name", "description", "parameters")
+    is_told = all(is_same(at(tool, key), WEATHER[key]) for key in keys)
+    trial.expect("responses:echo:tools", is_told, told(response, "tools"))
+    trial.expect(
+        "responses:echo:tools-strict", isinstance(at(tool, "strict"), bool), told(response, "tools", 0, "strict")
+    )
+
+
+@case("responses:echo:text-format")
+def a_format_is_told_back(trial: Trial) -> Steps:
+    """Ask for structured output."""
+    response = trial.response((yield from trial.respond("Name a city.", text={"format": FORMAT})))
+    is_told = all(is_same(at(response, "text", "format", key), FORMAT[key]) for key in ("type", "name", "schema"))
+    trial.expect("responses:echo:text-format", is_told, told(response, "text"))
+
+
+@case("responses:echo:reasoning-effort")
+def an_effort_is_told_back(trial: Trial) -> Steps:
+    """Set the effort of reasoning."""
+    response = trial.response((yield from trial.respond("Say hello.", reasoning={"effort": "low"})))
+    is_told = at(response, "reasoning", "effort") == "low"
+    trial.expect("responses:echo:reasoning-effort", is_told, told(response, "reasoning"))
+
+
+@case("responses:echo:service-tier")
+def the_tier_that_was_got_is_told(trial: Trial) -> Steps:
+    """Leave the service tier to the server."""
+    response = trial.response((yield from trial.respond("Say hello.", service_tier="auto")))
+    tier = at(response, "service_tier")
+    trial.expect(
+        "responses:echo:service-tier", isinstance(tier, str) and tier != "auto", told(response, "service_tier")
+    )
+
+
+@case("responses:echo:in-stream")
+def parameters_are_told_at_once(trial: Trial) -> Steps:
+    """Set parameters of a stream."""
+    given = {"temperature": 0.5, "metadata": {"a": "1"}, "instructions": "Answer in one word."}
+    events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **given)))
+    response = at(events, 0, "response")
+    is_told = all(is_same(at(response, key), value) for key, value in given.items())
+    trial.expect("responses:echo:in-stream", is_told, shown(response))

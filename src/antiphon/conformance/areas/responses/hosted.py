@@ -1,0 +1,224 @@
+"""Tools that the server runs: asked for, and their events where they are run."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.reading import at, is_text, listed, shown
+from antiphon.conformance.requirement import Stop, Table, capability, must, should
+from antiphon.conformance.soundness import STREAM_IDS, judge_stream
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    should(
+        "responses:hosted:web-search-told",
+        "issue ollama#15954",
+        "A web search tool is told back among the tools, or refused.",
+    ),
+    must("responses:hosted:web-search-item", "spec 5", "A web search is an item with an id, a status and an action."),
+    must(
+        "responses:hosted:web-search-order",
+        "spec 16",
+        "A web search is in progress, searching, completed, in this order.",
+    ),
+    should(
+        "responses:hosted:file-search-told",
+        "issue ollama#15954",
+        "A file search tool is told back among the tools, or refused.",
+    ),
+    must("responses:hosted:file-search-unknown", "spec 13", "A file search in an unknown store is refused with a 4xx."),
+    should(
+        "responses:hosted:code-told",
+        "issue ollama#15954",
+        "A code interpreter is told back among the tools, or refused.",
+    ),
+    must(
+        "responses:hosted:code-item",
+        "spec 5",
+        "A code interpreter's call is an item with an id, a status and a container.",
+    ),
+    must(
+        "responses:hosted:code-order", "spec 16", "A code interpreter's call is in progress, interpreting, completed."
+    ),
+    should(
+        "responses:hosted:image-told",
+        "issue ollama#15954",
+        "Image generation is told back among the tools, or refused.",
+    ),
+    must("responses:hosted:image-item", "spec 5", "A generated image is an item with an id, a status and a result."),
+    must("responses:hosted:image-order", "spec 16", "An image is in progress, generating, completed, in this order."),
+    should("responses:hosted:mcp-told", "issue ogx#4978", "An MCP tool is told back among the tools, or refused."),
+    must(
+        "responses:hosted:mcp-unreachable",
+        "spec 13",
+        "An MCP server that nobody reaches is told, by an error or its item's.",
+    ),
+    must("responses:hosted:mcp-scheme", "spec 13", "An MCP server at a `file:` URL is refused with a 4xx."),
+    must("responses:hosted:code-container", "spec 13", "A code interpreter without a container is refused with a 4xx."),
+    must(
+        "responses:hosted:demanded",
+        "spec 6",
+        "A hosted tool that `tool_choice` demands is run, or the request is refused with a 4xx.",
+    ),
+    capability(
+        should("responses:hosted:web-search-used", "spec 16", "The model searches the web where it is asked to.")
+    ),
+    capability(should("responses:hosted:code-used", "spec 16", "The model runs code where it is asked to.")),
+)
+
+
+class Hosted(NamedTuple):
+    """A tool, what makes the model use it, the type of its calls, their steps, and what a whole call has."""
+
+    tool: dict[str, Any]
+    asked: str
+    item: str
+    steps: tuple[str, ...]
+    is_whole: Callable[[dict[str, Any]], bool]
+
+
+def has_action(item: dict[str, Any]) -> bool:
+    """Whether a web search says what it did."""
+    return is_text(at(item, "action", "type"))
+
+
+HOSTED: dict[str, Hosted] = {
+    "web-search": Hosted(
+        {"type": "web_search"},
+        "Search the web for the capital of France.",
+        "web_search_call",
+        ("in_progress", "searching", "completed"),
+        has_action,
+    ),
+    "code": Hosted(
+        {"type": "code_interpreter", "container": {"type": "auto"}},
+        "Run code that computes 17 times 3.",
+        "code_interpreter_call",
+        ("in_progress", "interpreting", "completed"),
+        lambda item: is_text(item.get("container_id")),
+    ),
+    "image": Hosted(
+        {"type": "image_generation"},
+        "Draw a red square.",
+        "image_generation_call",
+        ("in_progress", "generating", "completed"),
+        lambda item: item.get("status") != "completed" or is_text(item.get("result")),
+    ),
+}
+"""By the first word of the requirements' names."""
+
+
+def running(name: str, hosted: Hosted, ids: tuple[str, ...]) -> Script:
+    """Return the script that streams a response with a hosted tool."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond(hosted.asked, tools=[hosted.tool], stream=True)
+        events = trial.streamed(exchange)
+        judge_stream(trial, events)
+        told = [at(tool, "type") for tool in listed(events, -1, "response", "tools")]
+        trial.expect(f"responses:hosted:{name}-told", hosted.tool["type"] in told, told)
+        trial.offered(exchange)
+        done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
+        items = [item for item in done if isinstance(item, dict) and item.get("type") == hosted.item]
+        if f"responses:hosted:{name}-used" in ids:
+            trial.expect(f"responses:hosted:{name}-used", bool(items), shown(done))
+        if not items:
+            raise Stop("skipped", "The tool was not used.")
+        are_whole = all(is_text(one.get("id")) and is_text(one.get("status")) and hosted.is_whole(one) for one in items)
+        trial.expect(f"responses:hosted:{name}-item", are_whole, items)
+        steps = steps_of(events, f"response.{hosted.item}.")
+        trial.expect(f"responses:hosted:{name}-order", steps == [*hosted.steps] * len(items), steps)
+
+    script.__doc__ = f"Stream a response with {name}."
+    return script
+
+
+def steps_of(events: list[dict[str, Any]], prefix: str) -> list[str]:
+    """Return the last words of the events that tell of a tool's steps; what it sends on the way is no step."""
+    types = [kind for event in events if isinstance(kind := event.get("type"), str)]
+    words = [kind.removeprefix(prefix) for kind in types if kind.startswith(prefix)]
+    return [word for word in words if word != "partial_image"]
+
+
+def ids_of(name: str) -> tuple[str, ...]:
+    """Return the ids that a hosted tool's case judges."""
+    own = tuple(f"responses:hosted:{name}-{one}" for one in ("told", "item", "order"))
+    return own if name == "image" else (*own, f"responses:hosted:{name}-used")
+
+
+RUNNING = tuple(
+    Case(f"hosted_{name.replace('-', '_')}", ids_of(name), running(name, hosted, ids_of(name)), STREAM_IDS)
+    for name, hosted in HOSTED.items()
+)
+
+NOWHERE = "http://127.0.0.1:9/mcp"
+
+
+def mcp(url: str) -> dict[str, Any]:
+    """Return an MCP tool at a URL."""
+    return {"type": "mcp", "server_label": "nowhere", "server_url": url, "require_approval": "never"}
+
+
+@case("responses:hosted:mcp-told", "responses:hosted:mcp-unreachable")
+def an_mcp_server_is_not_there(trial: Trial) -> Steps:
+    """Name an MCP server that nobody reaches."""
+    exchange = yield from trial.respond("Say hello.", tools=[mcp(NOWHERE)])
+    is_refused = 400 <= exchange.status < 500
+    if exchange.is_ok or is_refused:
+        told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+        trial.expect("responses:hosted:mcp-told", "mcp" in told or is_refused, told)
+    trial.offered(exchange)
+    if exchange.is_ok:
+        errors = [item for item in listed(exchange.json, "output") if at(item, "error")]
+        is_told = bool(errors) or bool(at(exchange.json, "error"))
+        trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
+    else:
+        is_told = is_refused and is_text(at(exchange.json, "error", "message"))
+        trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "mcp-scheme": mcp("file:///etc/hostname"),
+    "code-container": {"type": "code_interpreter"},
+    "file-search-unknown": {"type": "file_search", "vector_store_ids": ["vs_00000000000000000000000000000000"]},
+}
+"""By the requirement's name: tools that are refused."""
+
+
+def refusing(name: str, tool: dict[str, Any]) -> Script:
+    """Return the script that sends a tool which is refused."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond("Say hello.", tools=[tool])
+        trial.offered(exchange)
+        trial.expect(f"responses:hosted:{name}", 400 <= exchange.status < 500, exchange.came)
+
+    script.__doc__ = f"Send a tool: {name}."
+    return script
+
+
+REFUSING = tuple(
+    Case(f"hosted_{name.replace('-', '_')}", (f"responses:hosted:{name}",), refusing(name, tool))
+    for name, tool in BAD.items()
+)
+
+
+@case("responses:hosted:file-search-told")
+def a_file_search_is_told_back(trial: Trial) -> Steps:
+    """Offer a search in a store that is not there."""
+    exchange = yield from trial.respond("Say hello.", tools=[BAD["file-search-unknown"]])
+    if not exchange.is_ok:
+        trial.offered(exchange)
+    told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+    is_told = 400 <= exchange.status < 500 or "file_search" in told
+    trial.expect("responses:hosted:file-search-told", is_told, exchange.came)
+
+
+@case("responses:hosted:demanded")
+def a_hosted_tool_is_demanded(trial: Trial) -> Steps:
+    """Demand a call of a hosted tool."""
+    hosted = HOSTED["image"]
+    exchange = yield from trial.respond(hosted.asked, tools=[hosted.tool], tool_choice=hosted.tool)
+    trial.served(exchange)
+    is_run = exchange.is_ok and any(at(item, "type") == hosted.item for item in listed(exchange.json, "output"))
+    trial.expect("responses:hosted:demanded", is_run or 400 <= exchange.status < 500, exchange.came)

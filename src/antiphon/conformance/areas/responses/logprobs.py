@@ -1,0 +1,71 @@
+"""Log probabilities, where the model has them."""
+
+from typing import Any
+
+from antiphon.conformance.areas.responses.text import parts_of, text_of
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at, listed, shown
+from antiphon.conformance.requirement import Stop, Table, must, should
+from antiphon.conformance.samples import is_token
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    must("responses:logprobs:token", "spec 4", "Each token has a string `token` and a number `logprob` of at most 0."),
+    should("responses:logprobs:some", "spec 2", "A text comes with log probabilities where they are asked for."),
+    must(
+        "responses:logprobs:top", "spec 2", "Tokens come with alternatives, at most as many as `top_logprobs` asks for."
+    ),
+    should("responses:logprobs:joined", "spec 4", "The tokens joined are the text."),
+    should("responses:logprobs:unasked", "spec 10", "Without being asked for, none come."),
+    should("responses:logprobs:streamed", "spec 4", "In a stream the deltas have them, where a plain answer has them."),
+)
+
+
+TOP = 2
+
+ASKED = {"include": ["message.output_text.logprobs"], "top_logprobs": TOP}
+
+
+def logprobs_of(response: Any) -> list[Any]:
+    """Return the log probabilities of all parts."""
+    return [one for part in parts_of(response) for one in listed(part, "logprobs")]
+
+
+@case(
+    "responses:logprobs:some",
+    "responses:logprobs:token",
+    "responses:logprobs:top",
+    "responses:logprobs:joined",
+    "responses:logprobs:streamed",
+)
+def log_probabilities_come_where_asked_for(trial: Trial) -> Steps:
+    """Ask for log probabilities, plain and streamed."""
+    response = trial.response((yield from trial.respond("Say hello.", **ASKED)))
+    if not text_of(response):
+        raise Stop("skipped", "The model said nothing.")
+    tokens = logprobs_of(response)
+    if not trial.expect("responses:logprobs:some", bool(tokens), parts_of(response)):
+        raise Stop("skipped", "No log probabilities came.")
+    judge_tokens(trial, tokens, text_of(response))
+    events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **ASKED)))
+    deltas = [event for event in events if event.get("type") == "response.output_text.delta"]
+    if deltas:
+        streamed = [token for event in deltas for token in listed(event, "logprobs")]
+        trial.expect("responses:logprobs:streamed", bool(streamed) and all(map(is_token, streamed)), deltas[0])
+
+
+def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
+    """Judge the log probabilities of a text."""
+    trial.expect("responses:logprobs:token", all(map(is_token, tokens)), tokens)
+    tops = [listed(token, "top_logprobs") for token in tokens]
+    are_right = any(tops) and all(len(top) <= TOP and all(map(is_token, top)) for top in tops)
+    trial.expect("responses:logprobs:top", are_right, tops)
+    joined = "".join(token for one in tokens if isinstance(token := at(one, "token"), str))
+    trial.expect("responses:logprobs:joined", joined == text, f"{shown(joined)} of {shown(text)}")
+
+
+@case("responses:logprobs:unasked")
+def log_probabilities_come_only_where_asked_for(trial: Trial) -> Steps:
+    """Ask for a plain text."""
+    response = trial.response((yield from trial.respond("Say hello.")))
+    trial.expect("responses:logprobs:unasked", not logprobs_of(response), logprobs_of(response))

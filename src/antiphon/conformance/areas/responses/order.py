@@ -1,0 +1,56 @@
+"""Requests with two faults."""
+
+from typing import Any
+
+from antiphon.conformance.case import Case, Script
+from antiphon.conformance.reading import MISSING, at, shown
+from antiphon.conformance.requirement import Table, should
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    should("responses:order:model-before-input", "spec 13", "Where model and input are missing, the model is told."),
+    should("responses:order:missing-before-unknown", "spec 13", "A missing model is told before an unknown parameter."),
+    should("responses:order:input-before-enum", "spec 13", "A missing input is told before an unknown value."),
+    should("responses:order:unknown-before-types", "spec 13", "An unknown parameter is told before a wrong type."),
+    should("responses:order:input-before-tools", "spec 13", "A fault in the input is told before one in the tools."),
+    should(
+        "responses:order:shape-before-state",
+        "spec 13",
+        "A wrong value is told before an unknown `previous_response_id`.",
+    ),
+    should("responses:order:one-error", "spec 13", "Of several faults one is told, with one param."),
+)
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "model-before-input": ({"model": MISSING, "input": MISSING}, "model"),
+    "missing-before-unknown": ({"model": MISSING, "no_such_parameter": 1}, "model"),
+    "input-before-enum": ({"input": MISSING, "truncation": "some"}, "input"),
+    "unknown-before-types": ({"no_such_parameter": 1, "store": "yes"}, "no_such_parameter"),
+    "input-before-tools": ({"input": 7, "tools": {}}, "input"),
+    "shape-before-state": ({"truncation": "some", "previous_response_id": "resp_0000000000000000"}, "truncation"),
+}
+"""By the requirement's name: the parameters, and the one that is told."""
+
+
+def telling(name: str, parameters: dict[str, Any], param: str) -> Script:
+    """Return the script that sends two faults at once."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.post("/responses", trial.response_body(**({"input": "Say hello."} | parameters)))
+        trial.served(exchange)
+        told = at(exchange.json, "error", "param")
+        trial.expect(f"responses:order:{name}", told == param, exchange.came)
+        is_one = exchange.status >= 400 and (told is None or isinstance(told, str)) and "," not in str(told)
+        trial.expect("responses:order:one-error", is_one, shown(told))
+
+    script.__doc__ = f"Send two faults at once, of which `{param}` comes first."
+    return script
+
+
+CASES = tuple(
+    Case(
+        f"order_{name.replace('-', '_')}", (f"responses:order:{name}", "responses:order:one-error"), telling(name, *row)
+    )
+    for name, row in FAULTS.items()
+)

@@ -1,0 +1,157 @@
+"""Reasoning, where the model reasons."""
+
+from typing import Any
+
+from antiphon.conformance.areas.responses.text import output_of, text_of
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
+from antiphon.conformance.requirement import Stop, Table, must, should
+from antiphon.conformance.samples import is_taken
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    must("responses:reasoning:accepted", "spec 2", "`reasoning.effort` is accepted."),
+    should("responses:reasoning:summary-accepted", "spec 2", "`reasoning.summary` is accepted."),
+    must("responses:reasoning:summary", "spec 5", "A reasoning item has a list `summary`, if only an empty one."),
+    must(
+        "responses:reasoning:summary-parts", "spec 5", "A part of the summary is `summary_text` with a string `text`."
+    ),
+    must(
+        "responses:reasoning:content-parts", "spec 5", "A part of its content is `reasoning_text` with a string `text`."
+    ),
+    must("responses:reasoning:id", "spec 5", "A reasoning item has an `id`."),
+    should("responses:reasoning:id-prefix", "spec 3", "A reasoning item's id begins with `rs_`."),
+    should("responses:reasoning:first", "spec 16", "Reasoning stands before the message that it led to."),
+    must("responses:reasoning:not-in-text", "issue vllm#43395", "No `<think>` tags stand in the text of the answer."),
+    should(
+        "responses:reasoning:encrypted-only-when-asked",
+        "spec 10",
+        "`encrypted_content` comes only with `store: false` or where `include` asks for it.",
+    ),
+    should("responses:reasoning:encrypted", "spec 10", "With `store: false` a reasoning item has `encrypted_content`."),
+    must("responses:reasoning:encrypted-taken", "client codex", "Encrypted reasoning is taken back as it came."),
+    must(
+        "responses:reasoning:encrypted-forged",
+        "spec 13",
+        "Encrypted reasoning that was tampered with is refused with a 4xx, or left out.",
+    ),
+    should("responses:reasoning:counted", "spec 3", "Where there is reasoning, usage counts its tokens."),
+    must("responses:reasoning:include-accepted", "spec 10", "`include` may ask for `reasoning.encrypted_content`."),
+)
+
+
+QUESTION = "What is 17 times 3?"
+
+
+def reasoning_of(response: Any) -> list[dict[str, Any]]:
+    """Return the reasoning items."""
+    return [item for item in output_of(response) if item.get("type") == "reasoning"]
+
+
+@case(
+    "responses:reasoning:accepted",
+    "responses:reasoning:not-in-text",
+    "responses:reasoning:summary",
+    "responses:reasoning:summary-parts",
+    "responses:reasoning:content-parts",
+    "responses:reasoning:id",
+    "responses:reasoning:id-prefix",
+    "responses:reasoning:first",
+    "responses:reasoning:counted",
+)
+def reasoning_is_an_item(trial: Trial) -> Steps:
+    """Ask the model to reason a little."""
+    response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"})))
+    trial.expect("responses:reasoning:accepted", True)
+    said = text_of(response)
+    trial.expect("responses:reasoning:not-in-text", "<think>" not in said and "</think>" not in said, said)
+    items = reasoning_of(response)
+    if not items:
+        raise Stop("skipped", "The model did not reason.")
+    judge_items(trial, items)
+    types = [item.get("type") for item in output_of(response)]
+    if "message" in types:
+        is_first = types.index("reasoning") < types.index("message")
+        trial.expect("responses:reasoning:first", is_first, types)
+    if any(listed(item, "content") for item in items):
+        tokens = at(response, "usage", "output_tokens_details", "reasoning_tokens")
+        trial.expect("responses:reasoning:counted", is_integer(tokens) and tokens > 0, shown(at(response, "usage")))
+
+
+def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
+    """Judge reasoning items."""
+    trial.expect("responses:reasoning:summary", all(isinstance(one.get("summary"), list) for one in items), items)
+    ids = [one.get("id") for one in items]
+    trial.expect("responses:reasoning:id", all(map(is_text, ids)), items)
+    trial.expect("responses:reasoning:id-prefix", all(is_text(one) and one.startswith("rs_") for one in ids), ids)
+    for name, key, kind in (("summary", "summary", "summary_text"), ("content", "content", "reasoning_text")):
+        parts = [part for one in items for part in listed(one, key)]
+        if parts:
+            are_right = all(at(part, "type") == kind and isinstance(at(part, "text"), str) for part in parts)
+            trial.expect(f"responses:reasoning:{name}-parts", are_right, parts)
+
+
+@case("responses:reasoning:summary-accepted", "responses:reasoning:summary-parts", "responses:reasoning:summary")
+def a_summary_is_asked_for(trial: Trial) -> Steps:
+    """Ask for a summary of the reasoning."""
+    asked = {"reasoning": {"effort": "low", "summary": "auto"}}
+    response = trial.response((yield from trial.respond(QUESTION, **asked)))
+    trial.expect("responses:reasoning:summary-accepted", True)
+    items = reasoning_of(response)
+    if not items:
+        raise Stop("skipped", "The model did not reason.")
+    trial.expect("responses:reasoning:summary", all(isinstance(one.get("summary"), list) for one in items), items)
+    parts = [part for one in items for part in listed(one, "summary")]
+    if parts:
+        are_right = all(at(part, "type") == "summary_text" and isinstance(at(part, "text"), str) for part in parts)
+        trial.expect("responses:reasoning:summary-parts", are_right, parts)
+
+
+@case("responses:reasoning:encrypted-only-when-asked")
+def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
+    """Ask for a stored response with reasoning."""
+    response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"}, store=True)))
+    items = reasoning_of(response)
+    if items:
+        sealed = [one.get("encrypted_content") for one in items if one.get("encrypted_content")]
+        trial.expect("responses:reasoning:encrypted-only-when-asked", not sealed, sealed)
+
+
+@case("responses:reasoning:include-accepted")
+def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
+    """Ask for encrypted reasoning, unstored."""
+    asked = {"include": ["reasoning.encrypted_content"], "store": False}
+    trial.response((yield from trial.respond("Say hello.", **asked)))
+    trial.expect("responses:reasoning:include-accepted", True)
+
+
+@case("responses:reasoning:encrypted", "responses:reasoning:encrypted-taken", "responses:reasoning:encrypted-forged")
+def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
+    """Ask for encrypted reasoning, unstored; send it back as it came, then changed."""
+    asked = {"include": ["reasoning.encrypted_content"], "store": False, "reasoning": {"effort": "low"}}
+    output = output_of(trial.response((yield from trial.respond(QUESTION, **asked))))
+    if not any(item.get("type") == "reasoning" for item in output):
+        raise Stop("skipped", "The model did not reason.")
+    blobs = [item.get("encrypted_content") for item in output if item.get("type") == "reasoning"]
+    if not trial.expect("responses:reasoning:encrypted", all(map(is_text, blobs)), shown(output)):
+        raise Stop("skipped", "Nothing is encrypted.")
+    again = yield from trial.respond(followed(output), **asked)
+    trial.offered(again)
+    trial.expect("responses:reasoning:encrypted-taken", is_taken(again), again.came)
+    forged = [tampered(item) if is_text(item.get("encrypted_content")) else item for item in output]
+    exchange = yield from trial.respond(followed(forged), **asked)
+    is_seen = is_taken(exchange) or 400 <= exchange.status < 500
+    trial.expect("responses:reasoning:encrypted-forged", is_seen, exchange.came)
+
+
+def followed(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the input of the next turn of a client that keeps everything itself."""
+    return [{"role": "user", "content": QUESTION}, *output, {"role": "user", "content": "And 18 times 3?"}]
+
+
+def tampered(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item in whose blob a character in the middle is another."""
+    blob = str(item["encrypted_content"])
+    middle = len(blob) // 2
+    other = "B" if blob[middle] == "A" else "A"
+    return item | {"encrypted_content": f"{blob[:middle]}{other}{blob[middle + 1 :]}"}

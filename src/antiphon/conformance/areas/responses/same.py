@@ -1,0 +1,88 @@
+"""Whether a stream comes to the same as a plain answer."""
+
+from collections.abc import Generator
+from typing import Any
+
+from antiphon.conformance.areas.responses.text import messages_of, output_of
+from antiphon.conformance.case import case
+from antiphon.conformance.exchange import Step
+from antiphon.conformance.reading import at, is_text, shown
+from antiphon.conformance.requirement import Stop, Table, must, should
+from antiphon.conformance.samples import ASK_WEATHER, WEATHER
+from antiphon.conformance.soundness import ENDS
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    should("responses:same:keys", "open-responses", "The last event's response has every key that a plain answer has."),
+    must(
+        "responses:same:items", "issue litellm#21090", "A forced call gives items of the same types streamed and plain."
+    ),
+    must(
+        "responses:same:output",
+        "issue litellm#41009",
+        "The last event's response has its whole output, as a plain answer has.",
+    ),
+    should("responses:same:item-keys", "spec 5", "A message has the same keys streamed and plain."),
+    must("responses:same:stored", "issue lmstudio#1188", "What is stored of a stream is what its last event said."),
+    must("responses:same:null-stream", "spec 2", "`stream: false` gives one JSON object, as its absence does."),
+)
+
+
+LOCAL = {"output_text", "billing"}
+"""Keys that a plain answer may have alone: the SDK's own convenience, and OpenAI's bookkeeping."""
+
+
+def both(trial: Trial, input: str, **parameters: Any) -> Generator[Step, Any, tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the response to the same request, plain and at the end of a stream."""
+    plain = trial.response((yield from trial.respond(input, **parameters)))
+    last = trial.streamed((yield from trial.respond(input, stream=True, **parameters)))[-1]
+    response = at(last, "response")
+    if last.get("type") not in ENDS or not isinstance(response, dict):
+        raise Stop("failed", f"The stream ends with {shown(last)}.")
+    return plain, response
+
+
+@case("responses:same:keys", "responses:same:output", "responses:same:item-keys")
+def a_text_is_the_same_streamed(trial: Trial) -> Steps:
+    """Ask for the same text plain and streamed."""
+    plain, streamed = yield from both(trial, "Say hello.")
+    missing = sorted(plain.keys() - streamed.keys() - LOCAL)
+    trial.expect("responses:same:keys", not missing, missing)
+    if output_of(plain):
+        trial.expect("responses:same:output", bool(output_of(streamed)), shown(at(streamed, "output")))
+    messages = [set(one) for response in (plain, streamed) for one in messages_of(response)[:1]]
+    if len(messages) > 1:
+        trial.expect("responses:same:item-keys", messages[0] == messages[1], sorted(messages[0] ^ messages[1]))
+
+
+@case("responses:same:items")
+def a_call_is_the_same_streamed(trial: Trial) -> Steps:
+    """Force the same call plain and streamed."""
+    forced = {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "get_weather"}}
+    plain, streamed = yield from both(trial, ASK_WEATHER, **forced)
+    types = [
+        [one.get("type") for one in output_of(response) if one.get("type") != "reasoning"]
+        for response in (plain, streamed)
+    ]
+    trial.expect("responses:same:items", types[0] == types[1], types)
+
+
+@case("responses:same:stored")
+def a_stream_is_stored_as_it_ended(trial: Trial) -> Steps:
+    """Stream a text, and retrieve it."""
+    last = trial.streamed((yield from trial.respond("Say hello.", stream=True, store=True)))[-1]
+    response_id = trial.found(last, "response", "id")
+    if not is_text(response_id):
+        raise Stop("failed", f"The response's id is {shown(response_id)}.")
+    stored = trial.whole((yield from trial.get(f"/responses/{response_id}")))
+    kept = {key: at(stored, key) for key in ("id", "status", "output", "usage")}
+    trial.expect("responses:same:stored", all(at(last, "response", key) == value for key, value in kept.items()), kept)
+
+
+@case("responses:same:null-stream")
+def no_stream_is_one_object(trial: Trial) -> Steps:
+    """Say that no stream is wanted."""
+    exchange = yield from trial.respond("Say hello.", stream=False)
+    trial.succeed(exchange)
+    is_object = isinstance(exchange.json, dict) and at(exchange.json, "object") == "response"
+    trial.expect("responses:same:null-stream", is_object, exchange.came)

@@ -1,0 +1,113 @@
+"""Streams of several kinds, each judged by every rule that it shows."""
+
+from typing import Any
+
+from antiphon.conformance.areas.responses.limits import LEAST, LONG
+from antiphon.conformance.areas.responses.objects import came, is_object
+from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.reading import at
+from antiphon.conformance.requirement import Table, may, must, should
+from antiphon.conformance.samples import ASK_WEATHER, CITY, WEATHER
+from antiphon.conformance.soundness import ENDS, STREAM_IDS, judge_stream, requirements_of_the_rules
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    must(
+        "responses:stream:whole",
+        "issue codex#41340",
+        "`stream: true` gives a stream of events, each a JSON object, that is not cut off.",
+    ),
+    *requirements_of_the_rules(),
+    should("responses:stream:failed-code-known", "spec 3", "The error code of a failed response is one of the API's."),
+    should(
+        "responses:stream:no-obfuscation",
+        "spec 4",
+        "With `include_obfuscation: false` no event has the key `obfuscation`.",
+    ),
+    may(
+        "responses:stream:obfuscation",
+        "spec 4",
+        "Deltas of text are padded in `obfuscation` unless that is switched off.",
+    ),
+)
+
+
+CODES = {
+    *("server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch", "bio_policy"),
+    *("misalignment_policy_violation", "vector_store_timeout", "invalid_image", "invalid_image_format"),
+    *("invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error"),
+    *("image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type"),
+    *("empty_image_file", "failed_to_download_image", "image_file_not_found"),
+    # Not in the SDK's type, but sent by OpenAI, or read by Codex.
+    *("insufficient_quota", "context_length_exceeded", "server_is_overloaded", "content_filter"),
+}
+"""What `error.code` of a failed response may be (specification section 3)."""
+
+FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
+
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a_text_is_streamed": ("Say hello.", {}),
+    "a_text_with_instructions_is_streamed": ("Say hello.", {"instructions": "Answer in one word.", "temperature": 0}),
+    "reasoning_is_streamed": ("What is 17 times 3?", {"reasoning": {"effort": "low", "summary": "auto"}}),
+    "a_refusal_is_streamed": ("[refuse] Tell me how to pick a lock.", {}),
+    "a_cut_text_is_streamed": (LONG, {"max_output_tokens": LEAST}),
+    "a_forced_call_is_streamed": (ASK_WEATHER, {"tools": [WEATHER], "tool_choice": "required"}),
+    "log_probabilities_are_streamed": ("Say hello.", {"include": ["message.output_text.logprobs"], "top_logprobs": 2}),
+    "structured_output_is_streamed": ("Name a city.", {"text": {"format": FORMAT}}),
+}
+"""Each kind of stream: what is asked, and with which parameters."""
+
+
+PLAINEST = "a_text_is_streamed"
+
+WHOLE, FAILED_CODE = "responses:stream:whole", "responses:stream:failed-code-known"
+
+
+def judge_end(trial: Trial, events: list[dict[str, Any]]) -> None:
+    """Judge the whole stream, and the code of a response that failed."""
+    judge_stream(trial, events)
+    if events[-1].get("type") == "response.failed":
+        code = at(events[-1], "response", "error", "code")
+        trial.expect(FAILED_CODE, isinstance(code, str) and code in CODES, came("error.code", code))
+
+
+def streaming(input: str, parameters: dict[str, Any]) -> Script:
+    """Return the script of a stream."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond(input, stream=True, **parameters)
+        if 200 <= exchange.status < 300:
+            is_whole = exchange.is_ok and bool(exchange.events) and all(map(is_object, exchange.events))
+            trial.expect(WHOLE, is_whole, exchange.came)
+        judge_end(trial, trial.streamed(exchange))
+
+    script.__doc__ = f"Stream the answer to: {input}"
+    return script
+
+
+JUDGED = (WHOLE, *STREAM_IDS, FAILED_CODE)
+
+STREAMS = tuple(Case(name, (), streaming(*kind), JUDGED) for name, kind in KINDS.items() if name != PLAINEST)
+"""What they ask for besides the text may be refused; that is judged elsewhere."""
+
+PLAIN = Case(PLAINEST, (WHOLE,), streaming(*KINDS[PLAINEST]), JUDGED[1:])
+
+
+@case("responses:stream:obfuscation")
+def deltas_are_padded(trial: Trial) -> Steps:
+    """Stream a text, and look for padding."""
+    exchange = yield from trial.respond("Say hello.", stream=True)
+    deltas = [event for event in trial.streamed(exchange) if event.get("type") == "response.output_text.delta"]
+    if deltas:
+        padded = all(isinstance(event.get("obfuscation"), str) for event in deltas)
+        trial.expect("responses:stream:obfuscation", padded, "There are deltas without it.")
+
+
+@case("responses:stream:no-obfuscation")
+def padding_can_be_switched_off(trial: Trial) -> Steps:
+    """Stream a text without padding."""
+    exchange = yield from trial.respond("Say hello.", stream=True, stream_options={"include_obfuscation": False})
+    events = trial.streamed(exchange)
+    padded = [event.get("type") for event in events if "obfuscation" in event]
+    if events[-1].get("type") in ENDS:
+        trial.expect("responses:stream:no-obfuscation", not padded, padded)

@@ -1,0 +1,91 @@
+"""Webhook endpoints, made at an address where nobody is, and deleted again."""
+
+from antiphon.conformance.areas.responses.chain import id_of
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at, shown
+from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    must(
+        "responses:webhooks:created",
+        "spec 12",
+        "A webhook endpoint is created, an object with id, name, URL and event types.",
+    ),
+    must("responses:webhooks:secret-shown", "spec 12", "Its signing secret is shown when it is created."),
+    must("responses:webhooks:secret-hidden", "spec 12", "Its signing secret is not shown again."),
+    must("responses:webhooks:retrieved", "spec 12", "A webhook endpoint can be retrieved."),
+    must("responses:webhooks:listed", "spec 12", "Webhook endpoints are listed, the newest first."),
+    must("responses:webhooks:updated", "spec 12", "A webhook endpoint can be changed, and keeps what is not given."),
+    must("responses:webhooks:rotated", "spec 12", "Rotation gives another signing secret, and shows it."),
+    must("responses:webhooks:deleted", "spec 12", "A webhook endpoint can be deleted, and is then a 404."),
+    should(
+        "responses:webhooks:deleted-body", "spec 12", "Deletion answers with `webhook_endpoint.deleted` and the id."
+    ),
+    must("responses:webhooks:event-types", "spec 12", "The event types are listed, with those of responses."),
+    should("responses:webhooks:https", "spec 12", "A URL that is none is refused with 400."),
+    should("responses:webhooks:unknown-type", "spec 12", "An event type that there is not is refused with 400."),
+)
+
+
+PATH = "/webhook_endpoints"
+URL = "https://example.com/antiphon-verify"
+ENDED = "response.completed"
+BODY = {"name": "antiphon verify", "url": URL, "event_types": [ENDED]}
+
+
+@case(
+    "responses:webhooks:created",
+    "responses:webhooks:secret-shown",
+    "responses:webhooks:secret-hidden",
+    "responses:webhooks:retrieved",
+    "responses:webhooks:listed",
+    "responses:webhooks:updated",
+    "responses:webhooks:rotated",
+    "responses:webhooks:deleted",
+    "responses:webhooks:deleted-body",
+)
+def an_endpoint_lives(trial: Trial) -> Steps:
+    """Create a webhook endpoint, look at it, change it, rotate its secret, and delete it."""
+    created = yield from trial.post(PATH, BODY)
+    made = trial.whole(created)
+    path = f"{PATH}/{id_of(made)}"
+    is_whole = all(at(made, name) == value for name, value in BODY.items())
+    trial.expect("responses:webhooks:created", is_whole, created.came)
+    secret = at(made, "signing_secret")
+    trial.expect("responses:webhooks:secret-shown", isinstance(secret, str) and bool(secret), shown(secret)[:40])
+    found = yield from trial.get(path)
+    trial.expect("responses:webhooks:retrieved", found.is_ok and at(found.json, "url") == URL, found.came)
+    hidden = not isinstance(at(found.json, "signing_secret"), str)
+    trial.expect("responses:webhooks:secret-hidden", hidden, "It is shown.")
+    listed = yield from trial.get(f"{PATH}?limit=1")
+    trial.expect("responses:webhooks:listed", at(listed.json, "data", 0, "id") == id_of(made), listed.came)
+    changed = yield from trial.post(path, {"name": "changed"})
+    kept = at(changed.json, "name") == "changed" and at(changed.json, "url") == URL
+    trial.expect("responses:webhooks:updated", changed.is_ok and kept, changed.came)
+    rotated = yield from trial.post(f"{path}/rotate_secret", {})
+    other = at(rotated.json, "signing_secret")
+    trial.expect("responses:webhooks:rotated", isinstance(other, str) and other != secret, f"status {rotated.status}")
+    deleted = yield from trial.delete(path)
+    gone = yield from trial.get(path)
+    trial.expect("responses:webhooks:deleted", deleted.is_ok and gone.status == 404, gone.came)
+    said = at(deleted.json, "object") == "webhook_endpoint.deleted" and at(deleted.json, "id") == id_of(made)
+    trial.expect("responses:webhooks:deleted-body", said, deleted.came)
+
+
+@case("responses:webhooks:event-types")
+def event_types_are_listed(trial: Trial) -> Steps:
+    """List the event types."""
+    listed = trial.whole((yield from trial.get("/webhook_event_types")))
+    types = at(listed, "data")
+    trial.expect("responses:webhooks:event-types", isinstance(types, list) and ENDED in types, shown(types))
+
+
+@case("responses:webhooks:https", "responses:webhooks:unknown-type")
+def endpoints_that_are_none_are_refused(trial: Trial) -> Steps:
+    """Create webhook endpoints with a URL that is none, and for an event that there is not."""
+    bad = yield from trial.post(PATH, BODY | {"url": "nowhere"})
+    trial.served(bad)
+    trial.expect("responses:webhooks:https", bad.status == 400, bad.came)
+    unknown = yield from trial.post(PATH, BODY | {"event_types": ["response.dreamed"]})
+    trial.expect("responses:webhooks:unknown-type", unknown.status == 400, unknown.came)

@@ -1,0 +1,201 @@
+"""What a server makes of HTTP itself. Judged on the models, and on whichever of the two APIs there is."""
+
+import gzip
+import json
+from collections.abc import Generator
+from typing import Any
+
+from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.exchange import Exchange, Request, Step
+from antiphon.conformance.reading import at, is_text
+from antiphon.conformance.refusal import path_absence
+from antiphon.conformance.requirement import Stop, Table, may, must, should
+from antiphon.conformance.trial import Asking, Steps, Trial, is_completion, is_response
+
+TABLE: Table = (
+    should("transport:http:kept-alive", "http", "A connection serves a second request."),
+    must("transport:http:length", "http", "A `content-length`, where there is one, is that of the body."),
+    must("transport:http:head", "http", "HEAD is never answered by a 5xx."),
+    must("transport:http:options", "http", "OPTIONS is never answered by a 5xx."),
+    must(
+        "transport:http:compressed-request", "issue ollama v0.33", "A compressed body is taken, or refused with a 4xx."
+    ),
+    must("transport:http:unknown-coding", "http", "A body of an unknown coding is refused with a 4xx."),
+    must("transport:http:identity", "http", "Who takes only `identity` gets plain bytes."),
+    must("transport:http:left", "spec 7", "Who leaves in mid-stream does the next request no harm."),
+    must("transport:http:side-by-side", "spec 13", "Requests sent at once each get their own answer."),
+    must("transport:http:large", "spec 2", "An input of 200 kB is taken, or refused with a 4xx."),
+    must("transport:http:unknown-headers", "http", "Headers that the server does not know change nothing."),
+    should("transport:http:query", "http", "A query that the server does not know changes nothing."),
+    must("transport:http:content-type-case", "http", "The content type is read in any case, with a charset."),
+    should("transport:http:text", "http", "A body that calls itself plain text is refused with 415 or taken."),
+    may("transport:http:date", "http", "Replies have a `date`."),
+)
+
+
+JSON = {"content-type": "application/json"}
+
+
+def body_of(trial: Trial, api: str, text: str = "Say hello.", **more: Any) -> dict[str, Any]:
+    """Return a good body for one of the APIs' paths."""
+    return trial.response_body(text, **more) if api == "/responses" else trial.chat_body(text, **more)
+
+
+def api_of(trial: Trial) -> Generator[Step, Any, str]:
+    """Return the path of an API that the server has. Ends the case where it has neither."""
+    for path in ("/responses", "/chat/completions"):
+        exchange = yield from trial.post(path, content=b"", headers=JSON)
+        if path_absence(exchange) is None:
+            return path
+    raise Stop("not offered", "Neither API is served.")
+
+
+def good(trial: Trial, **request: Any) -> Asking:
+    """Send a good request, with headers or bytes of its own."""
+    path = yield from api_of(trial)
+    content = json.dumps(body_of(trial, path)).encode()
+    code = request.pop("code", bytes)
+    return (yield from trial.post(path, content=code(content), **request))
+
+
+def is_answered(exchange: Exchange) -> bool:
+    """Whether a good request got what it asked for, of whichever API."""
+    return exchange.is_ok and (is_response(exchange.json) or is_completion(exchange.json))
+
+
+def is_refused(exchange: Exchange) -> bool:
+    """Whether the request was refused as the client's fault."""
+    return 400 <= exchange.status < 500
+
+
+@case("transport:http:kept-alive", "transport:http:length", "transport:http:date")
+def a_connection_serves_twice(trial: Trial) -> Steps:
+    """Ask for the models twice."""
+    yield from trial.get("/models")
+    second = yield from trial.get("/models")
+    trial.succeed(second)
+    trial.expect("transport:http:kept-alive", second.is_reused, "The second request needed a new connection.")
+    length = str(len(second.body))
+    told = second.headers.get("content-length", length)
+    trial.expect("transport:http:length", told == length, f"A content-length of {told}, and {length} bytes.")
+    trial.expect("transport:http:date", bool(second.headers.get("date")), "There is none.")
+
+
+def asking(id: str, request: Request) -> Script:
+    """Return the script that asks in an odd way, and must not be answered by a 5xx."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.ask(request)
+        trial.expect(id, 0 < exchange.status < 500, exchange.came)
+
+    script.__doc__ = f"Send {request.method} {request.path}."
+    return script
+
+
+ODD = (
+    Case(
+        "a_head_is_asked",
+        ("transport:http:head",),
+        asking("transport:http:head", Request(method="HEAD", path="/models")),
+    ),
+    Case(
+        "options_are_asked",
+        ("transport:http:options",),
+        asking("transport:http:options", Request(method="OPTIONS", path="/chat/completions")),
+    ),
+)
+
+
+@case("transport:http:compressed-request")
+def a_compressed_body_is_sent(trial: Trial) -> Steps:
+    """Send a good request compressed."""
+    exchange = yield from good(trial, code=gzip.compress, headers=JSON | {"content-encoding": "gzip"})
+    trial.expect("transport:http:compressed-request", is_answered(exchange) or is_refused(exchange), exchange.came)
+
+
+@case("transport:http:query")
+def a_query_is_sent_along(trial: Trial) -> Steps:
+    """Send a good request with a query that nobody knows."""
+    path = yield from api_of(trial)
+    exchange = yield from trial.post(f"{path}?x-unknown=1", body_of(trial, path))
+    trial.expect("transport:http:query", is_answered(exchange), exchange.came)
+
+
+@case("transport:http:unknown-coding")
+def a_body_of_an_unknown_coding_is_sent(trial: Trial) -> Steps:
+    """Send a body in a coding that nobody knows."""
+    headers = JSON | {"content-encoding": "rot13"}
+    exchange = yield from good(trial, code=lambda content: content[::-1], headers=headers)
+    trial.expect("transport:http:unknown-coding", is_refused(exchange), exchange.came)
+
+
+@case("transport:http:identity")
+def plain_bytes_are_asked_for(trial: Trial) -> Steps:
+    """Take nothing but plain bytes."""
+    exchange = yield from trial.get("/models", headers={"accept-encoding": "identity"})
+    trial.succeed(exchange)
+    coding = exchange.headers.get("content-encoding", "identity")
+    trial.expect("transport:http:identity", coding == "identity" and isinstance(exchange.json, dict), coding)
+
+
+@case("transport:http:left")
+def a_client_leaves(trial: Trial) -> Steps:
+    """Leave a stream after its first bytes, then ask again."""
+    path = yield from api_of(trial)
+    text = "Count from 1 to 100 in words."
+    left = yield from trial.post(path, body_of(trial, path, text, stream=True), leave_after=1)
+    trial.succeed(left)
+    exchange = yield from trial.post(path, body_of(trial, path))
+    trial.expect("transport:http:left", is_answered(exchange), exchange.came)
+
+
+WORDS = ("alpha", "beta", "gamma", "delta")
+
+
+@case("transport:http:side-by-side")
+def requests_are_sent_at_once(trial: Trial) -> Steps:
+    """Send four requests at once."""
+    path = yield from api_of(trial)
+    bodies = [body_of(trial, path, f"Say {word}.") for word in WORDS]
+    exchanges = yield from trial.together(*(Request(method="POST", path=path, body=body) for body in bodies))
+    ids = [at(exchange.json, "id") for exchange in exchanges]
+    are_own = all(map(is_answered, exchanges)) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
+    trial.expect("transport:http:side-by-side", are_own, "; ".join(exchange.came for exchange in exchanges))
+
+
+@case("transport:http:large")
+def much_is_sent(trial: Trial) -> Steps:
+    """Send an input of 200 kB."""
+    path = yield from api_of(trial)
+    text = f"Say hello. {'Leave these words alone. ' * 8000}"
+    exchange = yield from trial.post(path, body_of(trial, path, text))
+    trial.expect("transport:http:large", is_answered(exchange) or is_refused(exchange), exchange.came)
+
+
+HEADERS: dict[str, dict[str, str]] = {
+    "unknown-headers": JSON | {"x-unknown": "1", "openai-beta": "x=v9", "cookie": "a=b"},
+    "content-type-case": {"content-type": "Application/JSON; charset=UTF-8"},
+    "text": {"content-type": "text/plain"},
+}
+"""By the requirement's name: headers of a good request."""
+
+REFUSABLE = {"text"}
+"""Those for which a refusal is as good."""
+
+
+def heading(name: str, headers: dict[str, str]) -> Script:
+    """Return the script that sends a good request under odd headers."""
+
+    def script(trial: Trial) -> Steps:
+        exchange: Exchange = yield from good(trial, headers=headers)
+        is_right = is_answered(exchange) or (name in REFUSABLE and is_refused(exchange))
+        trial.expect(f"transport:http:{name}", is_right, exchange.came)
+
+    script.__doc__ = f"Send a good request: {name}."
+    return script
+
+
+HEADED = tuple(
+    Case(f"headed_{name.replace('-', '_')}", (f"transport:http:{name}",), heading(name, row))
+    for name, row in HEADERS.items()
+)

@@ -1,0 +1,144 @@
+"""Bodies and queries of the endpoints beside `/responses`: conversations, token counts, lists, webhooks."""
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from antiphon.protocol.items.content import ItemId
+from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.requests import CreateResponse, Include, Metadata
+
+
+class CreateConversation(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /conversations`."""
+
+    items: Annotated[list[InputItem], Meta(max_length=20, title="array of input items")] | None = None
+    metadata: Metadata | None = None
+
+
+class UpdateConversation(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /conversations/{id}`; `null` removes all metadata."""
+
+    metadata: Metadata | None
+
+
+class AddItems(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /conversations/{id}/items`."""
+
+    items: Annotated[list[InputItem], Meta(min_length=1, max_length=20, title="array of input items")]
+
+
+COUNTED = frozenset(
+    {"model", "input", "tools", "tool_choice", "text", "parallel_tool_calls", "reasoning", "truncation"}
+    | {"instructions", "previous_response_id", "conversation"}
+)
+"""The fields of `CreateResponse` that it takes, in the same shapes."""
+
+Personality = Annotated[str, Meta(max_length=64)]
+"""`friendly`, `pragmatic` or any other. A Chat backend hears nothing of it, so it changes no count."""
+
+CountInputTokens = msgspec.defstruct(
+    "CountInputTokens",
+    [
+        *(
+            (field.name, field.type, field.default) if not field.required else (field.name, field.type)
+            for field in msgspec.structs.fields(CreateResponse)
+            if field.name in COUNTED
+        ),
+        ("personality", Personality | None, None),
+    ],
+    module=__name__,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    namespace={"__doc__": "The body of `POST /responses/input_tokens`."},
+)
+
+
+IncludeList = Annotated[list[Include], Meta(max_length=64)]
+
+
+class RetrieveQuery(Struct, kw_only=True):
+    """`GET /responses/{id}`."""
+
+    include: IncludeList = field(default_factory=list)
+
+
+class InputItemsQuery(Struct, kw_only=True):
+    """`GET /responses/{id}/input_items`: a page of at most `limit` items, newest first unless asked otherwise.
+
+    `after` and `before` are ids of items; the page holds what stands after or before them in the order asked for.
+    """
+
+    after: ItemId | None = None
+    before: ItemId | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    order: Literal["asc", "desc"] = "desc"
+    include: IncludeList = field(default_factory=list)
+
+
+class StreamQuery(Struct, kw_only=True):
+    """`GET /responses/{id}?stream=true`: the events after `starting_after`, all of them where it is absent."""
+
+    starting_after: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    include_obfuscation: bool = True
+
+
+class UsageQuery(Struct, kw_only=True):
+    """`GET /usage`: the days from that of `start_time` to before `end_time`, in seconds since 1970."""
+
+    start_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
+    end_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
+
+
+class EndpointsQuery(Struct, kw_only=True):
+    """`GET /webhook_endpoints`: a page of at most `limit`, newest first; `after` is an endpoint's id."""
+
+    after: ItemId | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+EventType = Literal["response.completed", "response.failed", "response.cancelled", "response.incomplete"]
+"""Events that webhooks can be told of: background responses that ended."""
+
+EVENT_TYPES: tuple[str, ...] = get_args(EventType)
+
+EventTypes = Annotated[list[EventType], Meta(min_length=1, max_length=16)]
+EndpointName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=256,
+        pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)",
+        title="a name without control characters",
+    ),
+]
+EndpointUrl = Annotated[str, Meta(min_length=1, max_length=2048)]
+
+
+class CreateWebhookEndpoint(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /webhook_endpoints` (specification section 12)."""
+
+    name: EndpointName
+    url: EndpointUrl
+    event_types: EventTypes
+
+
+class UpdateWebhookEndpoint(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /webhook_endpoints/{id}`: what is left out stays."""
+
+    name: EndpointName | None = None
+    url: EndpointUrl | None = None
+    event_types: EventTypes | None = None
+
+
+class RotateSecret(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /webhook_endpoints/{id}/rotate_secret`."""
+
+    keep_old_secret_active_for_24_hours: bool | None = None
+
+
+class SendTest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /webhook_endpoints/{id}/test`."""
+
+    event_type: EventType
