@@ -329,6 +329,21 @@ def test_a_key_in_a_url_is_refused_and_not_repeated(url: str, where: str) -> Non
     assert "sk-secret" not in message
 
 
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("client_key = 'key.pem'", "without a `client_cert`"),
+        ("proxy = 'http://me:sk-secret@proxy:3128'", "HTTPS_PROXY"),
+        ("proxy = 3128", "proxy"),
+    ],
+)
+def test_connections_that_cannot_be_made_are_refused_without_showing_a_password(line: str, advice: str) -> None:
+    message = refusal(file=write(f"[[backends]]\nurl = 'https://h/v1'\n{line}"))
+
+    assert advice in message
+    assert "sk-secret" not in message
+
+
 @pytest.mark.parametrize("url", ["127.0.0.1:11434", "ftp://host/v1", "", "http://", "http://[::1/v1", "http://h:x/v1"])
 def test_what_is_no_url_is_refused(url: str) -> None:
     assert "not a URL" in refusal(backends=[url])

@@ -1,9 +1,11 @@
 """Settings become parts."""
 
+import asyncio
 import base64
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,10 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
 from antiphon.upstream.demo import DemoBackend
 from antiphon.upstream.http import HttpBackend
+from tests.support.certificates import certificate
 from tests.support.replay import ReplayBackend
 from tests.support.small_web import KEY, small_web
+from tests.support.speaking import heard, speaking
 
 GONE = "http://127.0.0.1:9/v1"
 
@@ -66,6 +70,35 @@ async def test_a_backends_key_comes_from_its_variable(backend: ReplayBackend) ->
         ).read()
 
     assert b"Bearer sk-mine" in backend.heads[0]
+
+
+async def test_a_backend_has_the_authority_and_the_proxy_that_are_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, signer = certificate(tmp_path, "127.0.0.1", timedelta(days=9))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    async def lists(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await heard(reader)
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n{"data": [{"id": "m"}]}')
+
+    async with speaking(lists, context) as url:
+        trusting = BackendConfig(url=url, name="a", ca_file=f"~/{signer.name}")
+        elsewhere = BackendConfig(url=url, name="b", ca_file=str(signer), proxy=GONE)
+        async with house(settings(trusting, elsewhere, BackendConfig(url=url, name="c"))) as built:
+            assert [bool(one.error) for one in built.engine.models.served] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("ca_file", "environment", "advice"),
+    [("absent.pem", {}, "No such file"), ("", {"HTTPS_PROXY": "socks5://proxy:1"}, "only http proxies")],
+)
+async def test_a_backend_whose_files_or_proxy_cannot_be_used_is_refused(
+    ca_file: str, environment: dict[str, str], advice: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^The backend https://h/v1 cannot be used: .*{advice}"):
+        async with house(settings(BackendConfig(url="https://h/v1", ca_file=ca_file)), **environment):
+            pass
 
 
 async def test_a_key_that_is_not_set_is_refused() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -33,6 +34,7 @@ from antiphon.upstream.backend import Backend
 from antiphon.upstream.demo import DemoBackend
 from antiphon.upstream.discover import discover, named_by_environment
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.http1.connect import TlsFiles
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 
@@ -248,7 +250,7 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
     line = _Line()
     for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
-        made = _http(settings, name, configured.url, key_of(configured, environment), configured)
+        made = _http(settings, environment, name, configured.url, key_of(configured, environment), configured)
         line.backends.append(next((one for one in before if made.is_like(one)), made))
         line.shares[name] = _share(configured, number)
         if configured.dialect:
@@ -278,17 +280,26 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
     named = named_by_environment(environment)
     if named is not None and not _is_this_server(named[0], settings):
         check_url(named[0])
-        backends.append(_http(settings, "openai", named[0], clean_key(environment, "OPENAI_API_KEY")))
-    backends += [_http(settings, name, url, "") for name, url in await discover() if not _is_this_server(url, settings)]
+        key = clean_key(environment, "OPENAI_API_KEY")
+        backends.append(_http(settings, environment, "openai", named[0], key, BackendConfig(url=named[0])))
+    backends += [
+        _http(settings, environment, name, url, "", BackendConfig(url=url))
+        for name, url in await discover()
+        if not _is_this_server(url, settings)
+    ]
     return backends or [DemoBackend()]
 
 
-def _http(settings: Settings, name: str, url: str, key: str, configured: BackendConfig | None = None) -> HttpBackend:
+def _http(
+    settings: Settings, environment: Mapping[str, str], name: str, url: str, key: str, configured: BackendConfig
+) -> HttpBackend:
     timeouts = {
-        limit: getattr(configured, limit, None) or getattr(settings, limit)
+        limit: getattr(configured, limit) or getattr(settings, limit)
         for limit in ("connect_timeout", "first_byte_timeout", "idle_timeout")
     }
-    return HttpBackend(name, url, key, **timeouts)
+    files = (configured.ca_file, configured.client_cert, configured.client_key)
+    tls = TlsFiles(*(str(Path(file).expanduser()) if file else "" for file in files))
+    return HttpBackend(name, url, key, tls=tls, proxy=configured.proxy, environment=environment, **timeouts)
 
 
 def _free_name(name: str, backends: Sequence[Backend]) -> str:

@@ -65,6 +65,14 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """As the setting of this name, for this backend."""
     idle_timeout: Annotated[float, Meta(gt=0)] | None = None
     """As the setting of this name, for this backend."""
+    ca_file: str = ""
+    """File with the certificate authorities to trust, in PEM; by default those of the system."""
+    client_cert: str = ""
+    """File with the certificate that this server shows the backend, in PEM."""
+    client_key: str = ""
+    """File with the key of `client_cert`, without a password; empty where that file holds it too."""
+    proxy: str = ""
+    """URL of the proxy to it, or `none`; by default the proxy that the environment names."""
 
 
 class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -219,6 +227,8 @@ def load_settings(
     for backend in settings.backends:
         check_url(backend.url)
     _check_backend_names(settings.backends)
+    for backend in settings.backends:
+        _check_connection(backend)
     _check_mcp_servers(settings.mcp_servers)
     _check_names(settings)
     _check_web_search(settings)
@@ -267,6 +277,17 @@ def _check_backend_names(backends: list[BackendConfig]) -> None:
     for name, times in names.items():
         if times > 1:
             raise ConfigError(f"{times} backends have the name '{name}'. Give each a name of its own, or none.")
+
+
+def _check_connection(backend: BackendConfig) -> None:
+    """Raise `ConfigError` where the settings of a backend's connections do not go together, or hold a password."""
+    if backend.client_key and not backend.client_cert:
+        raise ConfigError(f"The backend {backend.url} has a `client_key` without a `client_cert`. Name both.")
+    if "@" in backend.proxy:
+        raise ConfigError(
+            f"The proxy of the backend {backend.url} must not hold a password. Name it in the variable HTTPS_PROXY or "
+            "HTTP_PROXY instead."
+        )
 
 
 def _check_mcp_servers(servers: list[McpServerConfig]) -> None:

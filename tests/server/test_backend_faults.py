@@ -7,7 +7,6 @@ import asyncio
 import json
 import re
 import socket
-import ssl
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -23,6 +22,7 @@ from antiphon.engine.keeping import Ticket
 from antiphon.engine.routing.served import Share
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.http1.connect import TlsFiles
 from tests.support.certificates import certificate
 from tests.support.pair import BODY, CHAT, KEY, Pair, Script, error, pair, saying
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, echo, sse, text
@@ -35,11 +35,11 @@ TRACES = re.compile(r"Traceback|File \"|line \d+|Error\(|antiphon/")
 
 
 @asynccontextmanager
-async def before(url: str, **timeouts: float) -> AsyncIterator[Pair]:
+async def before(url: str, **options: Any) -> AsyncIterator[Pair]:
     """A server whose first backend is at this URL, and whose second one answers `Hello`. Both have the model `m`."""
     async with AsyncExitStack() as stack:
         b = await stack.enter_async_context(ReplayBackend(saying("Hello")).serve())
-        backends = [HttpBackend("a", url, KEY, **timeouts), HttpBackend("b", b.url, KEY)]
+        backends = [HttpBackend("a", url, KEY, **options), HttpBackend("b", b.url, KEY)]
         shares = {"a": Share(models=frozenset({"m"}), weight=1000)}
         served = await stack.enter_async_context(serve(*backends, shares=shares))
         served.engine.models.served[1].models = [{"id": "m"}]
@@ -110,18 +110,17 @@ async def test_row_2_a_black_hole_is_left_after_the_limit_for_connections() -> N
     ids=["expired", "another host", "not trusted", "sound"],
 )
 async def test_row_3_no_byte_of_a_prompt_goes_to_who_cannot_show_who_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, days: int, is_trusted: bool
+    tmp_path: Path, name: str, days: int, is_trusted: bool
 ) -> None:
     context, signer = certificate(tmp_path, name, timedelta(days=days))
-    if is_trusted:
-        monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", ssl.create_default_context(cafile=signer))
+    tls = TlsFiles(ca_file=str(signer)) if is_trusted else TlsFiles()
     prompts = []
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         prompts.append(await heard(reader))
         writer.write(HEAD + chunked(text("Trusted")) + b"0\r\n\r\n")
 
-    async with speaking(listen, context) as url, before(url) as two:
+    async with speaking(listen, context) as url, before(url, tls=tls) as two:
         _, events = await stream_of(two.served)
 
     is_sound = days > 0 and name == "127.0.0.1" and is_trusted

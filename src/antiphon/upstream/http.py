@@ -1,15 +1,24 @@
 """A Chat Completions server over HTTP."""
 
-import asyncio
-import io
-from collections.abc import AsyncGenerator
-from typing import Any
+import os
+import ssl
+from collections.abc import Callable, Mapping
 
-import aiohttp
 import msgspec
 
-from antiphon.errors import BackendError
+from antiphon.errors import BackendError, ConfigError
 from antiphon.upstream.backend import Listing, Reply, carried
+from antiphon.upstream.http1.connect import Connector, TlsFiles
+from antiphon.upstream.http1.errors import ConnectError
+from antiphon.upstream.http1.exchange import Exchange
+from antiphon.upstream.http1.origin import (
+    field_lines,
+    origin_of,
+    proxy_for,
+    request_head,
+    target_of,
+)
+from antiphon.upstream.http1.pool import ConnectionPool
 from antiphon.version import __version__
 
 FIRST_BYTE_TIMEOUT = 900.0
@@ -18,28 +27,26 @@ FIRST_BYTE_TIMEOUT = 900.0
 IDLE_TIMEOUT = 120.0
 """Seconds a backend may be silent in mid-answer."""
 
-LEAVE_TIMEOUT = 1.0
-"""Seconds that a backend has between `[DONE]` and the end of its answer."""
-
-LARGE = 1024 * 1024
-"""Bytes of a request, say with an image in it, from which on it is sent in pieces, as aiohttp demands."""
-
-MASK = b"***"
-"""Stands for the key where a backend repeats it."""
-
 CONNECT_TIMEOUT = 2.0
 """Seconds for the name, the connection and TLS."""
 
 LIST_TIMEOUT = 5.0
 
-NEVER_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+LONGEST = 10_000_000.0
+"""Seconds that stand for any longer time: no timer counts to infinity."""
+
+MAX_LISTING = 64 * 1024 * 1024
+"""Bytes of a list of models."""
+
+NO_FILES = TlsFiles()
 
 
 class HttpBackend:
     """A backend at a base URL such as `http://127.0.0.1:11434/v1`.
 
-    Times are in seconds. `key` is sent as a bearer token, and masked where the backend repeats it. Redirects are not
-    followed: a prompt goes only where the operator said.
+    Times are in seconds. `key` is sent as a bearer token, and masked where the backend repeats it. `proxy` is the URL
+    of a proxy, `none`, or empty for what `environment` names. Redirects are not followed: a prompt goes only where
+    the operator said. Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
     """
 
     def __init__(
@@ -52,268 +59,144 @@ class HttpBackend:
         first_byte_timeout: float = FIRST_BYTE_TIMEOUT,
         idle_timeout: float = IDLE_TIMEOUT,
         list_timeout: float = LIST_TIMEOUT,
+        tls: TlsFiles = NO_FILES,
+        proxy: str = "",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.url = url.rstrip("/")
         self._key = key.encode()
-        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout)
-        self._list_timeout = aiohttp.ClientTimeout(total=list_timeout, connect=connect_timeout)
-        self._first_byte_timeout = first_byte_timeout
-        self._idle_timeout = idle_timeout
-        self._session: aiohttp.ClientSession | None = None
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._connect_timeout = min(connect_timeout, LONGEST)
+        self._first_byte_timeout = min(first_byte_timeout, LONGEST)
+        self._idle_timeout = min(idle_timeout, LONGEST)
+        self._list_timeout = list_timeout
+        self._pool: ConnectionPool | None = None
+        self._heads: dict[tuple[str, str], bytes] = {}
+        try:
+            self._origin = origin_of(self.url)
+            self._proxy = proxy_for(self._origin, proxy, os.environ if environment is None else environment)
+            self._tls = tls, tls.versions()
+            self._context = tls.context if tls == NO_FILES else _always(tls.context())
+            self._fields = self._own_fields(key)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"The backend {self.url} cannot be used: {error}.") from error
 
     def is_like(self, other: object) -> bool:
-        """Whether asking the other one comes to the same: name, place, key and patience are."""
+        """Whether asking the other one comes to the same: name, place, way, key and patience are."""
         return isinstance(other, HttpBackend) and self._terms() == other._terms()
 
     def _terms(self) -> tuple[object, ...]:
-        return (self.name, self.url, self._key, self._timeout, self._first_byte_timeout, self._idle_timeout)
+        patience = (self._connect_timeout, self._first_byte_timeout, self._idle_timeout, self._list_timeout)
+        return (self.name, self.url, self._key, patience, self._proxy, self._tls)
 
     def __repr__(self) -> str:
         return f"HttpBackend({self.name!r}, {self.url!r})"
 
+    @property
+    def idle_connections(self) -> int:
+        """How many connections wait for a request."""
+        return self._pool.idle if self._pool is not None else 0
+
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
-        deadline = asyncio.get_running_loop().time() + self._first_byte_timeout
+        head = self._heads.get(("POST", path)) or self._head("POST", path)
+        if fields := carried.get():
+            head = field_lines(fields.items()).join((head[: -len(LENGTH)], LENGTH))
+        pool = self._pool or self._opened()
         try:
-            async with asyncio.timeout_at(deadline):
-                response = await self._posted(path, body)
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._unreachable(error) from error
-        return self._reply(response, deadline)
-
-    async def _posted(self, path: str, body: bytes) -> aiohttp.ClientResponse:
-        """Send a request; once more where a connection that had served before was closed under it.
-
-        A server may close one that is idle at any time, and some do right behind an answer that went wrong.
-        """
-        served: list[bool] = []
-        try:
-            return await self._sent(path, body, served)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if not served:
-                raise
-        return await self._sent(path, body, served)
-
-    async def _sent(self, path: str, body: bytes, served: list[bool]) -> aiohttp.ClientResponse:
-        """Send a request; `served` tells then whether its connection had served before."""
-        return await self._client().post(
-            self.url + path,
-            data=body if len(body) < LARGE else io.BytesIO(body),
-            headers=carried.get(),
-            timeout=self._timeout,
-            allow_redirects=False,
-            trace_request_ctx=served,
-        )
+            exchange = await pool.send((b"%b%d\r\n\r\n" % (head, len(body)), body), self._first_byte_timeout)
+            reply = Reply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
+            exchange.read_as(self._key, reply, self._idle_timeout, _broken)
+        except OSError as error:
+            raise _unreachable(error) from error
+        return reply
 
     async def get(self, path: str) -> Reply:
         """See `Backend.get`."""
-        try:
-            response = await self._client().get(self.url + path, timeout=self._list_timeout, allow_redirects=False)
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._unreachable(error) from error
-        deadline = asyncio.get_running_loop().time() + LIST_TIMEOUT
-        return self._reply(response, deadline)
+        exchange = await self._asked(path)
+        return Reply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
 
     async def list_models(self) -> Listing:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
+        exchange = await self._asked("/models")
         try:
-            async with self._client().get(
-                self.url + "/models", timeout=self._list_timeout, allow_redirects=False
-            ) as response:
-                if response.status != 200:
-                    hint = "" if response.status != 404 or self.url.endswith("/v1") else " Does its URL end in /v1?"
-                    raise BackendError(f"Listing models failed with status {response.status}.{hint}")
-                value = msgspec.json.decode(await response.read())
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._unreachable(error) from error
+            if exchange.response.status != 200:
+                hint = (
+                    "" if exchange.response.status != 404 or self.url.endswith("/v1") else " Does its URL end in /v1?"
+                )
+                raise BackendError(f"Listing models failed with status {exchange.response.status}.{hint}")
+            value = msgspec.json.decode(await exchange.read(MAX_LISTING) or b"")
         except (ValueError, RecursionError) as error:
             raise BackendError("The backend answered something that is not JSON.") from error
+        finally:
+            await exchange.aclose()
         listed = value.get("data") if isinstance(value, dict) else value
         if not isinstance(listed, list):
             raise BackendError("The backend answered something that is not a list of models.")
         models = [model for model in listed if isinstance(model, dict)]
-        return Listing(models, response.headers.get("server", ""))
+        return Listing(models, exchange.response.headers.get("server", ""))
 
     async def close(self) -> None:
         """Close every connection."""
-        await asyncio.gather(*self._leaving)
-        if self._session is not None:
-            await self._session.close()
+        if self._pool is not None:
+            await self._pool.close()
 
-    def _client(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            headers = {
-                "content-type": "application/json",
-                "accept-encoding": "identity",
-                "user-agent": f"antiphon/{__version__}",
-            }
-            if self._key:
-                headers["authorization"] = f"Bearer {self._key.decode()}"
-            self._session = aiohttp.ClientSession(
-                headers=headers,
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,
-                trace_configs=[_reuse()],
-            )
-        return self._session
-
-    def _reply(self, response: aiohttp.ClientResponse, deadline: float) -> Reply:
-        """Return a reply whose answer must have begun at `deadline`, in the loop's time."""
-        body = _Body(response)
-        reply = Reply(response.status, response.headers, body, self._idle_timeout)
-        body.parts = self._parts(response, deadline, reply)
-        return reply
-
-    async def _parts(
-        self, response: aiohttp.ClientResponse, deadline: float, reply: Reply
-    ) -> AsyncGenerator[bytes, None]:
-        """Give the body as it comes."""
-        silence = _Silence(response, deadline - asyncio.get_running_loop().time())
-        mask = _Mask(self._key)
-        part = b""
+    async def _asked(self, path: str) -> Exchange:
+        """GET a path; all of the response has one limit."""
+        head = self._heads.get(("GET", path)) or self._head("GET", path)
         try:
-            while part := await response.content.readany():
-                if reply.has_begun():
-                    silence.broken(self._idle_timeout)
-                if part := mask.feed(part):
-                    yield part
-                    if reply.has_begun():  # it may have with this part
-                        silence.broken(self._idle_timeout)
-            if part := mask.rest():
-                yield part
-        except (aiohttp.ClientError, OSError) as error:
-            if silence.is_over:
-                text = "The backend fell silent in the middle of its answer."
-                raise BackendError(text, is_broken=True) from error
-            text = "The connection to the backend broke in the middle of its answer."
-            raise BackendError(text, is_broken=True) from error
-        finally:
-            silence.end()
-            self._let_go(response, is_done=part.rstrip().endswith(b"[DONE]"))
+            exchange = await (self._pool or self._opened()).send((head + b"\r\n",), self._list_timeout)
+            exchange.read_as(self._key, None, 0.0, _unreachable)
+        except OSError as error:
+            raise _unreachable(error) from error
+        return exchange
 
-    def _let_go(self, response: aiohttp.ClientResponse, *, is_done: bool) -> None:
-        """Break the exchange off; after `[DONE]` read it to its end, so that its connection serves again."""
-        if not is_done or response.content.is_eof():
-            response.close()
-            return
-        task = asyncio.create_task(_read_out(response))
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+    def _opened(self) -> ConnectionPool:
+        connector = Connector(self._origin, self._proxy, self._context, self._connect_timeout)
+        self._pool = ConnectionPool(connector)
+        return self._pool
 
-    def _unreachable(self, error: Exception) -> BackendError:
-        reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
-        is_broken = not isinstance(error, NEVER_CONNECTED)
-        text = f"The model backend {reason}."
-        return BackendError(text, status=503, headers={"retry-after": "1"}, is_broken=is_broken)
-
-
-def _reuse() -> aiohttp.TraceConfig:
-    """Return what tells of a request whether its connection had served before."""
-
-    async def tell(session: aiohttp.ClientSession, context: Any, parameters: Any) -> None:
-        if isinstance(context.trace_request_ctx, list):
-            context.trace_request_ctx.append(True)
-
-    told = aiohttp.TraceConfig()
-    told.on_connection_reuseconn.append(tell)
-    return told
-
-
-class _Body:
-    """The bytes of an answer. Closing it ends the exchange, also where nobody began to read."""
-
-    parts: AsyncGenerator[bytes, None]
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-        self._is_begun = False
-
-    def __aiter__(self) -> AsyncGenerator[bytes, None]:
-        self._is_begun = True
-        return self.parts
-
-    async def aclose(self) -> None:
-        if self._is_begun:
-            await self.parts.aclose()
+    def _head(self, method: str, path: str) -> bytes:
+        """Return the head of a request, which is the same for each to this path; that of a POST lacks the length."""
+        target, fields = target_of(self.url, path), self._fields
+        if self._proxy is not None and not self._origin.is_tls:
+            target, fields = f"http://{self._origin.host_field}{target}", [*fields, *self._proxy.fields]
+        if method == "GET":
+            head = request_head(method, target, fields)
         else:
-            self._response.close()
+            head = request_head(method, target, [*fields, ("content-type", "application/json")]) + LENGTH
+        self._heads[method, path] = head
+        return head
+
+    def _own_fields(self, key: str) -> list[tuple[str, str]]:
+        fields = [
+            ("host", self._origin.host_field),
+            ("accept", "*/*"),
+            ("accept-encoding", "identity"),
+            ("user-agent", f"antiphon/{__version__}"),
+        ]
+        if key:
+            fields.append(("authorization", f"Bearer {key}"))
+        field_lines(fields)
+        return fields
 
 
-class _Mask:
-    """Replaces a key in bytes that come in any cut. What may be the beginning of the key waits for the next bytes."""
-
-    def __init__(self, key: bytes) -> None:
-        self._key = key
-        self._held = b""
-
-    def feed(self, part: bytes) -> bytes:
-        """Return as much of what came as is certain."""
-        if not self._key:
-            return part
-        if self._held:
-            part, self._held = self._held + part, b""
-        if self._key in part:
-            part = part.replace(self._key, MASK)
-        # Most parts end with a line, and no key does: then nothing has to be looked at twice.
-        if not part.endswith(b"\n") and (size := self._overlap(part)):
-            part, self._held = part[:-size], part[-size:]
-        return part
-
-    def rest(self) -> bytes:
-        """Return what waits in vain."""
-        return self._held
-
-    def _overlap(self, part: bytes) -> int:
-        """Return how many of the last bytes begin the key."""
-        sizes = range(min(len(self._key) - 1, len(part)), 0, -1)
-        return next((size for size in sizes if part.endswith(self._key[:size])), 0)
+LENGTH = b"content-length: "
+"""The last field of a POST, to which the number is added."""
 
 
-async def _read_out(response: aiohttp.ClientResponse) -> None:
-    try:
-        async with asyncio.timeout(LEAVE_TIMEOUT):
-            while await response.content.readany():
-                pass
-    except (aiohttp.ClientError, OSError):
-        pass
-    finally:
-        response.close()
+def _always(context: ssl.SSLContext) -> Callable[[], ssl.SSLContext]:
+    return lambda: context
 
 
-class _Silence:
-    """Ends an exchange whose backend says nothing for too long.
+def _unreachable(error: Exception) -> BackendError:
+    reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
+    text = f"The model backend {reason}."
+    is_broken = not isinstance(error, ConnectError)
+    return BackendError(text, status=503, headers={"retry-after": "1"}, is_broken=is_broken)
 
-    One timer that looks when the last byte came, since re-arming a timer for every read costs more than the read.
-    """
 
-    def __init__(self, response: aiohttp.ClientResponse, timeout: float) -> None:
-        self.is_over = False
-        self._response = response
-        self._loop = asyncio.get_running_loop()
-        self._timeout = timeout
-        self._last = self._loop.time()
-        self._timer: Any = self._loop.call_later(timeout, self._look)
-
-    def broken(self, timeout: float) -> None:
-        """Bytes came; from now on the silence may last `timeout` seconds."""
-        self._last = self._loop.time()
-        if timeout != self._timeout:
-            self._timeout = timeout
-            self._timer.cancel()
-            self._timer = self._loop.call_later(timeout, self._look)
-
-    def end(self) -> None:
-        """Watch no longer."""
-        self._timer.cancel()
-
-    def _look(self) -> None:
-        left = self._last + self._timeout - self._loop.time()
-        if left > 0:
-            self._timer = self._loop.call_later(left, self._look)
-            return
-        self.is_over = True
-        self._response.content.set_exception(aiohttp.ServerTimeoutError("The backend is silent."))
-        self._response.close()
+def _broken(error: Exception) -> BackendError:
+    if isinstance(error, TimeoutError):
+        return BackendError("The backend fell silent in the middle of its answer.", is_broken=True)
+    return BackendError("The connection to the backend broke in the middle of its answer.", is_broken=True)

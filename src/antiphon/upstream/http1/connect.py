@@ -1,0 +1,198 @@
+"""Opens connections: name, address, proxy, TLS, all within one limit."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TypeVar, cast
+
+from antiphon.upstream.http1.errors import ConnectError, ConnectTimeoutError
+from antiphon.upstream.http1.origin import Origin, Proxy, request_head
+
+NAME_TTL = 60.0
+"""Seconds for which the addresses of a name are used."""
+
+MAX_TUNNEL_HEAD = 16 * 1024
+"""Bytes of a proxy's response to CONNECT."""
+
+_AGREED = re.compile(rb"HTTP/1\.[01] 2\d\d(?: |\r|$)")
+"""How a proxy's response to CONNECT begins when there is a tunnel."""
+
+_Protocol = TypeVar("_Protocol", bound=asyncio.Protocol)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Files in PEM: the authorities to trust in place of the system's, and what to show of ourselves."""
+
+    ca_file: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+    """Empty where `client_cert` holds the key too."""
+
+    def context(self) -> ssl.SSLContext:
+        """Return what connections are secured with. Raises `OSError` and `ValueError` for files that will not do."""
+        if self == _NO_FILES:
+            return _system_context()
+        context = _new_context(self.ca_file)
+        if self.client_cert:
+            context.load_cert_chain(self.client_cert, self.client_key or None, password=_no_password)
+        return context
+
+    def versions(self) -> tuple[int, ...]:
+        """Return when each file was written: a renewed certificate is another one."""
+        files = [name for name in (self.ca_file, self.client_cert, self.client_key) if name]
+        return tuple(Path(name).stat().st_mtime_ns for name in files)
+
+
+_NO_FILES = TlsFiles()
+
+
+class Connector:
+    """Opens connections to one server."""
+
+    def __init__(
+        self, origin: Origin, proxy: Proxy | None, tls: Callable[[], ssl.SSLContext], connect_timeout: float
+    ) -> None:
+        self._origin = origin
+        self._proxy = proxy
+        self._tls = tls
+        self._timeout = connect_timeout
+        self._names: dict[str, tuple[float, asyncio.Task[list[str]]]] = {}
+
+    async def connect(self, make: Callable[[], _Protocol]) -> _Protocol:
+        """Return a protocol with its connection. Raises `ConnectError`."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._connect(make)
+        except TimeoutError as error:
+            raise ConnectTimeoutError("no connection in time") from error
+        except (OSError, UnicodeError, ssl.CertificateError) as error:
+            raise ConnectError(str(error)) from error
+
+    def close(self) -> None:
+        """Look up no more names."""
+        for _, task in self._names.values():
+            task.cancel()
+        self._names.clear()
+
+    async def _connect(self, make: Callable[[], _Protocol]) -> _Protocol:
+        if self._proxy is None:
+            return await self._dial(make, self._origin, self._tls() if self._origin.is_tls else None)
+        if not self._origin.is_tls:
+            return await self._dial(make, self._proxy.origin, None)
+        return await self._tunnel(make, self._proxy)
+
+    async def _dial(self, make: Callable[[], _Protocol], origin: Origin, tls: ssl.SSLContext | None) -> _Protocol:
+        """Try the addresses of a server in turn, each for its share of the time."""
+        loop = asyncio.get_running_loop()
+        addresses = await self._addresses(origin)
+        end = loop.time() + self._timeout
+        failure: Exception = ConnectError("the name has no address")
+        name = origin.host if tls is not None else None
+        for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
+            try:
+                async with asyncio.timeout((end - loop.time()) / left):
+                    made = await loop.create_connection(make, address, origin.port, ssl=tls, server_hostname=name)
+                    return made[1]
+            except OSError as error:
+                failure = error
+        raise failure
+
+    async def _addresses(self, origin: Origin) -> list[str]:
+        """Return the addresses of a name; many who ask at once share one look-up, which goes on without them."""
+        if _is_address(origin.host):
+            return [origin.host]
+        loop = asyncio.get_running_loop()
+        until, task = self._names.get(origin.host, (0.0, None))
+        if task is None or until < loop.time() or (task.done() and (task.cancelled() or task.exception())):
+            task = asyncio.create_task(_look_up(origin))
+            self._names[origin.host] = loop.time() + NAME_TTL, task
+        return await asyncio.shield(task)
+
+    async def _tunnel(self, make: Callable[[], _Protocol], proxy: Proxy) -> _Protocol:
+        """Have the proxy connect to the server, and speak TLS with the server through it."""
+        loop = asyncio.get_running_loop()
+        tunnel = await self._dial(_Tunnel, proxy.origin, None)
+        try:
+            target = self._origin.authority
+            await tunnel.ask(request_head("CONNECT", target, [("host", target), *proxy.fields]) + b"\r\n")
+            protocol = make()
+            transport = await loop.start_tls(tunnel.transport, protocol, self._tls(), server_hostname=self._origin.host)
+        except BaseException:
+            tunnel.transport.abort()
+            raise
+        if transport is None:
+            raise ConnectError("the connection ended while TLS was agreed on")
+        protocol.connection_made(transport)
+        return protocol
+
+
+class _Tunnel(asyncio.Protocol):
+    """Asks a proxy for a connection, and reads what it answers."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+    async def ask(self, request: bytes) -> None:
+        """Raises `ConnectError` where the proxy refuses."""
+        self.transport.write(request)
+        await self._answered
+
+    def data_received(self, data: bytes) -> None:
+        if self._answered.done():
+            return
+        self._head += data
+        head, end, rest = self._head.partition(b"\r\n\r\n")
+        if end and not rest and _AGREED.match(head):
+            self._answered.set_result(None)
+        elif end or len(self._head) > MAX_TUNNEL_HEAD:
+            self._refuse("the proxy refused")
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._refuse("the proxy ended the connection")
+
+    def _refuse(self, reason: str) -> None:
+        if not self._answered.done():
+            self._answered.set_exception(ConnectError(reason))
+
+
+async def _look_up(origin: Origin) -> list[str]:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(origin.host, origin.port, type=1)
+    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def _system_context() -> ssl.SSLContext:
+    """The system's authorities, read once for all backends."""
+    return _new_context("")
+
+
+def _new_context(ca_file: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=ca_file or None)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _no_password() -> str:
+    """A server has nobody to ask for one; OpenSSL would ask its terminal."""
+    raise ValueError("the client key is protected by a password")

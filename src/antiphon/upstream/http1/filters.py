@@ -1,0 +1,84 @@
+"""What happens to the bytes of a body before anybody reads them. No I/O."""
+
+import zlib
+
+from antiphon.upstream.http1.errors import ProtocolError
+
+MASK = b"***"
+"""Stands for the key where a backend repeats it."""
+
+PIECE = 256 * 1024
+"""Bytes that compressed ones are inflated to at once."""
+
+WINDOW = 32 + zlib.MAX_WBITS
+"""gzip or zlib, whichever the first bytes say."""
+
+
+class Mask:
+    """Replaces a key in bytes that come in any cut. What may be the beginning of the key waits for the next bytes."""
+
+    __slots__ = ("_first", "held", "key")
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+        self.held = b""
+        self._first = key[:1]
+
+    def feed(self, part: bytes) -> bytes:
+        """Return as much of what came as is certain."""
+        if self.held:
+            part, self.held = self.held + part, b""
+        if self.key in part:
+            part = part.replace(self.key, MASK)
+        if size := self._overlap(part):
+            part, self.held = part[:-size], part[-size:]
+        return part
+
+    def rest(self) -> bytes:
+        """Return what waits in vain."""
+        held, self.held = self.held, b""
+        return held
+
+    def _overlap(self, part: bytes) -> int:
+        """Return how many of the last bytes begin the key."""
+        start = part.find(self._first, max(0, len(part) - len(self.key) + 1))
+        while start >= 0:
+            if self.key.startswith(part[start:]):
+                return len(part) - start
+            start = part.find(self._first, start + 1)
+        return 0
+
+
+class Inflate:
+    """Inflates a body that came compressed although nobody asked for that, a bounded piece at a time."""
+
+    def __init__(self) -> None:
+        self._inflater = zlib.decompressobj(WINDOW)
+        self._left = b""
+
+    def feed(self, part: bytes) -> bytes:
+        """Return the next piece; more may follow from what came already. Raises `ProtocolError`."""
+        try:
+            inflated = self._inflater.decompress(self._left + part, PIECE)
+        except zlib.error as error:
+            raise ProtocolError("the body is not compressed as its head says") from error
+        self._left = self._inflater.unconsumed_tail
+        return inflated
+
+    def check_end(self) -> None:
+        """Raise `ProtocolError` where compressed bytes are missing."""
+        if not self._inflater.eof:
+            raise ProtocolError("the compressed body is cut")
+
+
+ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
+
+
+def inflate_of(encoding: str) -> Inflate | None:
+    """Return what inflates a `content-encoding`, None where there is nothing to. Raises `ProtocolError`."""
+    encoding = encoding.strip().lower()
+    if encoding in {"", "identity"}:
+        return None
+    if encoding not in ENCODINGS:
+        raise ProtocolError(f"the body is encoded as {encoding}, which the request did not ask for")
+    return Inflate()

@@ -1,0 +1,127 @@
+"""The connections to one backend. Idle ones serve again, the newest first: it is the least likely to be closed."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+from antiphon.upstream.http1.connect import Connector
+from antiphon.upstream.http1.connection import Connection
+from antiphon.upstream.http1.errors import BrokenError
+from antiphon.upstream.http1.exchange import Exchange
+
+IDLE = 4.0
+"""Seconds that a connection may be idle: uvicorn, Node and llama.cpp close theirs after five."""
+
+MARGIN = 1.0
+"""Seconds before a backend's own limit (`Keep-Alive: timeout`) at which a connection serves no more."""
+
+MAX_IDLE = 60.0
+"""Seconds that a connection may be idle at most, whatever the backend promises."""
+
+_TIMEOUT = re.compile(r"timeout\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
+
+
+class ConnectionPool:
+    """Sends requests to one backend, as many at once as it is asked to."""
+
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
+        self._loop = asyncio.get_running_loop()
+        self._idle: list[Connection] = []
+        self._open: set[Connection] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._all_closed: asyncio.Future[None] | None = None
+
+    @property
+    def idle(self) -> int:
+        """How many connections wait for a request."""
+        return len(self._idle)
+
+    async def send(self, data: Sequence[bytes], limit: float) -> Exchange:
+        """Send a request; return once the head of its response is there, within `limit` seconds.
+
+        It is sent twice only where the connection had served before and was closed under it, before any byte came:
+        some servers close an idle connection at any time. Raises an error of this package's.
+        """
+        deadline = self._loop.time() + limit
+        connection = self._take()
+        if connection is not None:
+            exchange = Exchange(connection, data, deadline)
+            try:
+                return await exchange.head()
+            except BrokenError:
+                if not exchange.may_repeat:
+                    raise
+        return await Exchange(await self._connect(), data, deadline).head()
+
+    async def close(self) -> None:
+        """Close every connection, and wait until they are."""
+        self._connector.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        self._idle.clear()
+        if self._open:
+            self._all_closed = self._loop.create_future()
+            for connection in self._open:
+                connection.abort()
+            await self._all_closed
+
+    # Connections say what becomes of them.
+
+    def opened(self, connection: Connection) -> None:
+        self._open.add(connection)
+
+    def freed(self, connection: Connection, keep_alive: str) -> None:
+        """A response is complete, and its connection may serve again, for as long as its `Keep-Alive` says."""
+        if self._all_closed is not None or connection.transport.is_closing():
+            connection.abort()
+            return
+        connection.has_served = True
+        connection.expires = self._loop.time() + (_patience(keep_alive) if keep_alive else IDLE)
+        self._idle.append(connection)
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(IDLE, self._sweep)
+
+    def closed(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        if connection.exchange is None and connection in self._idle:
+            self._idle.remove(connection)
+        if not self._open and self._all_closed is not None and not self._all_closed.done():
+            self._all_closed.set_result(None)
+
+    def _take(self) -> Connection | None:
+        idle = self._idle
+        while idle:
+            connection = idle.pop()
+            if connection.expires > self._loop.time() and not connection.transport.is_closing():
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self) -> Connection:
+        made: list[Connection] = []
+
+        def make() -> Connection:
+            made.append(Connection(self, self._loop))
+            return made[-1]
+
+        try:
+            return await self._connector.connect(make)
+        except BaseException:
+            for connection in self._open.intersection(made):  # there at the moment at which nobody waited any more
+                connection.abort()
+            raise
+
+    def _sweep(self) -> None:
+        """Close what was idle for too long."""
+        now = self._loop.time()
+        for connection in [one for one in self._idle if one.expires <= now]:
+            self._idle.remove(connection)
+            connection.abort()
+        self._sweeper = self._loop.call_later(IDLE, self._sweep) if self._idle else None
+
+
+def _patience(keep_alive: str) -> float:
+    """Return for how many seconds a connection may be idle."""
+    found = _TIMEOUT.search(keep_alive)
+    return min(int(found[1]) - MARGIN, MAX_IDLE) if found else IDLE

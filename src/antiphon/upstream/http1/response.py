@@ -1,0 +1,174 @@
+"""Parses one response. llhttp does the work; what it leaves open is checked here.
+
+llhttp bounds nothing, takes every `Transfer-Encoding` that it does not know for a body without an end, and goes on
+with a second response. So a head has a limit, framing has a limit, each field that frames is checked again, and
+whatever follows a response makes its connection unfit for another.
+"""
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from antiphon.upstream.http1.errors import ProtocolError
+
+MAX_HEAD = 64 * 1024
+"""Bytes of a head, with all interim responses (1xx) before it."""
+
+MAX_FIELDS = 128
+"""Header fields of one head."""
+
+PIECE = 16 * 1024
+"""Bytes that are parsed at once before the head is complete: its limit is exact to this."""
+
+MAX_FRAMING = 64 * 1024
+"""Bytes of framing, such as extensions of chunks and trailers, that a chunked body may have beyond `CHUNK_FRAMING`."""
+
+CHUNK_FRAMING = 16
+"""Bytes of framing that come free with each piece of data."""
+
+HEAD, BODY, DONE = 0, 1, 2
+"""Phases of a response: its head is incomplete, its body is, nothing is."""
+
+SINGLE = frozenset({"content-length", "transfer-encoding"})
+"""Fields that say where the body ends. Two of them are an attempt to make two readers disagree."""
+
+VERSIONS = frozenset({"1.1", "1.0"})
+
+
+class ResponseParser:
+    """The response to one request. `feed` it with what arrives; `parts` collects the body until somebody takes it."""
+
+    __slots__ = (
+        *("status", "headers", "parts", "phase", "keeps_alive", "is_delimited"),
+        *("_parser", "_feed", "_is_chunked", "_fields", "_head_left", "_framing_left", "on_body"),
+    )
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        """By lower-case names. Of several fields of one name, the first."""
+        self.parts: list[bytes] = []
+        self.phase = HEAD
+        self.keeps_alive = False
+        """Whether the connection may carry another response after this one."""
+        self.is_delimited = False
+        """Whether the body says itself where it ends: otherwise the connection's end does."""
+        self._is_chunked = False
+        self._fields = 0
+        self._head_left = MAX_HEAD
+        self._framing_left = MAX_FRAMING
+        self.on_body = self.parts.append  # llhttp calls it for each chunk: this way no Python runs
+        self._parser = HttpResponseParser(self)
+        self._feed = self._parser.feed_data
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes. Raises `ProtocolError` where they are no response."""
+        phase, parts = self.phase, self.parts
+        if phase == DONE or (phase == HEAD and len(data) > PIECE):
+            self._feed_pieces(data)
+            return
+        before = len(parts)
+        try:
+            self._feed(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self._refuse(error)
+        if phase == HEAD:
+            if self.phase == HEAD:
+                self._spend_head(len(data))
+        elif self._is_chunked:
+            fresh = parts[before:]
+            framing = len(data) - sum(map(len, fresh)) - CHUNK_FRAMING * len(fresh)
+            self._framing_left = min(self._framing_left - framing, MAX_FRAMING)
+            if self._framing_left < 0 and self.phase != DONE:
+                raise ProtocolError("more framing than data")
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the head announces a body, be it one that its status has not."""
+        return self._is_chunked or self.headers.get("content-length", "0") != "0"
+
+    def end(self) -> bool:
+        """The connection ended in order. Return whether the response is complete."""
+        if self.phase == BODY and not self.is_delimited:
+            self.phase = DONE
+        return self.phase == DONE
+
+    def release(self) -> None:
+        """Free the parser: it refers to this object, and this object to it."""
+        del self._parser, self._feed, self.on_body
+
+    def _feed_pieces(self, data: bytes) -> None:
+        """Parse a large head piece by piece. What comes behind the response is not read."""
+        if self.phase == DONE:
+            self.keeps_alive = False
+            return
+        for start in range(0, len(data), PIECE):
+            self.feed(data[start : start + PIECE])
+
+    def _spend_head(self, size: int) -> None:
+        self._head_left -= size
+        if self._head_left < 0:
+            raise ProtocolError("the head is too large")
+
+    def _refuse(self, error: Exception) -> None:
+        """llhttp cannot go on: behind a response that is complete, that concerns no request."""
+        if self.phase != DONE:
+            raise ProtocolError(f"no HTTP/1.1: {error.__context__ or error}") from error
+        self.keeps_alive = False
+
+    # llhttp calls these. What they raise comes out of `_feed` as the context of an HttpParserError.
+
+    def on_message_begin(self) -> None:
+        if self.phase == DONE:
+            raise ProtocolError("a second response")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.phase != HEAD:
+            return  # a trailer: it may change nothing
+        self._fields += 1
+        if self._fields > MAX_FIELDS:
+            raise ProtocolError("too many fields")
+        key = name.decode("latin-1").lower()
+        if key in self.headers:
+            if key in SINGLE:
+                raise ProtocolError(f"{key} twice")
+            return
+        self.headers[key] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        parser, headers = self._parser, self.headers
+        status = parser.get_status_code()
+        if status < 200:
+            self._pass_over(status)
+            return
+        version = parser.get_http_version()
+        if version not in VERSIONS:
+            raise ProtocolError(f"version {version}")
+        if "transfer-encoding" in headers:
+            self._check_chunked(version)
+        elif "content-length" in headers and not headers["content-length"].isdigit():
+            raise ProtocolError("the length is no number")
+        self.is_delimited = self._is_chunked or "content-length" in headers
+        closes = "connection" in headers and "close" in headers["connection"].lower()
+        self.keeps_alive = parser.should_keep_alive() and not closes and (status != 204 or not self.has_body)
+        self.status = status
+        self.phase = BODY
+
+    def on_message_complete(self) -> None:
+        if self.phase == BODY:
+            self.phase = DONE
+
+    def _pass_over(self, status: int) -> None:
+        """An interim response says nothing of the one that follows."""
+        if status < 100 or status == 101:
+            raise ProtocolError(f"status {status}")
+        self.headers.clear()
+        self._fields = 0
+
+    def _check_chunked(self, version: str) -> None:
+        headers = self.headers
+        if headers["transfer-encoding"].lower() != "chunked":
+            raise ProtocolError("an unknown transfer-encoding")
+        if "content-length" in headers:
+            raise ProtocolError("both a length and chunks")
+        if version == "1.0":
+            raise ProtocolError("chunks in HTTP/1.0")
+        self._is_chunked = True

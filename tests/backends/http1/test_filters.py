@@ -1,0 +1,58 @@
+"""The key is masked and a compressed body inflated, in whatever cuts the bytes come."""
+
+import gzip
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.upstream.http1.errors import ProtocolError
+from antiphon.upstream.http1.filters import Inflate, Mask, inflate_of
+
+
+def pieces(said: bytes, places: list[int]) -> list[bytes]:
+    """The bytes, cut at these places."""
+    places = sorted(places)
+    return [said[start:stop] for start, stop in zip([0, *places], [*places, len(said)], strict=True)]
+
+
+@given(st.lists(st.sampled_from([b"a", b"ab", b"aab", b"b", b"\n", b"aabaab"]), max_size=12), st.data())
+def test_masking_is_the_same_for_every_cut(parts: list[bytes], data: Any) -> None:
+    said = b"".join(parts)
+    cut = pieces(said, data.draw(st.lists(st.integers(0, len(said)), max_size=6)))
+    mask = Mask(b"aab")
+
+    masked = b"".join([*map(mask.feed, cut), mask.rest()])
+    assert masked == said.replace(b"aab", b"***")
+
+
+@pytest.mark.parametrize("data", [gzip.compress(b"hello" * 99), zlib.compress(b"hello" * 99)], ids=["gzip", "deflate"])
+@given(st.data())
+def test_inflating_is_the_same_for_every_cut(data: bytes, draws: Any) -> None:
+    inflate = Inflate()
+    cut = pieces(data, draws.draw(st.lists(st.integers(0, len(data)), max_size=6)))
+
+    assert b"".join(map(inflate.feed, cut)) == b"hello" * 99
+    inflate.check_end()
+
+
+def test_what_is_cut_or_not_compressed_is_refused() -> None:
+    cut = Inflate()
+    cut.feed(gzip.compress(b"hello")[:-3])
+    with pytest.raises(ProtocolError):
+        cut.check_end()
+    with pytest.raises(ProtocolError):
+        Inflate().feed(b"hello")
+
+
+@pytest.mark.parametrize("encoding", ["", "identity", " Identity "])
+def test_what_is_not_encoded_is_left_as_it_is(encoding: str) -> None:
+    assert inflate_of(encoding) is None
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
+def test_an_encoding_that_nobody_asked_for_is_refused(encoding: str) -> None:
+    with pytest.raises(ProtocolError, match="did not ask for"):
+        inflate_of(encoding)
