@@ -10,7 +10,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test test-faults test-clients test-backends check format bench docs constraints clean
+.PHONY: help serve test test-faults test-clients test-backends check format bench bench-peers trace code-figures docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -42,8 +42,18 @@ format: $(VENV)/.installed-check ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-test ## measure; beside nginx, where it is installed
+bench: $(VENV)/.installed-test ## measure, beside nginx, and show which targets are met; ARGS=--strict fails otherwise
 	$(BIN)/python -m bench $(ARGS)
+
+# LiteLLM and agentic-api are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.
+bench-peers: $(VENV)/.installed-test ## measure beside nginx, LiteLLM and agentic-api
+	$(BIN)/python -m bench.peers $(ARGS)
+
+trace: $(VENV)/.installed-test ## count the Python calls of each path of a request, beside their budgets
+	$(BIN)/python -m bench.trace $(ARGS)
+
+code-figures: $(VENV)/.installed-test ## figures of the code: files, functions, imports, cycles
+	$(BIN)/python -m bench.code $(ARGS)
 
 docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
 	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -b html docs docs/_build/html
@@ -60,7 +70,7 @@ constraints: ## renew constraints.txt within what pyproject.toml allows
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(VENV)-constraints .clients .backends docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-constraints .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)

@@ -77,7 +77,7 @@ class Replay(Requests):
         """Answer with what the request's model stands for."""
         if head.startswith(b"GET"):
             self.transport.write(MODELS)
-        elif b'"stream":true' not in body:
+        elif b'"stream":true' not in body and b'"stream": true' not in body:
             self.transport.write(PLAIN)
         elif b'"drip"' in body:
             self.transport.write(EVENT_STREAM)

@@ -1,5 +1,7 @@
 """What is measured: each function measures once, and gives its readings."""
 
+import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +10,10 @@ import uvloop
 
 from bench import chain, counting, jobs, keys, readers, routing, translator
 from bench.backend import EVENTS
+from bench.latency import RATE, percentiles
 from bench.load import Load
 from bench.measure import Measured, chat, measure, responses, under
-from bench.process import cpu, line, memory
+from bench.process import cpu, line, memory, running
 from bench.report import NGINX, OURS, TARGET, Reading
 from bench.server import Served, antiphon
 
@@ -160,6 +163,23 @@ def _first(load: Load, served: Served) -> float:
     return measure(load, served).count.first * 1e3
 
 
+def latency(servers: Servers, seconds: float) -> Iterator[Reading]:
+    """How much longer than at the backend itself a plain request takes, at a steady rate that keeps nobody busy."""
+    ours = responses(servers.antiphon.port, "burst", 1, seconds, stream=False)
+    theirs = chat(servers.backend.port, "burst", 1, seconds, stream=False)
+    taken, direct = (uvloop.run(percentiles(load.port, load.path, load.body, seconds)) for load in (ours, theirs))
+    for name, one, other in zip(("p50", "p99"), taken, direct, strict=True):
+        yield f"added latency at {RATE} requests/s, {name}, ms", OURS, (one - other) * 1e3
+
+
+def blocking() -> Iterator[Reading]:
+    """How long the largest requests keep the loop from anything else."""
+    with running([sys.executable, "-m", "bench.blocking"]) as program:
+        measured: dict[str, float] = json.loads(line(program))
+    for name, milliseconds in measured.items():
+        yield name, OURS, milliseconds
+
+
 def turns(kept: Kept) -> Iterator[Reading]:
     """One more turn of chains of some lengths; what is not their text is to cost the same in each."""
     costs = chain.costs(kept.new())
@@ -170,6 +190,8 @@ def turns(kept: Kept) -> Iterator[Reading]:
         yield f"{name}: all else, ms", OURS, costs.rest[length] * 1e3
         if length != first:
             yield f"{name}: all else, ms", TARGET, TURN_TIMES * costs.rest[first] * 1e3
+    whole = {length: costs.text[length] + costs.rest[length] for length in (10, last)}
+    yield f"turn {last:,} of a chain, times turn 10, {kept.name}", OURS, whole[last] / whole[10]
     short, long = chain.SIZED
     for length in chain.SIZED:
         yield f"turn {length:,} of a chain, {kept.name}: bytes on disk", OURS, costs.size[length]

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -16,16 +16,26 @@ Program = subprocess.Popen[str]
 
 @contextmanager
 def running(
-    command: Sequence[str], environment: Mapping[str, str] | None = None, folder: Path = ROOT
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    folder: Path = ROOT,
+    *,
+    log: Path | None = None,
 ) -> Iterator[Program]:
-    """Run a program beside us, and end it."""
-    program = subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
+    """Run a program beside us, and end it. What it prints goes to `log` where that is named."""
+    with ExitStack() as stack:
+        output = stack.enter_context(log.open("w")) if log else None
+        program = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=output or subprocess.PIPE,
+            stderr=output,
+            text=True,
+        )
+        stack.callback(_end, program)
         yield program
-    finally:
-        _end(program)
 
 
 def _end(program: Program) -> None:
@@ -55,6 +65,21 @@ def cpu(pid: int) -> float:
 def memory(pid: int) -> int:
     """Return the bytes that a process holds in memory (its resident set)."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_of_all(pid: int) -> float:
+    """Return the processor time of a process and of all that it has started."""
+    return sum(map(cpu, _tree(pid)))
+
+
+def memory_of_all(pid: int) -> int:
+    """Return the memory of a process and of all that it has started."""
+    return sum(map(memory, _tree(pid)))
+
+
+def _tree(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(one for child in map(int, children) for one in _tree(child))]
 
 
 def free_port() -> int:

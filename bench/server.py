@@ -23,13 +23,15 @@ class Served:
 
 
 @contextmanager
-def antiphon(backend: int, folder: Path, store: str, names: int = 1) -> Iterator[Served]:
+def antiphon(
+    backend: int, folder: Path, store: str, names: int = 1, *, python: str = sys.executable
+) -> Iterator[Served]:
     """Run `antiphon serve` before the backend at this port, with a store at this URL.
 
     With more `names` than one it takes the backend for so many, with slots and a queue each.
     """
     port = free_port()
-    command = [sys.executable, "-m", "antiphon", "serve", "--port", str(port)]
+    command = [python, "-m", "antiphon", "serve", "--port", str(port)]
     command += ["--store", store]
     url = f"http://127.0.0.1:{backend}/v1"
     if names == 1:
@@ -40,7 +42,11 @@ def antiphon(backend: int, folder: Path, store: str, names: int = 1) -> Iterator
         settings.write_text("".join(tables))
         command += ["--config", str(settings)]
     # In an empty folder and without its variables, so that nobody's configuration is measured.
+    # Its bytecode is kept, as it is where the package was installed: else each start would compile everything.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    if python != sys.executable:
+        environment.pop("PYTHONPATH", None)  # another Antiphon than this checkout's
     began = time.perf_counter()
     with running(command, environment, folder) as program:
         wait_for_answer(port, "/healthz", program)
@@ -54,7 +60,7 @@ def module(name: str, *arguments: str) -> Iterator[Served]:
         yield Served(int(line(program)), program.pid)
 
 
-def wait_for_answer(port: int, path: str, program: Program) -> None:
+def wait_for_answer(port: int, path: str, program: Program, seconds: float = 30.0) -> None:
     """Return when a GET is answered, whatever the answer."""
 
     def answers() -> bool:
@@ -66,4 +72,4 @@ def wait_for_answer(port: int, path: str, program: Program) -> None:
         except OSError:
             return False
 
-    wait_until(answers, program)
+    wait_until(answers, program, seconds)

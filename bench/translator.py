@@ -21,20 +21,21 @@ def microseconds(reads: Sequence[bytes]) -> float:
     """Return what one delta of a stream takes of processor time, in µs, where its bytes come in these reads."""
     began = time.process_time()
     for _ in range(_STREAMS):
-        _translate(reads)
+        translated(reads)
     return (time.process_time() - began) / (_STREAMS * DELTAS) * 1e6
 
 
-def _translate(reads: Sequence[bytes]) -> int:
+def translated(reads: Sequence[bytes]) -> bytes:
+    """Return the events of the response that a backend's bytes become."""
     response = Response(id=new_id("resp"), created_at=int(now()), model="burst")
     # Obfuscated, because that is how a stream is sent unless its client asks otherwise.
     writer = ResponseWriter(response, new_id, now, seal=lambda state: "", view=View(obfuscation=True))
     answer = AnswerReader(ChatStream(writer))
     writer.start()
-    size = 0
+    events = b""
     for read in (*reads, END):
         answer.feed(read)
-        size += len(encode(writer.take()))
+        events += encode(writer.take())
     writer.complete(answer.finish().usage)
     writer.end()
-    return size + len(encode(writer.take()))
+    return events + encode(writer.take())

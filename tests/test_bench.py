@@ -1,7 +1,39 @@
 """The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
 
 from bench import figures
+from bench.report import NGINX, OURS, TARGET, medians
+from bench.targets import FRACTIONS, TARGETS, targets, verdicts
 
 
 def test_what_is_measured_in_this_process_can_be() -> None:
     assert all(value > 0 for _, _, value in figures.translation())
+
+
+def met(*readings: tuple[str, str, float]) -> dict[str, bool]:
+    """Which targets are met by these readings."""
+    return {target.name: target.is_met for target in targets(medians(readings))}
+
+
+def test_a_figure_is_judged_by_its_median() -> None:
+    name = "start to first answer, s"
+    assert met((name, OURS, 0.4), (name, OURS, 9.0), (name, OURS, 0.5))[name]
+    assert not met((name, OURS, 0.51))[name]
+
+
+def test_a_fraction_is_of_what_nginx_did_in_the_same_run() -> None:
+    name = "plain requests, 1/s"
+    judged = f"{name}, as a fraction of nginx"
+    assert met((name, OURS, 100), (name, NGINX, 1000))[judged]
+    assert not met((name, OURS, 99), (name, NGINX, 1000))[judged]
+
+
+def test_a_target_may_follow_from_another_figure() -> None:
+    assert met(("x", OURS, 1), ("x", TARGET, 2))["x"]
+    assert not met(("x", OURS, 3), ("x", TARGET, 2))["x"]
+
+
+def test_what_was_not_measured_is_not_met() -> None:
+    judged = targets({})
+    assert len(judged) == len(TARGETS) + len(FRACTIONS)
+    assert not any(target.is_met for target in judged)
+    assert verdicts(judged).endswith(f"0 of {len(judged)} targets are met, {len(judged)} are not.")

@@ -31,7 +31,6 @@ from antiphon.telemetry.metrics import Measures
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.translation.dialects import tell_dialect
 from antiphon.upstream.backend import Backend
-from antiphon.upstream.demo import DemoBackend
 from antiphon.upstream.discover import discover, named_by_environment
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
@@ -287,7 +286,11 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
         for name, url in await discover()
         if not _is_this_server(url, settings)
     ]
-    return backends or [DemoBackend()]
+    if backends:
+        return backends
+    from antiphon.upstream.demo import DemoBackend  # noqa: PLC0415 - no server with a backend needs it
+
+    return [DemoBackend()]
 
 
 def _http(

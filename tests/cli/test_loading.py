@@ -1,11 +1,19 @@
 """What a command loads, and how it ends while it does."""
 
+import asyncio
+import inspect
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import antiphon
+from antiphon.cli import serving
+from antiphon.cli.main import app
+from antiphon.cli.quick import FLAGS, serve_flags
+from antiphon.cli.serve import serve
 
 INTERRUPTED = """
 import os, signal, sys
@@ -26,10 +34,19 @@ run()
 
 
 @pytest.mark.parametrize(
-    "module", ["typer", "rich.console", "antiphon.cli.main", "antiphon.cli.serve", "antiphon.application", "aiohttp"]
+    ("module", "arguments"),
+    [
+        ("typer", "models"),
+        ("rich.console", "models"),
+        ("antiphon.cli.main", "models"),
+        ("antiphon.cli.quick", "serve --port 0 --store sqlite://"),
+        ("antiphon.cli.serve", "serve --port 0 --store sqlite://"),
+        ("antiphon.application", "serve --port 0 --store sqlite://"),
+        ("uvicorn", "serve --port 0 --store sqlite://"),
+    ],
 )
-def test_it_ends_quietly_where_it_is_interrupted_while_it_loads(module: str) -> None:
-    command = [sys.executable, "-c", INTERRUPTED, module, "serve", "--port", "0", "--store", "sqlite://"]
+def test_it_ends_quietly_where_it_is_interrupted_while_it_loads(module: str, arguments: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, module, *arguments.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
@@ -56,6 +73,109 @@ print(*sys.modules)
 def test_a_command_loads_what_it_needs(command: str, needless: set[str]) -> None:
     done = subprocess.run([sys.executable, "-c", LOADED, command], capture_output=True, text=True, check=True)
     assert needless & set(done.stdout.split()) == set()
+
+
+IDLE = """
+import atexit, sys
+atexit.register(lambda: print("modules:", *sys.modules))
+from antiphon.cli import run
+run()
+"""
+"""Runs the command; prints at its end what it has loaded."""
+
+NEEDLESS_FOR_A_SERVER = {
+    "antiphon.upstream.demo",
+    "antiphon.outbound.client",
+    "antiphon.outbound.fetch",
+    "antiphon.server.bounded",
+    "antiphon.tools.mcp.session",
+    "antiphon.tools.web",
+    "antiphon.telemetry.otel",
+    "antiphon.conformance",
+    "asyncpg",
+    "cryptography",
+    "html_to_markdown",
+    "httpx2",
+    "jinja2",
+    "llguidance",
+    "mcp",
+    "openai",
+    "opentelemetry",
+    "prometheus_client",
+    "pydantic",
+    "rich",
+    "tiktoken",
+    "typer",
+    "websockets",
+}
+"""What only some servers need, and those at their first use: 22 MB together, of which an idle one has nothing."""
+
+
+async def test_an_idle_server_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    flags = ["serve", "--port", "0", "--store", "sqlite://", "--backend", "http://127.0.0.1:9/v1"]
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", IDLE, *flags, cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+    )
+    assert server.stdout
+    ready = await server.stdout.readline()
+    assert b"is ready: base URL" in ready
+    server.terminate()
+    rest, _ = await server.communicate()
+
+    loaded = set(rest.decode().partition("modules: ")[2].split())
+    assert "antiphon.server.app" in loaded
+    assert loaded & NEEDLESS_FOR_A_SERVER == set()
+
+
+def serve_flags_by_typer(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the command `serve` is called with where Typer reads its flags."""
+    called: list[Any] = []
+    monkeypatch.setattr(serving, "serve_until_stopped", lambda *flags: called.extend(flags) or 0)
+    app(arguments, standalone_mode=False)
+    return dict(zip(inspect.signature(serve).parameters, called, strict=True))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "serve",
+        "serve --port 9000",
+        "serve --host=0.0.0.0 --port=9000 --workers 2",
+        "serve --backend http://a/v1 --backend=http://b/v1?x=y --store sqlite:///x.db",
+        "serve --config a.toml --config b.toml --port 1 --port 2",
+    ],
+)
+def test_flags_mean_the_same_however_they_are_read(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = serve_flags(line.split())
+    assert flags is not None
+    by_typer = serve_flags_by_typer(line.split(), monkeypatch)
+    assert flags == {name: value for name, value in by_typer.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "models",
+        "--version",
+        "serve --help",
+        "serve extra",
+        "serve --port",
+        "serve --port=",
+        "serve --port x",
+        "serve --port -1",
+        "serve --port 1_0",
+        "serve -port 1",
+        "serve --prt 1",
+        "serve --port --host x",
+    ],
+)
+def test_typer_reads_whatever_needs_words(line: str) -> None:
+    assert serve_flags(line.split()) is None
+
+
+def test_every_flag_of_serve_is_known() -> None:
+    assert list(FLAGS) == list(inspect.signature(serving.serve).parameters) == list(inspect.signature(serve).parameters)
 
 
 @pytest.mark.parametrize("name", antiphon.__all__)

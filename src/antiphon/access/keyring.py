@@ -9,26 +9,37 @@ import binascii
 import hashlib
 import os
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from antiphon.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 VERSION = "ar2"
 NONCE = 12
 """Bytes; random, which is safe for 2^32 blobs of one key."""
+
+KEY = 32
+"""Bytes."""
 
 
 class Keyring:
     """Seals and opens. `keys` are of 32 bytes each; without any, a key is made that ends with this process."""
 
     def __init__(self, keys: Sequence[bytes] = ()) -> None:
-        keys = keys or [new_key()]
-        self._ciphers = {_key_id(key): AESGCM(key) for key in keys}
-        self._newest = _key_id(keys[0])
+        self._keys = {_key_id(key): key for key in keys or [new_key()]}
+        self._newest = next(iter(self._keys))
+
+    @cached_property
+    def _ciphers(self) -> "dict[str, AESGCM]":
+        # Loaded with the first state that is sealed or opened: OpenSSL takes 5 MB that few servers need.
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        return {key_id: AESGCM(key) for key_id, key in self._keys.items()}
 
     def seal(self, state: dict[str, Any], tenant: str) -> str:
         """Return state (JSON values) as opaque text that only this tenant can bring back."""
@@ -41,9 +52,11 @@ class Keyring:
         """Return the state inside, None where it was not sealed for this tenant with a key that is known here."""
         version, _, rest = blob.partition(".")
         key_id, _, body = rest.partition(".")
-        cipher = self._ciphers.get(key_id)
-        if version != VERSION or cipher is None:
+        if version != VERSION or key_id not in self._keys:
             return None
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - as above
+
+        cipher = self._ciphers[key_id]
         try:
             raw = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
             plain = cipher.decrypt(raw[:NONCE], raw[NONCE:], _about(tenant))
@@ -54,7 +67,7 @@ class Keyring:
 
 def new_key() -> bytes:
     """Return a key that nobody has."""
-    return AESGCM.generate_key(bit_length=256)
+    return os.urandom(KEY)
 
 
 def read_key(text: str) -> bytes:
@@ -63,7 +76,7 @@ def read_key(text: str) -> bytes:
         key = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
         key = b""
-    if len(key) != 32:
+    if len(key) != KEY:
         raise ConfigError(
             "A key in `seal_keys` is not 32 bytes in base64. Make one with: head -c 32 /dev/urandom | base64"
         )

@@ -1,4 +1,4 @@
-"""The command `antiphon`."""
+"""The command `antiphon`: errors on one line, exit code 2 for what the user can correct."""
 
 import sys
 
@@ -6,8 +6,31 @@ import sys
 def run() -> None:
     """Run the command line; end the process with its exit code, quietly also where `Ctrl-C` comes while it loads."""
     try:
-        from antiphon.cli.main import run as run_loaded  # noqa: PLC0415 - it takes a while
-
-        run_loaded()
+        sys.exit(_run())
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _run() -> int:
+    # Imports where they are needed: each takes a while, and a server holds what it loaded for as long as it runs.
+    from antiphon.cli.complain import complain  # noqa: PLC0415
+    from antiphon.errors import AntiphonError, ConfigError  # noqa: PLC0415
+
+    try:
+        return _command()
+    except AntiphonError as error:
+        complain(error.message)
+        return 2 if isinstance(error, ConfigError) else 1
+
+
+def _command() -> int:
+    from antiphon.cli.quick import serve_flags  # noqa: PLC0415
+
+    flags = serve_flags(sys.argv[1:])
+    if flags is None:
+        from antiphon.cli.main import run as run_command  # noqa: PLC0415
+
+        return run_command()
+    from antiphon.cli.serve import serve  # noqa: PLC0415
+
+    return serve(**flags)

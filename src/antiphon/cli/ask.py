@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from antiphon.application import House, build
-from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
+from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
+from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
 from antiphon.errors import BackendError
 from antiphon.protocol import events

@@ -1,4 +1,4 @@
-"""The command `antiphon`: errors on one line, exit code 2 for what the user can correct."""
+"""The command line, read by Typer."""
 
 import sys
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ import typer.main
 from rich.console import Console
 from typer.core import TyperGroup
 
-from antiphon.errors import AntiphonError, ConfigError
+from antiphon.cli.complain import complain
 from antiphon.version import __version__
 
 FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 
 COMMANDS = {
-    "serve": "serve.serve",
+    "serve": "serving.serve",
     "models": "models.models",
     "status": "status.status",
     "ask": "ask.ask",
@@ -70,20 +70,13 @@ def options(
     """Say what holds for every command."""
 
 
-def run() -> None:
-    """Run the command line; end the process with its exit code."""
+def run() -> int:
+    """Run the command line; return its exit code. Raises `AntiphonError`."""
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except typer.TyperException as error:
-        _complain(getattr(error, "format_message", error.__str__)())
-        code = 2
-    except AntiphonError as error:
-        _complain(error.message)
-        code = 2 if isinstance(error, ConfigError) else 1
-    except (KeyboardInterrupt, typer.Abort):
-        code = 130
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _complain(message: str) -> None:
-    Console(stderr=True).print(f"antiphon: {' '.join(message.split())}", style="red", markup=False, soft_wrap=True)
+        complain(getattr(error, "format_message", error.__str__)())
+        return 2
+    except typer.Abort:
+        return 130
+    return code if isinstance(code, int) else 0

@@ -7,7 +7,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from antiphon.application import build
-from antiphon.cli.settings import BackendFlag, ConfigFlag, read_settings
+from antiphon.cli.flags import BackendFlag, ConfigFlag
+from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
 from antiphon.engine.routing.names import is_listed
 from antiphon.engine.routing.served import Served

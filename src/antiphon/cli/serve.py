@@ -11,18 +11,15 @@ from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
 from urllib.parse import urlsplit
 
-import typer
 import uvloop
-from rich.console import Console
 
 from antiphon.application import House, build
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.models import offered
 from antiphon.cli.reread import Current, Reread
-from antiphon.cli.settings import BackendFlag, ConfigFlag, StoreFlag, read_settings
+from antiphon.cli.settings import read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings, settings_file
 from antiphon.engine.engine import Engine
@@ -50,19 +47,14 @@ PURGE_EVERY = 60.0
 
 
 def serve(
-    host: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 by default.")
-    ] = None,
-    port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on; 8321 by default.")] = None,
-    backend: BackendFlag = None,
-    store: StoreFlag = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that serve the port together; 1 by default.")
-    ] = None,
-    config: ConfigFlag = None,
-) -> None:
-    """Serve the Responses API."""
-
+    host: str | None = None,
+    port: int | None = None,
+    backend: list[str] | None = None,
+    store: str | None = None,
+    workers: int | None = None,
+    config: Path | None = None,
+) -> int:
+    """Serve until a signal ends it; return the exit code. Raises `ConfigError`."""
     file: Path | None = None
 
     def read() -> Settings:
@@ -80,14 +72,13 @@ def serve(
     with _listen(settings) as listener:
         if settings.workers == 1:
             _run(current, listener)
-            return
+            return 0
         _check_shared(settings)
         # Its own user alone may enter; each process has a socket there for the others.
         with TemporaryDirectory(prefix="antiphon-") as folder:
-            code = supervise(
+            return supervise(
                 settings.workers, lambda number: _run(current, listener, number, Path(folder)), current.renew
             )
-    raise typer.Exit(code)
 
 
 def _is_loopback(host: str) -> bool:
@@ -208,22 +199,19 @@ async def _announce(settings: Settings, port: int, house: House) -> None:
     url = f"http://{_reachable(settings.host)}:{port}/v1"
     served = house.engine.models.served
     models = house.engine.models.list()
-    console = Console()
     parts = [f"base URL {url}", f"store {house.engine.store.url}", *map(_describe, served), *_tools(settings)]
     needs_key = await house.engine.api_keys.are_needed()
     if not needs_key:
         parts.append("no API key, so this machine alone is served")
-    console.print(
-        f"Antiphon {__version__} is ready: " + "; ".join(parts), highlight=False, markup=False, soft_wrap=True
-    )
+    _print(f"Antiphon {__version__} is ready: " + "; ".join(parts))
     body = json.dumps({"model": models[0]["id"] if models else "MODEL", "input": "Hello!"})
     key = ' -H "authorization: Bearer $OPENAI_API_KEY"' if needs_key else ""
-    console.print(
-        f"curl {url}/responses -H 'content-type: application/json'{key} -d {shlex.quote(body)}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    _print(f"curl {url}/responses -H 'content-type: application/json'{key} -d {shlex.quote(body)}")
+
+
+def _print(line: str) -> None:
+    """Print a line without what would steer a terminal: names of models come from elsewhere."""
+    print("".join(character for character in line if character.isprintable()), flush=True)  # noqa: T201 - the ready line
 
 
 def _describe(served: Served) -> str:

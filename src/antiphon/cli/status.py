@@ -14,7 +14,8 @@ from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
 
-from antiphon.cli.settings import ConfigFlag, read_settings
+from antiphon.cli.flags import ConfigFlag
+from antiphon.cli.settings import read_settings
 from antiphon.engine.routing.names import is_listed
 from antiphon.engine.status import BackendStatus, Status
 from antiphon.errors import AntiphonError

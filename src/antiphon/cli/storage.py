@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from antiphon.cli.settings import ConfigFlag, StoreFlag, read_settings
+from antiphon.cli.flags import ConfigFlag, StoreFlag
+from antiphon.cli.settings import read_settings
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 

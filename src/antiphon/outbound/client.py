@@ -2,39 +2,14 @@
 
 import socket
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from antiphon.errors import ClientError
-from antiphon.outbound.ssrf import PrivateAddressError, Reach, is_address, read_url
+from antiphon.outbound.ssrf import PrivateAddressError, Reach, check_url, read_url
 
 MAX_ANSWER = 64 * 1024
 """Bytes of an answer that are read."""
-
-
-def check_url(url: str, reach: Reach, param: str = "url") -> None:
-    """Raise `ClientError` (400) unless this is a URL that may be asked; names are resolved only later.
-
-    `https`, and `http` where private networks may be reached.
-    """
-    schemes = ("https", "http") if reach.networks else ("https",)
-    try:
-        parts, read = urlsplit(url), read_url(url)
-    except ValueError as error:
-        raise _refused(param, str(error)) from error
-    if read.scheme not in schemes or not url.isascii() or " " in url:
-        raise _refused(param, f"expected an {' or '.join(schemes)} URL")
-    if parts.fragment:
-        raise _refused(param, "a fragment has no place in it")
-    host = read.raw_host or ""
-    if is_address(host) and not reach.admits(host):
-        raise _refused(param, "its address is not public")
-
-
-def _refused(param: str, reason: str) -> ClientError:
-    return ClientError(f"Invalid '{param}': {reason}.", code="invalid_value", param=param)
 
 
 class ReachResolver(AbstractResolver):

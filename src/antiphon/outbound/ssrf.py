@@ -7,8 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
 
 from yarl import URL
+
+from antiphon.errors import ClientError
 
 Address = IPv4Address | IPv6Address
 
@@ -193,3 +196,26 @@ def read_networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 ANYWHERE = read_networks(("0.0.0.0/0", "::/0"))
 """The networks of a `Reach` to everything."""
+
+
+def check_url(url: str, reach: Reach, param: str = "url") -> None:
+    """Raise `ClientError` (400) unless this is a URL that may be asked; names are resolved only later.
+
+    `https`, and `http` where private networks may be reached.
+    """
+    schemes = ("https", "http") if reach.networks else ("https",)
+    try:
+        parts, read = urlsplit(url), read_url(url)
+    except ValueError as error:
+        raise _refused(param, str(error)) from error
+    if read.scheme not in schemes or not url.isascii() or " " in url:
+        raise _refused(param, f"expected an {' or '.join(schemes)} URL")
+    if parts.fragment:
+        raise _refused(param, "a fragment has no place in it")
+    host = read.raw_host or ""
+    if is_address(host) and not reach.admits(host):
+        raise _refused(param, "its address is not public")
+
+
+def _refused(param: str, reason: str) -> ClientError:
+    return ClientError(f"Invalid '{param}': {reason}.", code="invalid_value", param=param)

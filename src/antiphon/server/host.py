@@ -7,12 +7,11 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from antiphon.server.bounded import BoundedWebSocket
 from antiphon.server.crowd import Crowd
 from antiphon.server.limits import Limits
 from antiphon.server.protocol import BoundedProtocol
@@ -68,7 +67,7 @@ class Host(uvicorn.Server):
     ) -> None:
         limits = limits or Limits()
         crowd = Crowd(limits.connections, limits.bodies)
-        protocol, websocket = partial(BoundedProtocol, crowd=crowd), partial(BoundedWebSocket, crowd=crowd)
+        protocol, websocket = partial(BoundedProtocol, crowd=crowd), partial(_websocket, crowd=crowd)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -135,6 +134,13 @@ class Host(uvicorn.Server):
         until = loop.time() + seconds
         while self.server_state.tasks and loop.time() < until:  # noqa: ASYNC110 - uvicorn tells nobody
             await asyncio.sleep(LOOK_EVERY)
+
+
+def _websocket(*args: Any, crowd: Crowd, **kwargs: Any) -> asyncio.Protocol:
+    """Return the protocol of a WebSocket; what it is made of is loaded for the first one."""
+    from antiphon.server.bounded import BoundedWebSocket  # noqa: PLC0415
+
+    return BoundedWebSocket(*args, crowd=crowd, **kwargs)
 
 
 def silence_uvicorn() -> None:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.metrics_core import Metric
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.engine import Engine
@@ -15,6 +14,9 @@ from antiphon.server.local import is_local
 from antiphon.server.siblings import Siblings, Topic
 from antiphon.telemetry.metrics import Family, Known, families
 
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
 
 def resources(engine: Engine, siblings: Siblings | None = None) -> Resources:
     """Return what is served under which path; `siblings` are the processes that serve the same port."""
@@ -23,6 +25,8 @@ def resources(engine: Engine, siblings: Siblings | None = None) -> Resources:
         if not is_local(scope):
             text = "The metrics are shown to this machine alone, not through a proxy."
             raise ClientError(text, status=403, code="metrics_not_allowed")
+        from prometheus_client import CONTENT_TYPE_LATEST  # noqa: PLC0415 - loaded for the first who asks
+
         told = [own(engine, siblings.name if siblings else "0")]
         told += await siblings.others(topic(engine, siblings.name)) if siblings else []
         body = exposition([*chain.from_iterable(told), *await _shared(engine)])
@@ -55,6 +59,9 @@ async def _shared(engine: Engine) -> list[Family]:
 
 def exposition(counted: Iterable[Family]) -> bytes:
     """Return families as text. Those of one name, from several processes, become one."""
+    from prometheus_client import generate_latest  # noqa: PLC0415 - loaded for the first who asks
+    from prometheus_client.metrics_core import Metric  # noqa: PLC0415
+
     metrics: dict[str, Metric] = {}
     for family in counted:
         metric = metrics.setdefault(family.name, Metric(family.name, family.text, family.kind))
@@ -66,8 +73,8 @@ def exposition(counted: Iterable[Family]) -> bytes:
 class _Collected:
     """What `prometheus_client` asks for metrics that were collected already."""
 
-    def __init__(self, metrics: Sequence[Metric]) -> None:
+    def __init__(self, metrics: "Sequence[Metric]") -> None:
         self._metrics = metrics
 
-    def collect(self) -> Sequence[Metric]:
+    def collect(self) -> "Sequence[Metric]":
         return self._metrics

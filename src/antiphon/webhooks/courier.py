@@ -4,13 +4,16 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
-from antiphon.outbound.client import Client
 from antiphon.outbound.ssrf import ANYWHERE, Reach
 from antiphon.storage.contract import Delivery, Store, WebhookEndpoint
 from antiphon.webhooks.sign import signature
+
+if TYPE_CHECKING:
+    from antiphon.outbound.client import Client
 
 TIMEOUT = 10.0
 """Seconds that an endpoint has to answer."""
@@ -60,7 +63,8 @@ class Courier:
         self._now = now
         self._chance = chance
         self._count = count
-        self._client = Client(reach, TIMEOUT)
+        self._reach = reach
+        self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -73,7 +77,8 @@ class Courier:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        await self._client.close()
+        if self._client is not None:
+            await self._client.close()
 
     async def send(self, endpoint: WebhookEndpoint, delivery_id: str, body: bytes) -> int:
         """Send one event now; return the status. Raises `ClientError` or `OSError` where it cannot be sent."""
@@ -88,6 +93,10 @@ class Courier:
             "webhook-timestamp": str(timestamp),
             "webhook-signature": signature(secrets, delivery_id, timestamp, body),
         }
+        if self._client is None:
+            from antiphon.outbound.client import Client  # noqa: PLC0415 - loaded for the first delivery
+
+            self._client = Client(self._reach, TIMEOUT)
         return await self._client.post(endpoint.url, body, headers)
 
     async def _deliver(self) -> None:

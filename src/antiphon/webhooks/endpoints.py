@@ -7,8 +7,7 @@ from typing import Any
 from antiphon.engine.announcements import announcement
 from antiphon.errors import ClientError
 from antiphon.ids import Clock, NewId
-from antiphon.outbound.client import check_url
-from antiphon.outbound.ssrf import Reach
+from antiphon.outbound.ssrf import Reach, check_url
 from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
 from antiphon.storage.contract import Store, WebhookEndpoint
 from antiphon.webhooks.courier import Courier

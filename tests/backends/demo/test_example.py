@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from antiphon.upstream.demo.example import NoExampleError, example_of
-from antiphon.upstream.demo.fits import CHECKS
-from antiphon.upstream.demo.strings import FORMATS
+from antiphon.upstream.demo.fits import CHECKS, FORMATS
 
 ASKED = "What is the weather in Paris this weekend?"
 

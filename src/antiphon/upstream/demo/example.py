@@ -8,10 +8,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from antiphon.upstream.demo.fits import Judge, Schema, is_number, listed, members, resolve
-from antiphon.upstream.demo.joined import joined
-from antiphon.upstream.demo.numbers import numbers
-from antiphon.upstream.demo.strings import strings
+from antiphon.upstream.demo.fits import (
+    Judge,
+    Schema,
+    is_number,
+    joined,
+    listed,
+    members,
+    numbers,
+    resolve,
+    strings,
+)
 
 MOST_LOOKS = 20_000
 """Looks at subschemas that an example may cost: schemas that refer to themselves can grow without end."""

@@ -1,0 +1,103 @@
+"""The performance targets, and which of them are met."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.report import NGINX, OURS, TARGET, short, table
+
+AT_LEAST, AT_MOST = ">=", "<="
+
+TARGETS: dict[str, tuple[str, float]] = {
+    "translation of a delta in a burst, µs": (AT_MOST, 5),
+    "translation of a delta alone, µs": (AT_MOST, 5),
+    "plain requests, 1/s": (AT_LEAST, 3500),
+    "plain requests, CPU µs": (AT_MOST, 1e6 / 3500),
+    "plain requests, stored in SQLite, 1/s": (AT_LEAST, 2000),
+    "plain requests, stored in SQLite, CPU µs": (AT_MOST, 1e6 / 2000),
+    "streams of 256 deltas in one burst, 1/s": (AT_LEAST, 800),
+    "streams of 256 deltas in one burst, CPU µs": (AT_MOST, 1e6 / 800),
+    "streams of 256 deltas in one burst, stored in SQLite, 1/s": (AT_LEAST, 600),
+    "streams of 256 deltas in one burst, stored in SQLite, CPU µs": (AT_MOST, 1e6 / 600),
+    "added latency at 50 requests/s, p50, ms": (AT_MOST, 1),
+    "added latency at 50 requests/s, p99, ms": (AT_MOST, 2),
+    "loop blocked by 1,000 items, ms": (AT_MOST, 20),
+    "loop blocked by 1,000 pairs of call and output, ms": (AT_MOST, 20),
+    "turn 1,000 of a chain, times turn 10, SQLite": (AT_MOST, 3),
+    "turn 1,000 of a chain, times turn 10, PostgreSQL": (AT_MOST, 3),
+    "history of 1,000 turns, SQLite, ms": (AT_MOST, 30),
+    "history of 1,000 turns, PostgreSQL, ms": (AT_MOST, 60),
+    "1,000 readers at once, SQLite: served without a cut": (AT_LEAST, 1000),
+    "1,000 readers at once, PostgreSQL: served without a cut": (AT_LEAST, 1000),
+    "start to first answer, s": (AT_MOST, 0.5),
+    "memory idle, MB": (AT_MOST, 60),
+    "memory of an open stream, kB": (AT_MOST, 60),
+}
+"""Of the figures. Rates are those of one core: on a busy machine the CPU beside them is the fairer judge."""
+
+FRACTIONS: dict[str, float] = {
+    "plain requests, 1/s": 0.10,
+    "streams of 256 deltas in one burst, 1/s": 0.13,
+    "streams of 256 deltas in one burst of chunks, 1/s": 0.13,
+}
+"""The least fraction of nginx's figure, measured in the same run, that ours may be."""
+
+Figures = Mapping[str, Mapping[str, float]]
+"""The median of each figure, by its name and by whose it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a figure is to be, and what it is: None where it could not be measured."""
+
+    name: str
+    bound: str
+    value: float
+    measured: float | None
+
+    @property
+    def is_met(self) -> bool:
+        """Return whether it was measured, and is as it should be."""
+        if self.measured is None:
+            return False
+        return self.measured >= self.value if self.bound == AT_LEAST else self.measured <= self.value
+
+
+def targets(figures: Figures) -> list[Target]:
+    """Return all targets: fixed ones, fractions of nginx's figures, and those that follow from other figures."""
+    return [*_fractions(figures), *_fixed(figures), *_relative(figures)]
+
+
+def _fractions(figures: Figures) -> Iterator[Target]:
+    for name, least in FRACTIONS.items():
+        sides = figures.get(name, {})
+        nginx = sides.get(NGINX)
+        yield Target(f"{name}, as a fraction of nginx", AT_LEAST, least, sides[OURS] / nginx if nginx else None)
+
+
+def _fixed(figures: Figures) -> Iterator[Target]:
+    for name, (bound, value) in TARGETS.items():
+        yield Target(name, bound, value, figures.get(name, {}).get(OURS))
+
+
+def _relative(figures: Figures) -> Iterator[Target]:
+    for name, sides in figures.items():
+        if TARGET in sides:
+            yield Target(name, AT_MOST, sides[TARGET], sides.get(OURS))
+
+
+def verdicts(judged: Sequence[Target]) -> str:
+    """Return the table of the targets."""
+    missed = sum(not target.is_met for target in judged)
+    rows = [
+        (target.name, f"{target.bound} {short(target.value)}", _measured(target), _word(target)) for target in judged
+    ]
+    summary = f"{len(judged) - missed} of {len(judged)} targets are met, {missed} are not."
+    return f"{table([('target', '', 'measured', 'met?'), *rows])}\n{summary}"
+
+
+def _measured(target: Target) -> str:
+    return "not measured" if target.measured is None else short(target.measured)
+
+
+def _word(target: Target) -> str:
+    return "yes" if target.is_met else "NO"

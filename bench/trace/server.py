@@ -1,0 +1,39 @@
+"""The server that is traced: the parts that `antiphon serve` builds by default, on a loop that others use too."""
+
+import asyncio
+import gc
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from antiphon.application import build
+from antiphon.cli.logs import begin_log
+from antiphon.cli.serve import limits_of
+from antiphon.cli.settings import read_settings
+from antiphon.server.app import create_app
+from antiphon.server.host import Host
+
+
+@asynccontextmanager
+async def served(backend: str, store: str) -> AsyncIterator[int]:
+    """Serve the backend at this URL with a store at that one; gives the port."""
+    settings = read_settings(None, [backend], host="127.0.0.1", port=0, store=store, workers=None)
+    begin_log(settings)
+    house = await build(settings, {})
+    limits = limits_of(settings)
+    app = create_app(house.engine, house.endpoints, has_websocket=True, has_metrics=True, limits=limits)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        host = Host(app, house, 1, limits=limits)
+        house.start()
+        serving = asyncio.create_task(host.serve([listener]))
+        await host.listening.wait()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(5_000)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            serving.cancel()
+            with suppress(asyncio.CancelledError):
+                await serving
+            await house.close()

@@ -1,0 +1,24 @@
+"""`antiphon serve` for Typer: its help, and its errors. A command line without mistakes is read by `quick.py`."""
+
+from typing import Annotated
+
+import typer
+
+from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
+from antiphon.cli.serve import serve as serve_until_stopped
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 by default.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on; 8321 by default.")] = None,
+    backend: BackendFlag = None,
+    store: StoreFlag = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes that serve the port together; 1 by default.")
+    ] = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Serve the Responses API."""
+    raise typer.Exit(serve_until_stopped(host, port, backend, store, workers, config))
