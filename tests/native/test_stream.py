@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from antiphon.testing import assert_event_stream, check_event_stream, fold
@@ -440,8 +440,64 @@ def mangled(draw: st.DrawFn) -> list[dict[str, Any]]:
     return draw(st.permutations(events)) if draw(st.booleans()) else events
 
 
+LISTED = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": [{"name": "t", "input_schema": {}}]}
+CALLED = {"id": "mcp_1", "type": "mcp_call", "name": "t", "server_label": "s", "arguments": "{}"}
+FAILED = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "gone"}]}
+
+
+@pytest.mark.parametrize("error", ["gone", {"message": "gone"}])
+def test_a_list_of_tools_with_an_error_has_no_tools(error: Any) -> None:
+    for passed in both_ways(LISTED | {"error": error}):
+        assert (passed.output[0]["tools"], passed.output[0]["error"]) == ([], "gone")
+        assert passed.types[-3] == "response.mcp_list_tools.failed"
+
+
+def test_a_list_whose_tools_and_whose_error_come_one_after_the_other_has_the_error() -> None:
+    added, done = deltas(LISTED)[0], deltas(LISTED | {"tools": [], "error": "gone"})[-1]
+    (mine,) = check(pass_events({**added, "item": LISTED}, done, completed())).output
+    assert (mine["tools"], mine["error"]) == ([], "gone")
+
+
+@pytest.mark.parametrize("error", ["", [], {}, 0, None])
+def test_an_empty_error_is_none(error: Any) -> None:
+    for passed in both_ways(LISTED | {"error": error}):
+        assert (passed.output[0]["tools"], passed.output[0]["error"]) == (LISTED["tools"], None)
+    for passed in both_ways(CALLED | {"status": "completed", "output": "12 C", "error": error}):
+        assert (passed.output[0]["status"], passed.output[0]["error"]) == ("completed", None)
+
+
+@pytest.mark.parametrize("tool", ["t", {"input_schema": {}}, {"name": 7}])
+def test_a_tool_without_a_name_is_left_out_of_a_list(tool: Any) -> None:
+    tools = [tool, {"name": "t", "input_schema": None}]
+    for passed in both_ways(LISTED | {"tools": tools}):
+        assert passed.output[0]["tools"] == LISTED["tools"]
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "incomplete", None])
+@pytest.mark.parametrize("error", ["gone", FAILED])
+@pytest.mark.parametrize("output", [None, "12 C"])
+def test_a_call_with_an_error_has_failed(status: str | None, error: Any, output: str | None) -> None:
+    for passed in both_ways(CALLED | {"status": status, "error": error, "output": output}):
+        (mine,) = passed.output
+        assert (mine["status"], mine["error"], mine["output"]) == ("failed", FAILED, None)
+        assert passed.types[-3] == "response.mcp_call.failed"
+
+
+def test_a_call_that_failed_with_an_output_has_it_as_its_error() -> None:
+    for passed in both_ways(CALLED | {"status": "failed", "output": "gone"}):
+        (mine,) = passed.output
+        assert (mine["status"], mine["error"], mine["output"]) == ("failed", FAILED, None)
+
+
+def both_ways(item: dict[str, Any]) -> list[Passed]:
+    return [check(pass_on(streamed(item))), check(pass_plain(response(item)))]
+
+
 @settings(max_examples=300, deadline=None)
 @given(mangled())
+@example([{**deltas(LISTED)[0], "item": LISTED}, deltas(LISTED | {"tools": [], "error": "gone"})[-1], completed()])
+@example([*events_of(LISTED | {"error": "gone"}), completed()])
+@example([*events_of(CALLED | {"status": "completed", "error": "gone"}), completed()])
 def test_whatever_comes_the_stream_is_sound(events: list[dict[str, Any]]) -> None:
     passed = pass_events(*events)
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.translation.from_chat.logprobs import IMPOSSIBLE, read_logprobs, spelling
+from antiphon.translation.from_chat.annotations import IMPOSSIBLE, read_logprobs, spelling
 
 
 def logprobs(*tokens: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.translation.from_chat.surrogates import SurrogateJoiner, repaired
+from antiphon.translation.from_chat.text_filters import SurrogateJoiner, repaired
 
 HIGH, LOW, WAVE = "\ud83c", "\udf0a", "\U0001f30a"
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.translation.from_chat.think import Piece, ThinkSplitter
+from antiphon.translation.from_chat.text_filters import Piece, ThinkSplitter
 
 
 def split(*texts: str, preopened: bool = False) -> list[Piece]:

@@ -13,7 +13,7 @@ from antiphon.engine.routing.refusal import waits
 from antiphon.engine.routing.waits import wait_of
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat import error_code, error_message
-from antiphon.translation.from_chat.surrogates import repaired
+from antiphon.translation.from_chat.text_filters import repaired
 from antiphon.translation.to_chat.request import responses_parameter
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."

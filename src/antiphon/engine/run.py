@@ -172,6 +172,7 @@ class Run:
 
     async def result(self) -> Response:
         """Make the response and return it. Raises `AntiphonError` where it failed."""
+        self._writer.is_heard = self.is_stream or self._lookup is not None
         async with aclosing(self.events()) as batches:
             async for _ in batches:
                 pass

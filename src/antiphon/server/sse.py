@@ -78,26 +78,44 @@ class _EventStream:
         self._run = run
         self._send = send
         self._headers = headers
-        self._lock = asyncio.Lock()
         self._is_open = False
+        self._is_sending = False
+        """The events that came are being sent: no silence is to be broken."""
+        self._filling: asyncio.Event | None = None
+        """Set once what breaks a silence was sent, while it is being sent."""
         self._loop = asyncio.get_running_loop()
         self._last_sent = self._last_event = self._loop.time()
 
     async def serve(self, receive: Receive) -> None:
         async with Attendance(receive, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
             async for batch in batches:
+                if self._filling is not None:
+                    await self._filling.wait()
+                self._is_sending = True
                 await self._send_events(batch)
+                self._is_sending = False
+            if self._filling is not None:
+                await self._filling.wait()
             await self._send_body(b"", more_body=False)
 
     async def _tick(self) -> float:
         """Break the silence where there is one; return the seconds until it should be looked at again."""
+        if not self._is_sending:
+            filling = self._filling = asyncio.Event()
+            try:
+                await self._break_silence()
+            finally:
+                self._filling = None
+                filling.set()
+        until_comment = self._last_sent + COMMENT_AFTER - self._loop.time()
+        return max(until_comment, 0.1)
+
+    async def _break_silence(self) -> None:
         now = self._loop.time()
         if not self._is_open or now - self._last_event >= KEEPALIVE_AFTER:
             await self._send_events(self._run.pulse())
         elif now - self._last_sent >= COMMENT_AFTER:
             await self._send_body(COMMENT)
-        until_comment = self._last_sent + COMMENT_AFTER - self._loop.time()
-        return max(until_comment, 0.1)
 
     async def _send_events(self, batch: Sequence[Event]) -> None:
         if batch:
@@ -105,12 +123,11 @@ class _EventStream:
             await self._send_body(encode(batch))
 
     async def _send_body(self, body: bytes, more_body: bool = True) -> None:
-        async with self._lock:
-            if not self._is_open:
-                self._is_open = True
-                said = ignored_header(self._run.ignored_tools)
-                said |= {BACKEND: plain_name(self._run.backend), **cache_header(self._run)}
-                headers = [*self._headers, *((name.encode(), value.encode()) for name, value in said.items())]
-                await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-            self._last_sent = self._loop.time()
-            await self._send({"type": "http.response.body", "body": body, "more_body": more_body})
+        if not self._is_open:
+            self._is_open = True
+            said = ignored_header(self._run.ignored_tools)
+            said |= {BACKEND: plain_name(self._run.backend), **cache_header(self._run)}
+            headers = [*self._headers, *((name.encode(), value.encode()) for name, value in said.items())]
+            await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._last_sent = self._loop.time()
+        await self._send({"type": "http.response.body", "body": body, "more_body": more_body})

@@ -7,8 +7,6 @@ so nothing that was sent can change. Deltas are kept in lists and joined once.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from antiphon.protocol import events
 from antiphon.protocol.items.content import (
     OutputText,
@@ -22,19 +20,7 @@ from antiphon.protocol.items.messages import Compaction, Message, Reasoning
 from antiphon.translation.citations import Citations
 from antiphon.translation.from_chat.annotations import Annotations
 from antiphon.translation.from_chat.reasoning import ReasoningState
-from antiphon.translation.writer import ResponseWriter
-
-PADDING = "kV3xQm8ZtR1wLp5N"
-
-_encode = msgspec.json.Encoder().encode
-
-
-def padding(delta: str) -> str:
-    """Return what fills a delta up to a multiple of 16 bytes as it is written (specification section 4, `obfuscation`).
-
-    Bytes are what somebody sees who watches the line, and what a new line, a quote or a foreign letter takes differs.
-    """
-    return PADDING[len(_encode(delta)) - len('""') & 15 :]
+from antiphon.translation.writer import ResponseWriter, padding
 
 
 class StreamingMessage:
@@ -47,7 +33,6 @@ class StreamingMessage:
         self._writer = writer
         self._sources = sources
         self._citations: Citations | None = None
-        self._obfuscate = writer.view.obfuscation
         self.id = writer.new_id("msg")
         self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
         self._content: list[Any] = []
@@ -55,26 +40,27 @@ class StreamingMessage:
         self._text: list[str] = []
         self._length = 0
         self._logprobs: list[dict[str, Any]] = []
-        self._annotations = Annotations()
+        self._annotations: Annotations | None = None
+        self.is_steady = False
+        """Whether a text is open, and what it grows by is all that is told of it."""
 
     def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         """Append text with the log probabilities of its tokens."""
         if self._kind is not OutputText:
             self._open_part(OutputText, OutputText(text=""))
-        self._text.append(delta)
-        self._length += len(delta)
-        event = events.OutputTextDelta(
-            output_index=self._output_index, item_id=self.id, content_index=len(self._content), delta=delta
-        )
+        self.add_texts([delta], logprobs)
+        if not self.is_steady:
+            self._tell_annotations()
+            if self._citations is not None:
+                self._cite(self._citations.feed(delta))
+
+    def add_texts(self, deltas: Sequence[str], logprobs: list[dict[str, Any]] | None = None) -> None:
+        """Append texts that came together to the open text, each a delta of its own."""
+        self._text += deltas
+        self._length += sum(map(len, deltas))
         if logprobs:
-            event.logprobs = logprobs
             self._logprobs += logprobs
-        if self._obfuscate:
-            event.obfuscation = padding(delta)
-        self._writer.emit(event)
-        self._tell_annotations()
-        if self._citations is not None:
-            self._cite(self._citations.feed(delta))
+        self._writer.emit_texts(deltas, self._output_index, self.id, len(self._content), logprobs or [])
 
     def add_refusal(self, delta: str) -> None:
         """Append words of a refusal."""
@@ -87,6 +73,7 @@ class StreamingMessage:
         """Annotate the text, in a new part where there is none yet. What is past the text so far waits for it."""
         if self._kind is not OutputText:
             self._open_part(OutputText, OutputText(text=""))
+        self._annotations = self._annotations or Annotations()
         self._annotations.add(annotation)
         self._tell_annotations()
 
@@ -99,8 +86,9 @@ class StreamingMessage:
     def _open_part(self, kind: type[Part], part: Part) -> None:
         self._close_part()
         self._kind = kind
-        self._text, self._length, self._logprobs, self._annotations = [], 0, [], Annotations()
+        self._text, self._length, self._logprobs, self._annotations = [], 0, [], None
         self._citations = Citations(self._sources) if self._sources and kind is OutputText else None
+        self.is_steady = kind is OutputText and self._citations is None
         self._writer.emit(events.ContentPartAdded(**self._place(), part=part))
 
     def _close_part(self) -> None:
@@ -112,22 +100,26 @@ class StreamingMessage:
         part: Part
         if self._kind is OutputText:
             self._tell_annotations(is_over=True)
-            part = OutputText(text=text, annotations=self._annotations.told, logprobs=self._logprobs)
+            annotations = self._annotations.told if self._annotations else []
+            part = OutputText(text=text, annotations=annotations, logprobs=self._logprobs)
             self._writer.emit(events.OutputTextDone(**self._place(), text=text, logprobs=self._logprobs))
         else:
             part = Refusal(refusal=text)
             self._writer.emit(events.RefusalDone(**self._place(), refusal=text))
         self._writer.emit(events.ContentPartDone(**self._place(), part=part))
         self._content.append(part)
-        self._kind = None
+        self._kind, self.is_steady = None, False
 
     def _cite(self, citations: Sequence[dict[str, Any]]) -> None:
         for citation in citations:
             self.annotate(citation)
 
     def _tell_annotations(self, *, is_over: bool = False) -> None:
+        if self._annotations is None:
+            return
         for index, annotation in self._annotations.tell(self._length, is_over=is_over):
             self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
+        self.is_steady = self._citations is None and not self._annotations.are_waiting
 
     def _place(self) -> dict[str, Any]:
         return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}

@@ -1,6 +1,7 @@
 """Bytes to server-sent events and back, fed in any cut (specification section 7; the WHATWG's event stream format)."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -15,19 +16,24 @@ DONE = b"[DONE]"
 
 COMMENT = b": keep-alive\n\n"
 
-_encode = msgspec.json.Encoder().encode
+_encode_lines = msgspec.json.Encoder().encode_lines
 _heads: dict[type[Event], bytes] = {}
 
 
 def encode(events: Sequence[Event]) -> bytes:
-    """Return the events as bytes: for each `event: <type>`, `data: <json>` and an empty line."""
-    return b"".join([_head(type(event)) + _encode(event) + b"\n\n" for event in events])
+    """Return the events as bytes: for each `event: <type>`, `data: <json>` and an empty line.
+
+    JSON has no line feed in it, so those that follow one another with the same type are encoded in one go.
+    """
+    frames: list[bytes] = []
+    for kind, same in groupby(events, type):
+        head = _heads.get(kind) or _head(kind)
+        frames += head, _encode_lines(list(same))[:-1].replace(b"\n", b"\n\n" + head), b"\n\n"
+    return b"".join(frames)
 
 
 def _head(kind: type[Event]) -> bytes:
-    head = _heads.get(kind)
-    if head is None:
-        head = _heads[kind] = b"event: " + str(kind.__struct_config__.tag).encode() + b"\ndata: "
+    head = _heads[kind] = b"event: " + str(kind.__struct_config__.tag).encode() + b"\ndata: "
     return head
 
 
@@ -54,7 +60,16 @@ class EventDecoder:
         if b"\r" in data or self._ended_in_return:
             data = self._plain_line_ends(data)
         if b"\n" in data:
-            lines = b"".join([*self._line, data]).split(b"\n")
+            data = b"".join([*self._line, data])
+            whole, end, rest = data.rpartition(b"\n\n")
+            if end and not self._data and whole[:6] == b"data: " and b"\n" not in rest and len(data) <= MAX_EVENT:
+                # Each event has one line in all but a few streams: it is what stands between the line ends.
+                events = whole[6:].split(b"\n\ndata: ")
+                if whole.count(b"\n") == 2 * len(events) - 2 and b"" not in events:
+                    self._started = True
+                    self._line, self._line_size = [rest], len(rest)
+                    return events
+            lines = data.split(b"\n")
             rest = lines.pop()
             self._line, self._line_size = [rest], len(rest)
             events = self._read(lines)

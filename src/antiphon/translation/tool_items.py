@@ -32,9 +32,8 @@ from antiphon.protocol.items.calls import (
 from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.items.messages import FunctionCall
 from antiphon.protocol.tool_bindings import Kind, Offer
-from antiphon.translation.items import padding
 from antiphon.translation.json_strings import JsonStrings, Path
-from antiphon.translation.writer import ResponseWriter
+from antiphon.translation.writer import ResponseWriter, padding
 
 PREFIXES: dict[Kind, str] = {
     "function": "fc",

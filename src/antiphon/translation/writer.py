@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, ClientError
@@ -16,6 +18,20 @@ from antiphon.ids import Clock, NewId
 from antiphon.protocol import events
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, web_searches
+
+PADDING = "kV3xQm8ZtR1wLp5N"
+PADDINGS = [PADDING[size:] for size in range(len(PADDING))]
+
+_encode = msgspec.json.Encoder().encode
+
+
+def padding(delta: str) -> str:
+    """Return what fills a delta up to a multiple of 16 bytes as it is written (specification section 4, `obfuscation`).
+
+    Bytes are what somebody sees who watches the line, and what a new line, a quote or a foreign letter takes differs.
+    """
+    return PADDINGS[len(_encode(delta)) - len('""') & 15]
+
 
 Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
@@ -57,6 +73,10 @@ class ResponseWriter:
     sealed: dict[str, str] = field(default_factory=dict)
     """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
     error: AntiphonError | None = None
+    is_heard: bool = True
+    """Whether somebody takes the events. Without, none are kept, and a text makes none."""
+    newest: int = -1
+    """The output index of the item opened last, -1 before the first."""
     tells_error: bool = True
     """Whether an `error` goes before `response.failed`."""
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
@@ -75,10 +95,13 @@ class ResponseWriter:
 
     def aside(self) -> "ResponseWriter":
         """Return a writer for what the client of this one does not see."""
-        return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", View(logprobs=False))
+        view = View(logprobs=False)
+        return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", view, is_heard=False)
 
     def emit(self, event: events.Event) -> None:
-        """Number an event and queue it."""
+        """Number an event and queue it, where somebody takes it."""
+        if not self.is_heard:
+            return
         if self._kept and getattr(event, "output_index", self._kept) < self._kept:
             return
         if self._gate is not None and (index := getattr(event, "output_index", self._gate)) > self._gate:
@@ -87,6 +110,37 @@ class ResponseWriter:
         event.sequence_number = self._sequence_number
         self._sequence_number += 1
         self._pending.append(event)
+
+    def emit_texts(
+        self,
+        deltas: Sequence[str],
+        output_index: int,
+        item_id: str,
+        content_index: int,
+        logprobs: list[dict[str, Any]],
+    ) -> None:
+        """Number and queue a delta of one text for each of these; the log probabilities are those of all of them."""
+        if not self.is_heard:
+            return
+        pads, quotes = self.view.obfuscation, len('""')
+        run = [
+            events.OutputTextDelta(
+                sequence_number=number,
+                output_index=output_index,
+                item_id=item_id,
+                content_index=content_index,
+                delta=delta,
+                logprobs=logprobs,
+                obfuscation=PADDINGS[len(_encode(delta)) - quotes & 15] if pads else UNSET,
+            )
+            for number, delta in enumerate(deltas, self._sequence_number)
+        ]
+        if self._kept or self._gate is not None:
+            for event in run:
+                self.emit(event)
+            return
+        self._sequence_number += len(run)
+        self._pending += run
 
     def take(self) -> list[events.Event]:
         """Return the events emitted since the last call."""
@@ -116,6 +170,7 @@ class ResponseWriter:
         """
         self._output = list(kept)
         self._kept = len(kept)
+        self.newest = self._kept - 1
         self._again = settled
         self._sequence_number = number
 
@@ -128,9 +183,10 @@ class ResponseWriter:
                 self._again += 1
                 return self._again - 1
             self._again = self._kept
-        output_index = len(self._output)
+        output_index = self.newest = len(self._output)
         self._output.append(None)
-        self.emit(events.OutputItemAdded(output_index=output_index, item=item))
+        if self.is_heard:
+            self.emit(events.OutputItemAdded(output_index=output_index, item=item))
         return output_index
 
     def hold(self, output_index: int) -> None:
@@ -143,7 +199,8 @@ class ResponseWriter:
         self.waiting.pop(output_index, None)
         if output_index >= self._kept:
             self._output[output_index] = item
-        self.emit(events.OutputItemDone(output_index=output_index, item=item))
+        if self.is_heard:
+            self.emit(events.OutputItemDone(output_index=output_index, item=item))
         if output_index == self._gate:
             self._open_gate()
 
@@ -156,11 +213,6 @@ class ResponseWriter:
             if self._output[index] is None:
                 self._gate = index
                 return
-
-    @property
-    def newest(self) -> int:
-        """The output index of the item opened last, -1 before the first."""
-        return len(self._output) - 1
 
     def since(self, output_index: int) -> list[tuple[int, Item | None]]:
         """The items from a place on, each with its own; None for one that is open."""
@@ -235,15 +287,16 @@ class ResponseWriter:
     ) -> None:
         for _, close in sorted(self.waiting.items()):
             close()
+        output = self.output
         self.response = replace(
             self.response,
             status=status,
-            output=self.output,
+            output=output,
             usage=usage,
             completed_at=completed_at,
             incomplete_details=incomplete_details,
             error=error,
-            tool_usage=web_searches(self.output) or self.response.tool_usage,
+            tool_usage=web_searches(output) or self.response.tool_usage,
         )
 
 

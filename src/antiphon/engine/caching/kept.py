@@ -31,8 +31,7 @@ from antiphon.protocol.items.messages import (
     Reasoning,
 )
 from antiphon.protocol.response import Usage
-from antiphon.translation.items import padding
-from antiphon.translation.writer import ResponseWriter
+from antiphon.translation.writer import ResponseWriter, padding
 
 SAID_BY_MODEL: frozenset[type] = frozenset(
     {Message, Reasoning, FunctionCall, CustomToolCall, LocalShellCall, ShellCall, ApplyPatchCall, ComputerCall}

@@ -1,5 +1,6 @@
 """The bytes of one backend answer, streamed or plain, into a response."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from antiphon.errors import BackendError
@@ -31,6 +32,15 @@ class AnswerStream(Protocol):
     def read(self, data: bytes) -> None:
         """Take the data of one event, or a plain answer. Raises `BackendError` for what cannot be read."""
 
+    def read_run(self, events: Sequence[bytes], start: int) -> int:
+        """Take the event at `start`, with those that follow where they can be read together; return how many."""
+
+    def take_text(self, data: bytes) -> Ending | None:
+        """Take a plain answer that nobody hears being told, where that is a text; return how it ended.
+
+        None: it is one to `read`.
+        """
+
     def finish(self, done: bool = False) -> Ending:
         """Say that no more comes, `done` if the backend said `[DONE]`; return how the answer ended."""
 
@@ -44,39 +54,41 @@ class AnswerReader:
 
     def __init__(self, stream: AnswerStream, is_json: bool = False) -> None:
         self._stream = stream
-        self._is_json = is_json
-        self._decoder = EventDecoder()
+        self._decoder = None if is_json else EventDecoder()
         self._parts: list[bytes] = []
         self._size = 0
         self._done = False
         self.chunks = 0
         """Events of the stream that were read so far."""
-
-    @property
-    def is_over(self) -> bool:
+        self.is_over = False
         """Whether the backend said `[DONE]` or failed: what may still come is of no interest."""
-        return self._done or self._stream.is_over
 
     def feed(self, part: bytes) -> None:
         """Take bytes."""
         try:
-            if self._is_json:
+            if self._decoder is None:
                 self._collect(part)
             else:
                 self._read(self._decoder.feed(part))
+            if self._done or self._stream.is_over:
+                self.is_over = True
         except BackendError as error:
             self.fail(error)
 
     def fail(self, error: BackendError) -> None:
         """Say that no more bytes come because of this error."""
         self._stream.error = self._stream.error or error
+        self.is_over = True
 
     def finish(self) -> Ending:
         """Say that no more bytes come; return how the answer ended."""
         try:
-            if self._is_json:
+            if self._decoder is None:
                 self._done = True
-                self._stream.read(b"".join(self._parts))
+                body = b"".join(self._parts)
+                if (ending := self._stream.take_text(body)) is not None:
+                    return ending
+                self._stream.read(body)
             elif not self.is_over:
                 self._read(self._decoder.finish())
         except BackendError as error:
@@ -84,12 +96,14 @@ class AnswerReader:
         return self._stream.finish(self._done)
 
     def _read(self, events: list[bytes]) -> None:
-        for data in events:
-            if data.startswith(DONE):
+        place = 0
+        while place < len(events):
+            if events[place].startswith(DONE):
                 self._done = True
                 return
-            self.chunks += 1
-            self._stream.read(data)
+            count = self._stream.read_run(events, place)
+            self.chunks += count
+            place += count
 
     def _collect(self, part: bytes) -> None:
         self._parts.append(part)

@@ -13,10 +13,9 @@ import msgspec
 from antiphon.errors import log
 from antiphon.protocol.items.content import Status
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.surrogates import SurrogateJoiner
-from antiphon.translation.hosted_items import streaming
+from antiphon.translation.from_chat.text_filters import SurrogateJoiner
+from antiphon.translation.hosted_items import HOSTED, streaming
 from antiphon.translation.tool_items import StreamingCall
-from antiphon.translation.tool_mapping.misnamed import meant
 from antiphon.translation.writer import ResponseWriter
 
 MAX_CALL_ID = 64
@@ -256,3 +255,26 @@ def _text(value: Any) -> str:
 
 def _no_room() -> None:
     """Nothing opens any more; what made room need not be kept for that."""
+
+
+def meant(name: str, offers: Collection[Offer]) -> Offer:
+    """Return the tool that a name means which none has: models write names of servers' tools as they remember them.
+
+    | What the model writes | What the call is |
+    |---|---|
+    | another spelling of one tool's name, or its name without the server's label | a call of that tool |
+    | anything else, where every tool is this server's | a call of this server's that fails, as the model then reads |
+    | anything else | the client's: it may know what is meant |
+    """
+    hosted = [offer for offer in offers if offer.kind in HOSTED]
+    alike = [offer for offer in hosted if _bare(name) in (_bare(offer.chat_name), _bare(offer.name))]
+    if len(alike) == 1:
+        return alike[0]
+    if not hosted or len(hosted) < len(offers):
+        return Offer(name, name=name)
+    near = alike or [offer for offer in hosted if name.startswith(offer.namespace or name)] or hosted
+    return Offer(name, near[0].kind, name, namespace=near[0].namespace, is_hosted=True)
+
+
+def _bare(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())

@@ -1,15 +1,113 @@
-"""One chunk's bytes to a `ChatChunk`: at once where it has the usual shape, by hand where it has not."""
+"""The bytes of chunks decoded: at once where they have the usual shape, by hand where they have not.
+
+| Chunk | Decoded by |
+|---|---|
+| adds text to the message, and does nothing else | `decode_texts`, to the text |
+| a plain answer that is a text | `decode_answer`, to a `PlainAnswer` |
+| has the nesting of the API | `decode_chunk`, to a `ChatChunk` |
+| anything else that is a JSON object | `decode_chunk`, field by field |
+"""
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta, Struct
 
 from antiphon.errors import BackendError
 from antiphon.protocol.chat import ChatChunk, Choice, Delta
-from antiphon.translation.from_chat.surrogates import repaired
+from antiphon.translation.from_chat.text_filters import repaired
 
 _decode = msgspec.json.Decoder(ChatChunk).decode
+
+
+# The fields of `Delta`, `Choice` and `ChatChunk`, each narrowed to what says nothing: all read these chunks alike.
+
+Nothing = Annotated[list[Any], Meta(max_length=0)] | None
+
+
+class _TextDelta(Struct, gc=False):
+    content: str
+    refusal: None = None
+    tool_calls: Nothing = None
+    function_call: None = None
+    reasoning_content: None = None
+    reasoning: None = None
+    reasoning_details: None = None
+    thinking_blocks: None = None
+    annotations: Nothing = None
+    extra_content: None = None
+
+
+class _TextChoice(Struct, gc=False):
+    delta: _TextDelta
+    message: None = None
+    finish_reason: None = None
+    index: Literal[0] = 0
+    logprobs: None = None
+
+
+class _TextChunk(Struct, gc=False):
+    choices: tuple[_TextChoice]
+    usage: None = None
+    error: None = None
+    x_groq: None = None
+    citations: None = None
+
+
+class _PlainChoice(Struct, gc=False):
+    message: _TextDelta
+    finish_reason: Literal["stop", "length"]
+    delta: None = None
+    index: Literal[0] = 0
+    logprobs: None = None
+
+
+class PlainAnswer(Struct, gc=False):
+    """A plain answer that is a text and nothing else."""
+
+    choices: tuple[_PlainChoice]
+    usage: dict[str, Any] | None = None
+    error: None = None
+    x_groq: None = None
+    citations: None = None
+
+
+NARROWED: dict[type[Struct], tuple[type[Struct], ...]] = {
+    Delta: (_TextDelta,),
+    Choice: (_TextChoice, _PlainChoice),
+    ChatChunk: (_TextChunk, PlainAnswer),
+}
+"""The types of what is only text, by the types of any chunk."""
+
+_decode_text = msgspec.json.Decoder(_TextChunk).decode
+_decode_answer = msgspec.json.Decoder(PlainAnswer).decode
+
+
+def decode_texts(events: Sequence[bytes], start: int, stop: str) -> list[str]:
+    """Return the texts of the events from `start` on, up to the first that does more than add text.
+
+    A text that holds `stop`, where that is not empty, ends them too.
+    """
+    texts: list[str] = []
+    try:
+        for place in range(start, len(events)):
+            text = _decode_text(events[place]).choices[0].delta.content
+            if not text or (stop and stop in text):
+                break
+            texts.append(text)
+    except (ValueError, RecursionError):
+        pass  # `decode_chunk` reads the event that is no such chunk
+    return texts
+
+
+def decode_answer(data: bytes) -> PlainAnswer | None:
+    """Return the plain answer that these bytes are, where it is a text and nothing else."""
+    try:
+        return _decode_answer(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def decode_chunk(data: bytes) -> ChatChunk:

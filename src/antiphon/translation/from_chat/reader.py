@@ -10,22 +10,27 @@ in `finish`.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
 
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.chat import ChatChunk, Choice, Delta, read_error
-from antiphon.protocol.items.content import Status
+from antiphon.protocol.items.content import OutputText, Status
+from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Usage
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.annotations import read_annotation, read_citations
+from antiphon.translation.from_chat.annotations import (
+    read_annotation,
+    read_citations,
+    read_logprobs,
+    spelling,
+)
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
-from antiphon.translation.from_chat.decode import decode_chunk
-from antiphon.translation.from_chat.logprobs import read_logprobs, spelling
+from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_texts
 from antiphon.translation.from_chat.reasoning import ReasoningState, thinking_parts
-from antiphon.translation.from_chat.surrogates import SurrogateJoiner
-from antiphon.translation.from_chat.think import Piece, ThinkSplitter
+from antiphon.translation.from_chat.text_filters import Piece, SurrogateJoiner, ThinkSplitter
 from antiphon.translation.from_chat.usage import read_usage
 from antiphon.translation.items import StreamingMessage, StreamingReasoning
 from antiphon.translation.tool_items import StreamingCall
@@ -115,10 +120,8 @@ class ChatStream:
             hosted_left=hosted_left,
         )
         self._think = ThinkSplitter(preopened)
-        self._surrogates = SurrogateJoiner()
         self._message: StreamingMessage | None = None
         self._reasoning: StreamingReasoning | None = None
-        self._reasoning_state = ReasoningState()
         self._blank = ""
         self._logprobs: list[dict[str, Any]] = []
         self._annotations: list[dict[str, Any]] = []
@@ -130,6 +133,18 @@ class ChatStream:
         self._is_plain = False
         self._has_begun = False
         self.error: BackendError | None = None
+        self.is_over = False
+        """Whether the answer failed: nothing else is its last chunk for certain."""
+
+    # Most plain answers need neither.
+
+    @cached_property
+    def _surrogates(self) -> SurrogateJoiner:
+        return SurrogateJoiner()
+
+    @cached_property
+    def _reasoning_state(self) -> ReasoningState:
+        return ReasoningState()
 
     @property
     def preopened(self) -> bool:
@@ -141,14 +156,45 @@ class ChatStream:
         """Whether a call began."""
         return bool(self._calls)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the answer failed: nothing else is its last chunk for certain."""
-        return self.error is not None
-
     def read(self, data: bytes) -> None:
         """Take a chunk as it came. Raises `BackendError` for what is no chunk."""
         self.feed(decode_chunk(data))
+
+    def read_run(self, events: Sequence[bytes], start: int) -> int:
+        """Take the chunk at `start`, with those that follow where all add text to the open message; return how many.
+
+        Raises `BackendError` for what is no chunk.
+        """
+        message, think = self._message, self._think
+        if (
+            message is not None
+            and message.is_steady
+            and (mark := think.mark) is not None
+            and not (self._surrogates.halves or self._logprobs or self._calls.is_cut or self.error)
+            and (texts := decode_texts(events, start, mark))
+        ):
+            think.last = texts[-1]
+            message.add_texts(texts)
+            return len(texts)
+        self.feed(decode_chunk(events[start]))
+        return 1
+
+    def take_text(self, data: bytes) -> Ending | None:
+        """Take a plain answer that nobody hears being told, where that is a text; return how it ended.
+
+        None: it is one to `read`.
+        """
+        if self._writer.is_heard or self._sources or self.error or (answer := decode_answer(data)) is None:
+            return None
+        choice = answer.choices[0]
+        text = choice.message.content
+        if not text or text.isspace() or not self._think.is_bare(text):
+            return None
+        outcome = FINISH_REASONS[choice.finish_reason]
+        status: Status = "completed" if outcome == "completed" else "incomplete"
+        item = Message(id=self._writer.new_id("msg"), status=status, role="assistant", content=[OutputText(text=text)])
+        self._writer.close_item(self._writer.open_item(item), item)
+        return Ending(outcome, read_usage(answer.usage))
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
@@ -188,7 +234,7 @@ class ChatStream:
         if isinstance(chunk.citations, list):
             self._citations = chunk.citations
         if error := chunk.error or groq.get("error"):
-            self.error = read_error(error)
+            self.error, self.is_over = read_error(error), True
 
     def _outcome(self) -> Outcome:
         """Return how the answer ended. llama-cpp-python says of a call that was cut off that it is whole."""

@@ -8,7 +8,7 @@
 | `thinking_blocks` | LiteLLM before Anthropic | the whole list, with each block's signature |
 | `content: [{"type": "thinking"}]` | Mistral | the parts |
 | `extra_content` | Gemini | its thought signature, on the message or on the call where it stood |
-| `<think>` | local servers without a parser | see `think.py` |
+| `<think>` | local servers without a parser | see `text_filters.py` |
 """
 
 from typing import Any

@@ -13,24 +13,27 @@ def read_usage(value: Any) -> Usage | None:
     """
     if not isinstance(value, dict) or not value:
         return None
-    prompt, completion = _details(value, "prompt_tokens_details"), _details(value, "completion_tokens_details")
-    input_tokens = _count(value, "prompt_tokens", "input_tokens")
-    output_tokens = _count(value, "completion_tokens", "output_tokens")
-    beside = max(_count(value, "total_tokens") - input_tokens - output_tokens, 0)
-    if beside and beside == _count(prompt, "audio_tokens"):
+    counts, prompt = _counts(value), _counts(value.get("prompt_tokens_details"))
+    completion = _counts(value.get("completion_tokens_details"))
+    input_tokens = counts.get("prompt_tokens") or counts.get("input_tokens", 0)
+    output_tokens = counts.get("completion_tokens") or counts.get("output_tokens", 0)
+    beside = max(counts.get("total_tokens", 0) - input_tokens - output_tokens, 0)
+    if beside and beside == prompt.get("audio_tokens"):
         input_tokens += beside  # Mistral counts audio beside `prompt_tokens`
     else:
         output_tokens += beside  # xAI and Gemini count reasoning beside `completion_tokens`
-    cached = _count(prompt, "cached_tokens") or _count(
-        value,
-        "prompt_cache_hit_tokens",  # DeepSeek
-        "cache_read_input_tokens",
-        "cached_tokens",
+    cached = (
+        prompt.get("cached_tokens")
+        or counts.get("prompt_cache_hit_tokens")  # DeepSeek
+        or counts.get("cache_read_input_tokens")
+        or counts.get("cached_tokens", 0)
     )
-    written = _count(prompt, "cache_write_tokens", "cache_creation_tokens") or _count(
-        value, "cache_creation_input_tokens"
+    written = (
+        prompt.get("cache_write_tokens")
+        or prompt.get("cache_creation_tokens")
+        or counts.get("cache_creation_input_tokens", 0)
     )
-    reasoning = _count(completion, "reasoning_tokens") or _count(value, "reasoning_tokens")
+    reasoning = completion.get("reasoning_tokens") or counts.get("reasoning_tokens", 0)
     return Usage(
         input_tokens=input_tokens,
         input_tokens_details=InputTokensDetails(
@@ -42,14 +45,8 @@ def read_usage(value: Any) -> Usage | None:
     )
 
 
-def _details(value: dict[str, Any], name: str) -> dict[str, Any]:
-    details = value.get(name)
-    return details if isinstance(details, dict) else {}
-
-
-def _count(value: dict[str, Any], *names: str) -> int:
-    for name in names:
-        count = value.get(name)
-        if isinstance(count, int | float) and 0 < count < 2**53:
-            return int(count)
-    return 0
+def _counts(value: Any) -> dict[str, int]:
+    """Return what counts at least one, by its name."""
+    if not isinstance(value, dict) or not value:
+        return {}
+    return {name: int(count) for name, count in value.items() if isinstance(count, int | float) and 1 <= count < 2**53}

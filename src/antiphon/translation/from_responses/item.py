@@ -14,8 +14,7 @@ from antiphon.protocol import events
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import ID_PREFIXES
 from antiphon.translation.from_responses.values import FINAL, has_status, optional, read_item, text
-from antiphon.translation.items import padding
-from antiphon.translation.writer import ResponseWriter
+from antiphon.translation.writer import ResponseWriter, padding
 
 Value = dict[str, Any]
 

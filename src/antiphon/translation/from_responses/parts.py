@@ -7,8 +7,7 @@ from antiphon.protocol import events
 from antiphon.protocol.items.content import OutputText, ReasoningText, Refusal, SummaryText
 from antiphon.translation.from_chat.annotations import Annotations, read_annotation
 from antiphon.translation.from_responses.values import dicts, text
-from antiphon.translation.items import padding
-from antiphon.translation.writer import ResponseWriter
+from antiphon.translation.writer import ResponseWriter, padding
 
 FIELDS = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "summary_text": "text"}
 """Where a part of each type has its text."""

@@ -7,7 +7,7 @@ answer was cut in it. The backend's final response is compared with what was tol
 answer is a final response that nothing came before.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from antiphon.errors import BackendError
@@ -85,6 +85,14 @@ class ResponsesStream:
     def read(self, data: bytes) -> None:
         """Take the data of one event, or a plain answer. Raises `BackendError` for what is no JSON object."""
         self.feed(decode_event(data))
+
+    def read_run(self, events: Sequence[bytes], start: int) -> int:
+        """Take one event; return that it is one. Raises `BackendError` for what is no JSON object."""
+        self.read(events[start])
+        return 1
+
+    def take_text(self, data: bytes) -> Ending | None:
+        """Return None: an answer is passed on item by item."""
 
     def feed(self, event: dict[str, Any]) -> None:
         """Take one event, or a plain answer. What follows the end of an answer is ignored."""

@@ -1,7 +1,7 @@
 """A backend's items and parts as values of ours; whatever they lack, repeat or add (specification section 5)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -16,7 +16,7 @@ from antiphon.protocol.items.messages import (
     InputItem,
     ItemReference,
 )
-from antiphon.translation.from_chat.surrogates import repaired
+from antiphon.translation.from_chat.text_filters import repaired
 from antiphon.translation.from_chat.usage import read_usage as read_counts
 
 FINAL = frozenset({"completed", "incomplete", "failed"})
@@ -82,11 +82,61 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
         return None
     fields = kind.__struct_encode_fields__
     known = {key: given for key, given in value.items() if key in fields and (given is not None or key in _NULLABLE)}
+    whole = dict(_MISSING.get(str(name), {})) | known
     try:
-        return msgspec.convert(dict(_MISSING.get(str(name), {})) | known, kind)
+        return msgspec.convert(_OUTCOMES.get(str(name), dict)(whole), kind)
     except msgspec.ValidationError as error:
         log.warning("A %s is left out of a backend's answer: %s.", name, error)
         return None
+
+
+def _list_outcome(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an `mcp_list_tools` with either tools or an error, in words; each tool has a name and a schema."""
+    if item.get("error"):
+        return {**item, "tools": [], "error": _words(item["error"])}
+    tools = item["tools"]
+    if isinstance(tools, list):
+        named = [tool for tool in dicts(tools) if isinstance(tool.get("name"), str)]
+        tools = [tool if isinstance(tool.get("input_schema"), dict) else {**tool, "input_schema": {}} for tool in named]
+    return {**item, "tools": tools, **({"error": None} if "error" in item else {})}
+
+
+def _call_outcome(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an `mcp_call` that completed without an error, or failed without an output."""
+    error, output = item.get("error"), item.get("output")
+    if not error and item.get("status") == "failed" and output is not None:
+        error = output or "The call failed."
+    if not error:
+        return {**item, **({"error": None} if "error" in item else {})}
+    if not _is_error(error):
+        error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": _words(error)}]}
+    return {**item, "status": "failed", "error": error, "output": None}
+
+
+_OUTCOMES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "mcp_list_tools": _list_outcome,
+    "mcp_call": _call_outcome,
+}
+"""Items that say in two places how they ended, and how both are made to agree: an error outweighs the rest."""
+
+_ERRORS: Mapping[str, Collection[str]] = {
+    "mcp_protocol_error": ("code", "message"),
+    "mcp_tool_execution_error": ("content",),
+    "http_error": ("code", "message"),
+}
+"""What the error of an `mcp_call` has beside its type, by its type (specification section 5)."""
+
+
+def _is_error(value: Any) -> bool:
+    kind = value.get("type") if isinstance(value, dict) else None
+    fields = _ERRORS.get(kind) if isinstance(kind, str) else None
+    return fields is not None and all(value.get(name) is not None for name in fields)
+
+
+def _words(error: Any) -> str:
+    if isinstance(error, dict) and isinstance(error.get("message"), str):
+        error = error["message"]
+    return error if isinstance(error, str) else msgspec.json.encode(error).decode()
 
 
 def has_status(item: Item) -> bool:

@@ -1,13 +1,61 @@
-"""Reasoning inside the text: `<think>` at its beginning, split over chunks, never closed, or opened by the template.
+"""What a text passes before it is said: characters that a backend cut in two, and reasoning inside the text.
 
-A chat template may open the block itself, so that the model's text starts inside it and only `</think>` is seen.
-Told of that (`preopened`), the splitter takes a text without an opening tag for reasoning; otherwise a closing tag
-alone at the start of a line says that what went before was reasoning. What an answer shows of the template,
-`preopened` says for the next one.
+The halves of a surrogate pair may come in two deltas. `<think>` may stand at the beginning of a text, split over
+chunks, never closed, or opened by the template: a chat template may open the block itself, so that the model's text
+starts inside it and only `</think>` is seen. With `preopened`, the splitter takes a text without an opening tag for
+reasoning; otherwise a closing tag alone at the start of a line says that what went before was reasoning. What an
+answer shows of the template, `preopened` says for the next one.
 """
+
+import re
+from typing import Any
+
+HALF = re.compile("[\ud800-\udfff]")
+
+
+class SurrogateJoiner:
+    """Joins halves over deltas, a field at a time; a half that never finds its other becomes U+FFFD.
+
+    `halves` are those that wait, by field.
+    """
+
+    def __init__(self) -> None:
+        self.halves: dict[str, str] = {}
+
+    def whole(self, field: str, text: str) -> str:
+        """Return the text of this delta of `field` as far as its characters are whole."""
+        if not self.halves and (text.isascii() or not HALF.search(text)):
+            return text
+        text = self.halves.pop(field, "") + text
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self.halves[field], text = text[-1], text[:-1]
+        return _replaced(text)
+
+    def rest(self, field: str) -> str:
+        """Return what is left of `field`, which is over: U+FFFD for a half that waits in vain, else nothing."""
+        return "\ufffd" if self.halves.pop(field, "") else ""
+
+
+def repaired(value: Any) -> Any:
+    """Return JSON data in which every half without its other is U+FFFD: halves cannot be encoded."""
+    match value:
+        case str():
+            return _replaced(value) if HALF.search(value) else value
+        case list():
+            return [repaired(member) for member in value]
+        case dict():
+            return {repaired(key): repaired(member) for key, member in value.items()}
+    return value
+
+
+def _replaced(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
 
 TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 """`<thought>` is Gemini's, `[THINK]` Mistral's where its server does not parse it."""
+
+_OPENINGS = tuple(TAGS)
 
 BARE_CLOSE = "</think>"
 
@@ -29,8 +77,10 @@ class ThinkSplitter:
         self._is_over = False
         self._close = BARE_CLOSE
         self._held = ""
-        self._last = "\n"
-        self._said = False
+        self.last = ""
+        """The answer said last, also where it need not be fed."""
+        self.mark: str | None = None
+        """What a text must hold to be anything but answer, empty where nothing makes it that; None: it must be fed."""
         self._parts = False
         self._strip = False
 
@@ -39,11 +89,16 @@ class ThinkSplitter:
         """Whether all text was taken for reasoning on the strength of `preopened` alone: the block never closed."""
         return self._is_assumed and self._look == ThinkSplitter._in_reasoning
 
+    def is_bare(self, text: str) -> bool:
+        """Whether a whole text, of which nothing was fed, is answer from its beginning to its end."""
+        return not (self.preopened or BARE_CLOSE in text or text.lstrip().startswith(_OPENINGS))
+
     def is_plain(self, text: str) -> bool:
         """Whether this text is answer beyond doubt, and need not be fed."""
-        if not self._is_answer or self._strip or self._held or ("<" in text and not self._is_over):
+        mark = self.mark
+        if mark is None or (mark and mark in text):
             return False
-        self._last, self._said = text, True
+        self.last = text
         return True
 
     def feed(self, text: str) -> list[Piece]:
@@ -56,11 +111,13 @@ class ThinkSplitter:
                 self._strip = not text
             else:
                 text = self._look(self, text, pieces)
+        self._set_mark()
         return pieces
 
     def flush(self) -> list[Piece]:
         """Return what was held back: something else follows, or nothing."""
         held, self._held = self._held, ""
+        self._set_mark()
         return [(self._look == ThinkSplitter._in_reasoning, held)] if held else []
 
     def stop(self) -> None:
@@ -69,6 +126,13 @@ class ThinkSplitter:
             self.preopened = False
         if self._look != ThinkSplitter._in_reasoning:
             self._enter_rest()
+        self._set_mark()
+
+    def _set_mark(self) -> None:
+        if not self._is_answer or self._strip or self._held:
+            self.mark = None
+        else:
+            self.mark = "" if self._is_over else BARE_CLOSE[0]
 
     # Where in the text we are. Each takes what is there, adds what is certain, and returns what is left to look at.
 
@@ -109,10 +173,10 @@ class ThinkSplitter:
             self._enter_rest()
             self._strip = self.preopened = True
             # What was said before is out and stays text, but apart from the answer.
-            self._parts = self._said
-            before = before if self._said else before.lstrip()
+            is_said = self._parts = bool(self.last)
+            before = before if is_said else before.lstrip()
             if before:
-                pieces.append((not self._said, before))
+                pieces.append((not is_said, before))
             return rest
         if close:
             self._enter_rest()
@@ -120,7 +184,7 @@ class ThinkSplitter:
         else:
             before, self._held = _hold_back(text, BARE_CLOSE)
         if before:
-            self._last, self._said = before, True
+            self.last = before
             pieces.append((False, before))
         return rest
 
@@ -135,7 +199,7 @@ class ThinkSplitter:
         self._look, self._is_answer, self._is_over = ThinkSplitter._in_rest, True, True
 
     def _is_line_start(self, before: str) -> bool:
-        return (self._last + before).rstrip(" \t").endswith("\n")
+        return ((self.last or "\n") + before).rstrip(" \t").endswith("\n")
 
 
 def _hold_back(text: str, tag: str) -> tuple[str, str]:
