@@ -17,7 +17,7 @@ import uvloop
 
 from antiphon import ids
 from antiphon.engine.engine import Engine
-from antiphon.engine.models import Models
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.storage.contract import Store, StoredResponse
 from antiphon.storage.open import open_store
@@ -91,7 +91,7 @@ async def _costs(url: str) -> Costs:
     store = await open_store(url)
     try:
         backend = Instant()
-        engine = Engine(Models([backend], ids.now), store, ids.new_id, ids.now)
+        engine = Engine(ModelRegistry([backend], ids.now), store, ids.new_id, ids.now)
         chain = await _grow(engine)
         costs = Costs()
         rounds = [[await _turn(engine, backend, chain[length - 1]) for length in LENGTHS] for _ in range(SAMPLES)]

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from antiphon.engine.measuring import Measuring, ModelNames, timed
-from antiphon.engine.models import Target
 from antiphon.engine.noting import Noting
 from antiphon.engine.observers import Call, Observer
-from antiphon.engine.routing.served import Served, Share
+from antiphon.engine.routing.backend_state import BackendOptions, BackendState, Target
 from antiphon.protocol.response import Response, Usage
 from antiphon.telemetry.context import About, begin
 from antiphon.telemetry.metrics import Measures
@@ -19,7 +18,7 @@ from antiphon.upstream.scripted import ScriptedBackend
 _RESPONSES = 5_000
 
 
-_TARGET = Target(Served(ScriptedBackend([]), DIALECTS["generic"], Share()), "burst", "burst")
+_TARGET = Target(BackendState(ScriptedBackend([]), DIALECTS["generic"], BackendOptions()), "burst", "burst")
 
 
 class _Run:

@@ -3,9 +3,9 @@
 import asyncio
 import time
 
-from antiphon.engine.models import Models
+from antiphon.engine.routing.backend_state import BackendOptions
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.routing.router import Router
-from antiphon.engine.routing.served import Share
 from antiphon.upstream.scripted import ScriptedBackend
 
 _REQUESTS = 5_000
@@ -20,15 +20,15 @@ async def _measured(backends: int, concurrency: int) -> float:
     several = [ScriptedBackend([], models=["m"]) for _ in range(backends)]
     for number, one in enumerate(several):
         one.name = f"backend-{number}"
-    shares = {one.name: Share(concurrency=concurrency) for one in several}
-    router = Router(Models(several, time.time, shares=shares))
-    await router.models.refresh()
+    shares = {one.name: BackendOptions(concurrency=concurrency) for one in several}
+    router = Router(ModelRegistry(several, time.time, options=shares))
+    await router.registry.refresh()
     began = time.process_time()
     for number in range(_REQUESTS):
         chain = f"\0resp_{number}"
         route = await router.route("m", chain)
-        route.renew()
-        await route.enter()
-        route.answered(chain)
-        route.leave()
+        route.reselect()
+        await route.acquire()
+        route.succeeded(chain)
+        route.release()
     return (time.process_time() - began) / _REQUESTS * 1e6

@@ -59,7 +59,7 @@ async def test_configured_backends_are_used_and_listed(backend: ReplayBackend) -
     async with house(settings(BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"))) as built:
         assert [one.name for one in built.backends] == [backend.url.split("/")[2], "gone"]
         assert [model["id"] for model in built.engine.models.list()] == ["m"]
-        assert built.engine.models.served[1].error
+        assert built.engine.models.backends[1].error
 
 
 async def test_a_backends_key_comes_from_its_variable(backend: ReplayBackend) -> None:
@@ -115,14 +115,14 @@ async def test_backends_of_one_name_are_told_apart() -> None:
 async def test_clients_are_told_a_backends_name_or_its_place_and_never_its_address(backend: ReplayBackend) -> None:
     configured = [BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"), BackendConfig(url=GONE)]
     async with house(settings(*configured)) as built:
-        assert [served.label for served in built.engine.models.served] == ["backend-1", "gone", "backend-3"]
+        assert [served.label for served in built.engine.models.backends] == ["backend-1", "gone", "backend-3"]
 
 
 async def test_what_a_backend_is_to_do_is_configured(backend: ReplayBackend) -> None:
     said = {"models": ["m"], "aliases": {"big": "m"}, "weight": 2.0, "concurrency": 3, "queue": 4}
     async with house(settings(BackendConfig(url=backend.url, name="b", **said), fallback={"x": ["m"]})) as built:  # type: ignore[arg-type]
-        (served,) = built.engine.models.served
-        share = served.share
+        (served,) = built.engine.models.backends
+        share = served.options
         assert (share.models, share.aliases, share.weight) == ({"m"}, {"big": "m"}, 2.0)
         assert (served.slots.concurrency, served.slots.bound) == (3, 4)
         assert [target.name for target in await built.engine.models.candidates("x")] == ["m"]
@@ -135,7 +135,7 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
         await built.reassign(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
 
         assert list(built.backends) == [stays]
-        assert built.engine.models.served[0].share.weight == 5.0
+        assert built.engine.models.backends[0].options.weight == 5.0
         assert built._gone == [goes]
         with pytest.raises(ConfigError):
             await built.reassign(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
@@ -249,7 +249,7 @@ async def test_a_backend_is_asked_by_the_api_that_is_configured_and_by_default_b
 ) -> None:
     demanded, left_open = BackendConfig(url=backend.url, name="r", api="responses"), BackendConfig(url=backend.url)
     async with house(settings(demanded, left_open)) as built:
-        assert [served.api for served in built.engine.models.served] == ["responses", "chat"]
+        assert [served.api for served in built.engine.models.backends] == ["responses", "chat"]
     assert backend.requests == []
 
 

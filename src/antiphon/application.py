@@ -17,10 +17,10 @@ from antiphon.engine.caching.cache import Room
 from antiphon.engine.caching.similar import Similarity
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
-from antiphon.engine.models import Models
 from antiphon.engine.noting import Noting
-from antiphon.engine.routing.served import Share
-from antiphon.engine.routing.watch import Watch
+from antiphon.engine.routing.backend_state import BackendOptions
+from antiphon.engine.routing.poll import Poll
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.toolset import Toolset
 from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
@@ -55,7 +55,7 @@ class House:
     courier: Courier
     endpoints: Endpoints
     listing: asyncio.Task[None]
-    watch: Watch | None = None
+    watch: Poll | None = None
     traces: "Traces | None" = None
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
@@ -117,7 +117,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     line = await _backends(settings, environment)
     measures = Measures()
     store = timed(await open_store(settings.store, settings.store_connections), measures)
-    models = Models(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
+    models = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
     engine = Engine(
@@ -144,7 +144,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     reach = webhook_reach(takes_private=settings.webhook_private_addresses)
     courier = Courier(store, ids.now, reach, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach)
-    watch = Watch(models, settings.check_interval) if settings.check_interval else None
+    watch = Poll(models, settings.check_interval) if settings.check_interval else None
     return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
 
 
@@ -229,7 +229,7 @@ class _Line:
 
     backends: list[Backend] = field(default_factory=list)
     dialects: dict[str, str] = field(default_factory=dict)
-    shares: dict[str, Share] = field(default_factory=dict)
+    shares: dict[str, BackendOptions] = field(default_factory=dict)
 
 
 async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
@@ -237,7 +237,7 @@ async def _backends(settings: Settings, environment: Mapping[str, str], before: 
     if settings.backends:
         return _configured(settings, environment, before)
     found = await _found(settings, environment)
-    return _Line(found, shares={backend.name: Share(api="auto") for backend in found})
+    return _Line(found, shares={backend.name: BackendOptions(api="auto") for backend in found})
 
 
 def check_backends(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
@@ -258,10 +258,10 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
     return line
 
 
-def _share(configured: BackendConfig, number: int) -> Share:
+def _share(configured: BackendConfig, number: int) -> BackendOptions:
     """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
     names = ["*"] if configured.models == "*" else configured.models
-    return Share(
+    return BackendOptions(
         frozenset(names),
         configured.aliases,
         configured.weight,

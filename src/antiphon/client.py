@@ -14,8 +14,8 @@ from antiphon.engine.background import cancel, enqueue
 from antiphon.engine.compact import compact
 from antiphon.engine.counting import Count, count_input_tokens
 from antiphon.engine.engine import Engine
-from antiphon.engine.models import Models
 from antiphon.engine.response import output_text
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.run import Run
 from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.engine.worker import Worker
@@ -133,7 +133,7 @@ class Responses:
             if self._worker is None:
                 store = await open_store(self._url)
                 keyring = await open_keyring(store)
-                models = Models([self._backend], ids.now)
+                models = ModelRegistry([self._backend], ids.now)
                 self._worker = Worker(
                     Engine(models, store, ids.new_id, ids.now, keyring=keyring, toolset=self._toolset)
                 )

@@ -9,7 +9,7 @@ import pytest
 from antiphon.engine import conversations
 from antiphon.engine.background import enqueue
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import CreateConversation
@@ -54,7 +54,7 @@ async def test_what_the_backend_would_miss_in_the_background_is_to_be_asked_in_t
     given: dict[str, Any],
 ) -> None:
     made, _ = engine()
-    made.models.served[0].reassign(Share(api="responses"))
+    made.models.backends[0].update(options=BackendOptions(api="responses"))
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError) as refused:
         await enqueue(made, decode_request(body), body)

@@ -1,4 +1,4 @@
-"""Models by the names that backends list, and a store that is timed whichever it is."""
+"""ModelRegistry by the names that backends list, and a store that is timed whichever it is."""
 
 import inspect
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from antiphon import ids
 from antiphon.engine.measuring import MOST_MODELS, OTHER, READS, WRITES, Measuring, ModelNames, timed
-from antiphon.engine.models import Models
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.toolset import Toolset
 from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
@@ -20,7 +20,7 @@ from tests.support.tools import MCP, Servers, Web, boom
 
 
 async def names(*listed: str) -> ModelNames:
-    models = Models([ScriptedBackend([], models=listed)], ids.now)
+    models = ModelRegistry([ScriptedBackend([], models=listed)], ids.now)
     await models.refresh()
     return ModelNames(models)
 

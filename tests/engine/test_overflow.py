@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.failures import TOO_LONG
+from antiphon.engine.routing.backend_errors import TOO_LONG
 from antiphon.errors import BackendError, ClientError
 from antiphon.testing import assert_event_stream
 from tests.support.engine import ask, engine, plain, said, stream

@@ -1,29 +1,28 @@
-from antiphon.engine.models import Models
+from antiphon.engine.routing.backend_state import BackendOptions, BackendState, LoadReport
 from antiphon.engine.routing.health import MOST_FAILURES
-from antiphon.engine.routing.served import Served, Share
-from antiphon.engine.routing.sightings import Sighting
-from antiphon.engine.routing.verdict import Failure
+from antiphon.engine.routing.registry import ModelRegistry
+from antiphon.engine.routing.retry_policy import Failure
 from antiphon.engine.status import Status, status_of, together
 from antiphon.errors import BackendError
 from tests.support.engine import Listed, engine
 
 
-def known(*names: str) -> tuple[list[Served], Status]:
+def known(*names: str) -> tuple[list[BackendState], Status]:
     """Backends, and what is told of them after they were changed."""
     made, _ = engine()
-    made.models = Models([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
-    return made.models.served, status_of(made)
+    made.models = ModelRegistry([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
+    return made.models.backends, status_of(made)
 
 
 def told(*changes: tuple[int, str]) -> Status:
     made, _ = engine()
-    made.models = Models([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
+    made.models = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
     for place, what in changes:
-        _fail(made.models.served[place], what)
+        _fail(made.models.backends[place], what)
     return status_of(made)
 
 
-def _fail(served: Served, what: str) -> None:
+def _fail(served: BackendState, what: str) -> None:
     failure = Failure(429, wait=20) if what == "resting" else Failure(500)
     for _ in range(MOST_FAILURES if what == "out" else 1):
         served.health.failed(failure, BackendError("What a client said.", gist=f"It is {what}."), 90.0)
@@ -48,9 +47,9 @@ def test_numbers_of_several_workers_are_added_up_and_what_they_disagree_on_is_sa
 
 def test_models_are_told_by_whoever_knows_them_and_loaded_where_a_backend_tells() -> None:
     (served, *_), before = known("a")
-    served.models, served.sighting, served.error = [{"id": "m"}], Sighting(loaded=frozenset({"m"})), ""
+    served.models, served.load, served.error = [{"id": "m"}], LoadReport(loaded=frozenset({"m"})), ""
     made, _ = engine()
-    made.models.served = [served]
+    made.models.backends = [served]
     after = together([before, status_of(made)])
 
     assert before.backends[0].error
@@ -59,8 +58,8 @@ def test_models_are_told_by_whoever_knows_them_and_loaded_where_a_backend_tells(
 
 def test_slots_and_the_queue_are_told() -> None:
     made, _ = engine()
-    served = made.models.served[0]
-    served.reassign(Share(concurrency=3, queue=7))
+    served = made.models.backends[0]
+    served.update(options=BackendOptions(concurrency=3, queue=7))
     served.slots.in_flight, served.slots.waiting = 2, 1
     (one,) = status_of(made).backends
 

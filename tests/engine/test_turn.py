@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from antiphon.engine.history import Context
-from antiphon.engine.models import Target
+from antiphon.engine.routing.backend_state import Target
 from antiphon.engine.steps import CallModel, Finish
 from antiphon.engine.turn import Turn
 from antiphon.errors import BackendError, ClientError

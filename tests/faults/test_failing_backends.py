@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.engine.routing.sightings import Sighting
+from antiphon.engine.routing.backend_state import LoadReport
 from antiphon.upstream.http import HttpBackend
 from tests.support.pair import BODY, KEY, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import Answer, ReplayBackend
@@ -113,8 +113,8 @@ async def test_of_a_backend_killed_under_200_streams_those_before_their_first_to
             backends = HttpBackend("victim", url, KEY), HttpBackend("other", other.url, KEY)
             async with serve(*backends) as served:
                 await served.engine.models.refresh()
-                victim, heir = served.engine.models.served
-                heir.sighting = Sighting(free=0)  # so that it is asked only where the other cannot be
+                victim, heir = served.engine.models.backends
+                heir.load = LoadReport(free=0)  # so that it is asked only where the other cannot be
                 await _kill_under_streams(served, process)
 
                 assert victim.health.is_ejected

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.failures import TOO_LONG, read_failure
+from antiphon.engine.routing.backend_errors import TOO_LONG, read_failure
 from antiphon.protocol.chat import error_code, read_error
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from antiphon.engine.keeping import Ticket
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
@@ -40,16 +40,16 @@ async def before(url: str, **options: Any) -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
         b = await stack.enter_async_context(ReplayBackend(saying("Hello")).serve())
         backends = [HttpBackend("a", url, KEY, **options), HttpBackend("b", b.url, KEY)]
-        shares = {"a": Share(models=frozenset({"m"}), weight=1000)}
+        shares = {"a": BackendOptions(models=frozenset({"m"}), weight=1000)}
         served = await stack.enter_async_context(serve(*backends, shares=shares))
-        served.engine.models.served[1].models = [{"id": "m"}]
+        served.engine.models.backends[1].models = [{"id": "m"}]
         yield Pair(served, b, b)
 
 
 @asynccontextmanager
 async def alone(url: str, **timeouts: float) -> AsyncIterator[Served]:
     """A server whose only backend is at this URL."""
-    shares = {"a": Share(models=frozenset({"m"}))}
+    shares = {"a": BackendOptions(models=frozenset({"m"}))}
     async with serve(HttpBackend("a", url, KEY, **timeouts), shares=shares) as served:
         yield served
 
@@ -143,7 +143,7 @@ async def test_row_4_a_name_that_cannot_be_looked_up_is_left_and_holds_nobody_up
 
     monkeypatch.setattr("socket.getaddrinfo", look)
     async with before("http://nobody.invalid/v1", connect_timeout=1.5) as two:
-        two.served.engine.models.served[1].models.append({"id": "other"})
+        two.served.engine.models.backends[1].models.append({"id": "other"})
         began = time.perf_counter()
         waiting = asyncio.create_task(two.ask())
         others = [await two.ask(model="other") for _ in range(5)]
@@ -413,7 +413,7 @@ async def test_row_68_one_tenant_with_many_requests_does_not_hold_up_the_others(
         request = decode_request(json.dumps({**BODY, "input": tenant, "store": False}).encode())
         await (await served.engine.create(request, Ticket(tenant))).result()
 
-    async with pair(note, note, shares={"a": Share(concurrency=2, queue=500)}, models=("m", "n")) as two:
+    async with pair(note, note, shares={"a": BackendOptions(concurrency=2, queue=500)}, models=("m", "n")) as two:
         noisy = [asyncio.create_task(ask(two.served, "noisy")) for _ in range(200)]
         while not order:
             await asyncio.sleep(0)

@@ -7,8 +7,8 @@ from contextlib import aclosing
 import pytest
 from starlette.types import Message
 
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.engine.routing.health import MOST_FAILURES
-from antiphon.engine.routing.served import Share
 from antiphon.errors import StoreError
 from antiphon.server.app import create_app
 from antiphon.storage.sqlite.store import SqliteStore
@@ -78,7 +78,7 @@ async def test_what_is_under_way_is_shown_until_it_ends(backend: ReplayBackend, 
 
 
 async def test_who_waits_for_a_backend_is_shown(backend: ReplayBackend, measured: Served) -> None:
-    measured.engine.models.served[0].reassign(Share(concurrency=1))
+    measured.engine.models.backends[0].update(options=BackendOptions(concurrency=1))
     go = asyncio.Event()
     backend.script = lambda _: Answer([], wait=go, rest=[text("Hi")])
     asked = [asyncio.create_task(measured.sdk.responses.create(model="m", input="Hi")) for _ in range(3)]

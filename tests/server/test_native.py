@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.testing import assert_event_stream, fold
 from antiphon.upstream.demo import DemoBackend
 from antiphon.upstream.http import HttpBackend
@@ -17,7 +17,7 @@ from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion
 from tests.support.server import Served, serve
 from tests.support.socket import talk
 
-NATIVE, AUTO = Share(api="responses"), Share(api="auto")
+NATIVE, AUTO = BackendOptions(api="responses"), BackendOptions(api="auto")
 
 
 @asynccontextmanager
@@ -468,7 +468,9 @@ PICKY = {"error": {"message": "Input should be 'function'; 'custom' is unknown."
 
 
 @pytest.mark.parametrize("share", [AUTO, NATIVE], ids=["auto", "responses"])
-async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_of_it_does_not(share: Share) -> None:
+async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_of_it_does_not(
+    share: BackendOptions,
+) -> None:
     def script(request: dict[str, Any]) -> Answer:
         if "messages" in request:
             return by_chat(request)

@@ -8,8 +8,8 @@ import aiohttp
 import openai
 import pytest
 
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.engine.routing.health import MOST_FAILURES
-from antiphon.engine.routing.served import Share
 from tests.support.native import answering, message
 from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import JSON, Answer, completion, delta, sse, text
@@ -101,7 +101,7 @@ async def test_responses_over_a_websocket_fail_over_too() -> None:
 @pytest.mark.parametrize("first", ["responses", "chat"])
 async def test_one_that_is_asked_by_responses_and_one_by_chat_answer_for_each_other(first: str, stream: bool) -> None:
     native = answering([message("Hello")])
-    shares = {"a" if first == "responses" else "b": Share(api="responses")}
+    shares = {"a" if first == "responses" else "b": BackendOptions(api="responses")}
     scripts = (error(500), saying("Hello")) if first == "responses" else (error(500), native)
     async with pair(*scripts, shares=shares) as two:
         two.a.speaks_responses = two.b.speaks_responses = True
@@ -190,7 +190,7 @@ async def test_a_conversation_and_a_cache_key_stay_with_their_backend() -> None:
 
 
 async def test_requests_are_spread_by_weight() -> None:
-    shares = {"a": Share(weight=3.0), "b": Share(weight=1.0)}
+    shares = {"a": BackendOptions(weight=3.0), "b": BackendOptions(weight=1.0)}
     async with pair(saying("a"), saying("b"), shares=shares) as two:
         for _ in range(20):
             await two.ask()
@@ -199,7 +199,7 @@ async def test_requests_are_spread_by_weight() -> None:
 
 
 async def test_an_alias_is_what_clients_see_and_not_what_the_backend_is_sent() -> None:
-    shares = {"a": Share(aliases={"big": "m-70b"})}
+    shares = {"a": BackendOptions(aliases={"big": "m-70b"})}
     async with pair(saying("a"), saying("b"), models=("m-70b", "m"), shares=shares) as two:
         _, listed = await two.served.get("/models")
         response = await two.served.sdk.responses.create(model="big", input="Hi")
@@ -219,7 +219,7 @@ async def test_models_of_all_backends_are_listed_once() -> None:
 
 
 async def test_a_star_takes_what_nobody_names() -> None:
-    shares = {"b": Share(models=frozenset({"*"}))}
+    shares = {"b": BackendOptions(models=frozenset({"*"}))}
     async with pair(saying("a"), saying("b"), shares=shares, models=("m", "n")) as two:
         assert await two.ask() == ("a", "a")
         assert await two.ask(model="made-up") == ("b", "b")
@@ -240,14 +240,14 @@ async def test_a_fallback_model_is_shown_as_the_one_that_answered() -> None:
 
 async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> None:
     go = asyncio.Event()
-    shares = {name: Share(concurrency=1, queue=1) for name in "ab"}
+    shares = {name: BackendOptions(concurrency=1, queue=1) for name in "ab"}
 
     def slow(_: dict[str, Any]) -> Answer:
         return Answer([], JSON, wait=go, rest=[completion("Late")])
 
     async with pair(slow, slow, shares=shares) as two:
         taken = [asyncio.create_task(two.ask()) for _ in range(4)]
-        while sum(served.slots.in_flight + served.slots.waiting for served in two.served.engine.models.served) < 4:
+        while sum(served.slots.in_flight + served.slots.waiting for served in two.served.engine.models.backends) < 4:
             await asyncio.sleep(0.01)
         async with two.served.http.post(two.served.url + "/responses", json=BODY) as response:
             body = await response.json()
@@ -258,18 +258,18 @@ async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> No
         assert [said for said, _ in await asyncio.gather(*taken)] == ["Late"] * 4
         assert (response.status, body["error"]["code"]) == (503, "server_is_overloaded")
         assert int(response.headers["retry-after"]) >= 1
-        assert all(served.slots.in_flight == 0 for served in two.served.engine.models.served)
+        assert all(served.slots.in_flight == 0 for served in two.served.engine.models.backends)
 
 
 async def test_one_that_leaves_while_it_waits_leaves_nothing_behind() -> None:
     go = asyncio.Event()
-    shares = {name: Share(concurrency=1, queue=5) for name in "ab"}
+    shares = {name: BackendOptions(concurrency=1, queue=5) for name in "ab"}
 
     def slow(_: dict[str, Any]) -> Answer:
         return Answer([], JSON, wait=go, rest=[completion("Late")])
 
     async with pair(slow, slow, shares=shares) as two:
-        slots = [served.slots for served in two.served.engine.models.served]
+        slots = [served.slots for served in two.served.engine.models.backends]
         asked = [asyncio.create_task(two.ask()) for _ in range(6)]
         async with asyncio.timeout(20):
             while sum(one.waiting for one in slots) < 4:
@@ -330,12 +330,12 @@ async def test_one_that_lists_its_models_and_answers_nothing_whole_stays_out(bre
                 await two.served.post(path, json={**(BODY if path == "/responses" else CHAT), "stream": True})
         await two.served.engine.models.refresh()
 
-        assert two.served.engine.models.served[0].health.is_ejected
+        assert two.served.engine.models.backends[0].health.is_ejected
 
 
 async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
     async with pair(saying("a"), saying("b"), models=("m", "n")) as two:
-        a = two.served.engine.models.served[0]
+        a = two.served.engine.models.backends[0]
         there = a.backend.url
         a.backend.url = "http://127.0.0.1:1/v1"  # type: ignore[misc]
         for _ in range(MOST_FAILURES):
@@ -390,5 +390,7 @@ async def test_one_that_falls_silent_in_the_middle_ends_in_response_failed() -> 
 
 
 async def test_a_backend_without_a_name_is_called_by_its_place() -> None:
-    async with pair(saying("a"), saying("b"), shares={"a": Share(label="backend-1")}, models=("m", "n")) as two:
+    async with pair(
+        saying("a"), saying("b"), shares={"a": BackendOptions(label="backend-1")}, models=("m", "n")
+    ) as two:
         assert await two.ask() == ("a", "backend-1")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.models import Models, Target
-from antiphon.engine.routing.served import Served, Share
+from antiphon.engine.routing.backend_state import BackendOptions, BackendState, Target
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.run import Run
 from antiphon.errors import BackendError
 from antiphon.protocol.validation.validate import decode_request
@@ -50,7 +50,7 @@ def engine(*answers: Any, dialect: str = "generic", store: Store | None = None) 
     backend = ScriptedBackend([sse(*one) if isinstance(one, list) else one for one in answers], models=["m"])
     numbers = itertools.count(1)
     made = Engine(
-        Models([backend], lambda: NOW, {backend.name: dialect}),
+        ModelRegistry([backend], lambda: NOW, {backend.name: dialect}),
         store or SqliteStore.open("sqlite://", now=lambda: NOW),
         lambda prefix: f"{prefix}_{next(numbers):032x}",
         lambda: NOW,
@@ -76,7 +76,7 @@ async def stream(engine: Engine, **body: Any) -> list[dict[str, Any]]:
 
 def target(dialect: str = "generic") -> Target:
     """A model of this family, at a backend that is never asked."""
-    return Target(Served(ScriptedBackend([]), DIALECTS[dialect], Share()), "m", "m")
+    return Target(BackendState(ScriptedBackend([]), DIALECTS[dialect], BackendOptions()), "m", "m")
 
 
 class Listed:

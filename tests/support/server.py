@@ -15,9 +15,9 @@ from antiphon import ids
 from antiphon.application import House
 from antiphon.engine.engine import Engine
 from antiphon.engine.measuring import Measuring, ModelNames, timed
-from antiphon.engine.models import Models
 from antiphon.engine.noting import Noting
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.worker import Worker
 from antiphon.server.app import create_app
 from antiphon.server.host import Host
@@ -101,13 +101,13 @@ async def serve(
     has_websocket: bool = True,
     measures: Measures | None = None,
     trace: Trace | None = None,
-    shares: dict[str, Share] | None = None,
+    shares: dict[str, BackendOptions] | None = None,
     fallback: dict[str, list[str]] | None = None,
     limits: Limits | None = None,
 ) -> AsyncIterator[Served]:
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
-    models = Models(backends, ids.now, dialects, shares, fallback)
+    models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
     engine = Engine(models, opened, ids.new_id, ids.now)
     engine.observers.add(Noting())
     if measures is not None:

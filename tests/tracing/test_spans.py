@@ -56,7 +56,7 @@ async def test_a_request_is_a_span_and_its_call_of_the_model_another_within(trac
             "antiphon.response.status": "completed",
         }.items()
     )
-    port = int(traced.engine.models.served[0].backend.url.split(":")[2].removesuffix("/v1"))
+    port = int(traced.engine.models.backends[0].backend.url.split(":")[2].removesuffix("/v1"))
     assert told(call) == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "generic",
@@ -283,7 +283,7 @@ async def test_a_request_that_is_passed_on_may_be_anything(backend: ReplayBacken
     backend.script = lambda _: Answer([completion("fine")], JSON)
     async with traced_by(seen, backend) as served:
         first, _ = await served.post("/chat/completions", json={"model": "m", **odd})
-        assert served.engine.models.served[0].slots.in_flight == 0
+        assert served.engine.models.backends[0].slots.in_flight == 0
     assert first in {200, 400}
     assert len(seen.spans()) == (2 if first == 200 else 1)
 

@@ -2,7 +2,7 @@
 
 from antiphon.conformance.choice import chosen
 from antiphon.conformance.judging import Plan, judge
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.upstream.demo import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from tests.support.server import serve
@@ -11,7 +11,7 @@ from tests.support.server import serve
 async def test_nothing_of_the_protocol_is_broken_by_a_second_server_between() -> None:
     async with (
         serve(DemoBackend()) as inner,
-        serve(HttpBackend("inner", inner.url), shares={"inner": Share(api="responses")}) as outer,
+        serve(HttpBackend("inner", inner.url), shares={"inner": BackendOptions(api="responses")}) as outer,
     ):
         report = await judge(Plan(base_url=outer.url, requirements=chosen()))
 

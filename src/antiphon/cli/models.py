@@ -10,11 +10,10 @@ from antiphon.application import build
 from antiphon.cli.flags import BackendFlag, ConfigFlag
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
-from antiphon.engine.routing.names import is_listed
-from antiphon.engine.routing.served import Served
+from antiphon.engine.routing.backend_state import BackendState, is_listed
 
 
-def offered(served: Served) -> list[str]:
+def offered(served: BackendState) -> list[str]:
     """Return a line for each name that clients may ask for, an alias with what it stands for.
 
     One that the backend does not list is marked, where it listed its models.
@@ -22,8 +21,8 @@ def offered(served: Served) -> list[str]:
     return [_line(served, model["id"]) for model in served.offers()]
 
 
-def _line(served: Served, name: str) -> str:
-    called = served.share.aliases.get(name, name)
+def _line(served: BackendState, name: str) -> str:
+    called = served.options.aliases.get(name, name)
     line = name if called == name else f"{name} → {called}"
     is_known = is_listed(called, (model["id"] for model in served.models))
     return line if is_known or served.error else f"{line} (not listed)"
@@ -35,16 +34,16 @@ def models(backend: BackendFlag = None, config: ConfigFlag = None) -> None:
     Console().print(_table(asyncio.run(_look(settings))))
 
 
-async def _look(settings: Settings) -> list[Served]:
+async def _look(settings: Settings) -> list[BackendState]:
     house = await build(settings)
     try:
         await house.listing
-        return house.engine.models.served
+        return house.engine.models.backends
     finally:
         await house.close()
 
 
-def _table(served: list[Served]) -> Table:
+def _table(served: list[BackendState]) -> Table:
     table = Table(*(Column(name, overflow="fold") for name in ("model", "backend", "dialect", "API", "URL")))
     for one in served:
         place = (one.backend.name, one.dialect.name, one.api, one.backend.url or "in this process")

@@ -23,7 +23,7 @@ from antiphon.cli.settings import read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings, settings_file
 from antiphon.engine.engine import Engine
-from antiphon.engine.routing.served import Served
+from antiphon.engine.routing.backend_state import BackendState
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.server import metrics, status
 from antiphon.server.app import create_app
@@ -197,7 +197,7 @@ async def _purge(house: House) -> None:
 
 async def _announce(settings: Settings, port: int, house: House) -> None:
     url = f"http://{_reachable(settings.host)}:{port}/v1"
-    served = house.engine.models.served
+    served = house.engine.models.backends
     models = house.engine.models.list()
     parts = [f"base URL {url}", f"store {house.engine.store.url}", *map(_describe, served), *_tools(settings)]
     needs_key = await house.engine.api_keys.are_needed()
@@ -214,7 +214,7 @@ def _print(line: str) -> None:
     print("".join(character for character in line if character.isprintable()), flush=True)  # noqa: T201 - the ready line
 
 
-def _describe(served: Served) -> str:
+def _describe(served: BackendState) -> str:
     name = f"backend {served.backend.name}" + (f" at {served.backend.url}" if served.backend.url else " (scripted)")
     if served.error:
         return f"{name}: {served.error}"

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings
-from antiphon.engine.routing.names import is_listed
+from antiphon.engine.routing.backend_state import is_listed
 from antiphon.engine.status import BackendStatus, Status
 from antiphon.errors import AntiphonError
 

@@ -1,20 +1,20 @@
-"""How one response asks its backends: within a slot, and where one fails before it said anything, another instead.
+"""Calls models for one response: which stream reader for which API, and what follows for the turn.
 
-Of a question's outcome `turn.py` hears the end, the writer the answer, the observers all.
+The turn hears how a call ended, the writer what the model said, the observers all of it.
 """
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from antiphon.engine.failures import read_failure
 from antiphon.engine.history import Context
-from antiphon.engine.models import Target
-from antiphon.engine.observers import Call, Observer
-from antiphon.engine.routing.router import Route, chains_of
-from antiphon.engine.routing.verdict import Failure, unanswered
-from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.observers import Call
+from antiphon.engine.routing.backend_state import Target
+from antiphon.engine.routing.call import CallObserver, Refusal, UpstreamReply, attempt
+from antiphon.engine.routing.retry_after import wait_of
+from antiphon.engine.routing.retry_policy import Failure
+from antiphon.engine.routing.router import Route
 from antiphon.engine.steps import AskAside, CallModel
 from antiphon.engine.tokens import Tokens
 from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
@@ -24,53 +24,71 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
 from antiphon.protocol.validation.call_rules import call_ids
 from antiphon.translation.dialects import Api
-from antiphon.translation.from_chat.answer import AnswerReader, AnswerStream
+from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
 from antiphon.translation.from_chat.reader import ChatStream, Ending
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.writer import ResponseWriter
-from antiphon.upstream.backend import Reply
-
-if TYPE_CHECKING:
-    from antiphon.engine.run import Run
-
-MAX_ERROR_BODY = 1024 * 1024
-"""Bytes of a backend's error that are read."""
 
 PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/responses"}
-"""Where each API is asked."""
+"""The endpoint of each API."""
 
 JSON_TYPES = {"application/json", "text/json"}
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Answer:
-    """An answer of the model while it is read: the client's, or one that the turn asked for aside."""
+class ModelStream:
+    """An answer of the model while it is read: the client's, or one that the turn requested for itself."""
 
-    def __init__(self, call: Call, writer: ResponseWriter, stream: AnswerStream, reply: Reply) -> None:
-        self.call = call
+    __slots__ = (
+        "_newest",
+        "has_begun",
+        "ignored_tools",
+        "is_broken",
+        "is_plain",
+        "parts",
+        "reader",
+        "stall",
+        "stream",
+        "upstream",
+        "writer",
+    )
+
+    def __init__(
+        self,
+        upstream: UpstreamReply[Call],
+        writer: ResponseWriter,
+        stream: AnswerStream,
+        ignored_tools: Sequence[str],
+    ) -> None:
+        reply = upstream.reply
+        self.upstream = upstream
         self.writer = writer
         self.stream = stream
-        self.reader = AnswerReader(stream, is_json=reply.content_type in JSON_TYPES)
-        self.parts = aiter(reply.body)
-        self.tokens = Tokens(reply, self.reader)
+        self.ignored_tools = ignored_tools
+        """Types of tools that the model was not offered."""
+        self.is_plain = reply.content_type in JSON_TYPES
+        """It is one JSON object, and awaited as a whole."""
+        self.reader = AnswerReader(stream, is_json=self.is_plain)
         self.has_begun = False
         self.is_broken = False
         """It did not come to its end."""
-        self._said = writer.newest
-        reply.has_begun = lambda: not self.is_silent
+        self._newest = newest = writer.newest
+        reply.has_begun = lambda: writer.newest != newest  # without this object, which refers to the reply
+        if not self.is_plain:
+            self.parts = aiter(reply.body)
+            self.stall = Tokens(reply, self.reader)
 
-    @property
-    def is_silent(self) -> bool:
-        """Whether nothing came of it yet."""
-        return self.writer.newest == self._said
+    def has_said(self) -> bool:
+        """Whether anything came of it yet."""
+        return self.writer.newest != self._newest
 
 
-class Asking:
-    """All questions of one response, the run's, along one route.
+class ModelCaller:
+    """All calls of models for one response, along one route.
 
-    open(step) ──> read(answer) as long as there is one ──> close()    for each step that asks
+    open(step) ──> read(stream) as long as it returns one ──> close()    for each step that calls a model
     """
 
     def __init__(
@@ -80,7 +98,7 @@ class Asking:
         turn: Turn,
         writer: ResponseWriter,
         route: Route,
-        observers: Observer,
+        observer: CallObserver[Call],
         served: Collection[type[Tool]],
     ) -> None:
         self._served = served
@@ -88,185 +106,185 @@ class Asking:
         self._turn = turn
         self._writer = writer
         self._route = route
-        self._observers = observers
+        self._observer = observer
         self._call_ids = call_ids(context.items)
         self._request = request
-        self._chains = [*chains_of(request, context.tenant), f"{context.tenant}\0{writer.response.id}"]
-        self._stream: AnswerStream | None = None
+        self._chain = f"{context.tenant}\0{writer.response.id}"
+        """What later responses call the chain of this one."""
+        self._newest: AnswerStream | None = None
         """The newest answer that is the client's."""
         self._call: Call | None = None
-        """What is asked, while it is."""
-        self._reply: Reply | None = None
-        self._answer: Answer | None = None
+        """The attempt that is under way."""
+        self._upstream: UpstreamReply[Call] | None = None
+        self._stream: ModelStream | None = None
         self.uncounted: list[Mapping[str, Any]] = []
-        """The questions of whose tokens the backend said nothing: in its answer, or since nobody waited for one."""
+        """The bodies of calls whose tokens the backend did not report: in its answer, or since the client left."""
 
     @property
     def target(self) -> Target:
-        """Where the model is asked."""
+        """The model and backend that is called."""
         return self._route.target
 
     @property
     def has_calls(self) -> bool:
         """Whether the answer that is being read holds a call."""
-        return self._stream is not None and self._stream.has_calls
+        return self._newest is not None and self._newest.has_calls
 
     def choose(self) -> None:
-        """Take who is best now: since the request came, others did too."""
-        self._route.renew()
-        self._follow()
+        """Select the best backend as of now: other requests may have come since this one did."""
+        self._route.reselect()
+        target = self._route.target
+        if target is not self._turn.target or target.name != self._writer.response.model:
+            self._follow()
 
-    async def open(self, run: "Run", step: CallModel | AskAside) -> Answer | None:
-        """Ask the backend for the run; return its answer, to be read. None: the turn knows what to do instead."""
-        if self._route.turns_aside():
+    async def open(self, step: CallModel | AskAside, record: Callable[..., Call]) -> ModelStream | None:
+        """Call the model; return its answer, to be read. None: the turn decides what to do instead.
+
+        `record(target, body)` makes the record of an attempt, for the observers.
+        """
+        if self._route.redirect():
             self._follow()
             return None
+
+        def begin(target: Target) -> Call:
+            self._call = call = record(target, step.body)
+            return call
+
         try:
-            await self._route.enter()
+            upstream = self._upstream = await attempt(
+                self._route,
+                PATHS[step.api],
+                _encode(step.body),
+                self._observer,
+                begin,
+                rename=RENAMES[step.api],
+                on_refusal=self._refused,
+                records_status=True,
+            )
         except AntiphonError as error:
             self._turn.failed(error)
             return None
-        call = self._call = Call(run, self.target, step.body)
-        self._observers.asked(call)
-        try:
-            reply = self._reply = await call.target.backend.post(PATHS[step.api], _encode(step.body))
-        except AntiphonError as error:
-            call.error = error
-            if not self._moves_on(unanswered(error), error):
-                self._turn.failed(error)
+        if upstream is None:
+            self._follow()
             return None
-        if reply.status >= 400:
-            await self._refused(reply, step.api, call)
-            return None
-        self._tell_tools(run, step.api, reply)
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        self._answer = Answer(call, writer, self._stream_of(writer, step), reply)
-        return self._answer
+        stream = self._reader(writer, step)
+        self._stream = ModelStream(upstream, writer, stream, self._ignored_tools(upstream, step.api))
+        return self._stream
 
-    def _tell_tools(self, run: "Run", api: Api, reply: Reply) -> None:
-        """Note which tools are left out: here, or by another Antiphon that is asked."""
-        told = plain_types(reply.headers.get(IGNORED, ""))
-        run.ignored_tools = told or look_at_tools(self._request, self._items, api, self._served, refuses=False)
-
-    async def read(self, answer: Answer) -> Answer | None:
-        """Take the answer's next part; return it if there may be more. In the end the turn is told."""
+    async def read(self, stream: ModelStream) -> ModelStream | None:
+        """Read the answer's next part; return it if there may be more. At its end the turn hears how it ended."""
         try:
-            async for part in answer.parts:
-                self._hear(answer, part)
-                if answer.reader.is_over:
-                    break
-                if not answer.is_silent:
-                    answer.tokens.look()
-                return answer
+            if stream.is_plain:
+                body = await stream.upstream.reply.read(MAX_PLAIN_ANSWER)
+                if body:
+                    stream.upstream.spoke()
+                stream.reader.feed(body)
+            else:
+                async for part in stream.parts:
+                    if not stream.has_begun:
+                        stream.has_begun = True
+                        stream.upstream.spoke()
+                    stream.reader.feed(part)
+                    if stream.reader.is_over:
+                        break
+                    if stream.has_said():
+                        stream.stall.look()
+                    return stream
         except BackendError as error:
-            answer.is_broken = True
-            answer.reader.fail(error)
-        self._answer = None
-        self._conclude(answer)
+            stream.is_broken = True
+            stream.reader.fail(error)
+        self._stream = None
+        self._conclude(stream)
         return None
 
     async def close(self) -> None:
         """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
-        answer, self._answer = self._answer, None
-        reply, self._reply = self._reply, None
+        stream, self._stream = self._stream, None
+        upstream, self._upstream = self._upstream, None
         call, self._call = self._call, None
         try:
-            if answer is not None:
-                self._turn.left(self._end(answer).usage)
-            if reply is not None:
-                await reply.close()
+            if stream is not None:
+                self._turn.left(self._end(stream).usage)
+        finally:
+            if upstream is not None:
+                await upstream.close()
             elif call is not None and call.error is None:
                 self.uncounted.append(call.body)
-        finally:
-            self._route.leave()
-            if call is not None:
-                self._observers.answered(call)
 
-    def _stream_of(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
-        stream = self._responses(writer) if step.api == "responses" else self._chat(writer, step)
+    def _ignored_tools(self, upstream: UpstreamReply[Call], api: Api) -> Sequence[str]:
+        """Return which tools are left out: here, or by another Antiphon that is called."""
+        header = upstream.reply.headers.get(IGNORED)
+        told = plain_types(header) if header else ()
+        return told or look_at_tools(self._request, self._items, api, self._served, refuses=False)
+
+    def _reader(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
+        """Return what reads the answer, by its API."""
+        only_one = self._request.parallel_tool_calls is False
+        stream: AnswerStream
+        if step.api == "responses":
+            stream = ResponsesStream(writer, call_ids=self._call_ids, only_one=only_one)
+        else:
+            stream = self._chat_reader(writer, step, only_one=only_one)
         if isinstance(step, CallModel):
-            self._stream = stream
+            self._newest = stream
         return stream
 
-    def _responses(self, writer: ResponseWriter) -> AnswerStream:
-        return ResponsesStream(writer, call_ids=self._call_ids, only_one=self._request.parallel_tool_calls is False)
-
-    def _chat(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
+    def _chat_reader(self, writer: ResponseWriter, step: CallModel | AskAside, *, only_one: bool) -> ChatStream:
+        own, target = step if isinstance(step, CallModel) else None, self._route.target
         return ChatStream(
             writer,
             offers=step.toolbox.offers,
             allowed=step.allowed,
-            call_ids=self._call_ids | (step.call_ids if isinstance(step, CallModel) else frozenset()),
-            only_one=self._request.parallel_tool_calls is False,
-            hosted_left=step.hosted_left if isinstance(step, CallModel) else 0,
-            sources=step.sources if isinstance(step, CallModel) else None,
-            preopened=self.target.preopened,
-            needs_reason=not self.target.dialect.ends_without_finish_reason,
+            call_ids=self._call_ids | own.call_ids if own else self._call_ids,
+            only_one=only_one,
+            hosted_left=own.hosted_left if own else 0,
+            sources=own.sources if own else None,
+            preopened=target.preopened,
+            needs_reason=not target.dialect.ends_without_finish_reason,
             cap=output_cap(step.body),
         )
 
-    def _hear(self, answer: Answer, part: bytes) -> None:
-        if not answer.has_begun:
-            answer.has_begun = True
-            self._observers.spoke(answer.call)
-        answer.reader.feed(part)
+    def _conclude(self, stream: ModelStream) -> None:
+        ending = self._end(stream)
+        call, answer = stream.upstream.record, stream.stream
+        call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls
+        is_silent = ending.error is not None and not stream.has_said()
+        if ending.error is None:
+            self._route.succeeded(self._chain)
+        elif not self._is_settled(stream, ending.error, is_silent=is_silent):
+            return
+        items = [] if stream.writer is self._writer else stream.writer.output
+        self._turn.answered(ending, items, is_silent=is_silent)
+        self._route.target.preopened = answer.preopened
 
-    def _conclude(self, answer: Answer) -> None:
-        ending = self._end(answer)
-        call = answer.call
-        call.ending, call.error, call.has_calls = ending, ending.error, answer.stream.has_calls
-        if self._settles(answer, ending.error):
-            items = [] if answer.writer is self._writer else answer.writer.output
-            self._turn.answered(ending, items, is_silent=answer.is_silent)
-            self.target.preopened = answer.stream.preopened
-
-    def _end(self, answer: Answer) -> Ending:
-        ending = answer.reader.finish()
+    def _end(self, stream: ModelStream) -> Ending:
+        ending = stream.reader.finish()
         if ending.usage is None:
-            self.uncounted.append(answer.call.body)
+            self.uncounted.append(stream.upstream.record.body)
         return ending
 
     # What follows from a failure.
 
-    async def _refused(self, reply: Reply, api: Api, call: Call) -> None:
-        """The backend answered 400 or above: another is asked, or the turn finds a way, or that was it."""
-        status, headers = reply.status, reply.headers
-        call.error = BackendError(f"The model backend answered with status {status}.", status=status)
-        body = await read_error(reply)
-        error = read_failure(status, headers, body, self.target.model, RENAMES[api])
-        if not self._moves_on(Failure(status, error.code, wait_of(headers, error.message)), error):
-            self._turn.refused(status, headers, body)
+    def _refused(self, refusal: Refusal) -> None:
+        """The backend answered 400 or above, and no other is called: the turn finds a way, or that was it."""
+        self._turn.refused(refusal.status, refusal.headers, refusal.body)
 
-    def _settles(self, answer: Answer, error: AntiphonError | None) -> bool:
-        """Return whether this answer counts; one that failed before it said anything may be had from another."""
-        if error is None:
-            self._route.answered(*self._chains)
-            return True
-        if answer.is_silent and self._turn.asks_plainly():
+    def _is_settled(self, stream: ModelStream, error: AntiphonError, *, is_silent: bool) -> bool:
+        """Return whether this answer counts though it failed; where it said nothing, another may come instead."""
+        if is_silent and self._turn.asks_plainly():
             return False
-        status = 0 if answer.is_broken else error.status
-        failure = Failure(status, error.code, wait_of({}, error.message), is_broken=answer.is_broken)
-        if answer.is_silent:
-            return not self._moves_on(failure, error)
-        self._route.broke(failure, error)
-        return True
-
-    def _moves_on(self, failure: Failure, error: AntiphonError) -> bool:
-        """The backend failed before it said anything; return whether the question goes to another."""
-        moves = self._route.moves_on(failure, error)
-        if moves:
-            self._follow()
-        return moves
+        status = 0 if stream.is_broken else error.status
+        failure = Failure(status, error.code, wait_of({}, error.message), is_broken=stream.is_broken)
+        if not is_silent:
+            stream.upstream.report_failure(failure, error)
+            return True
+        if not stream.upstream.fail_over(failure, error):
+            return True
+        self._follow()
+        return False
 
     def _follow(self) -> None:
-        """Say which model answers: it may be one in the place of another (`fallback`)."""
-        self._turn.target = self.target
-        self._writer.response.model = self.target.name
-
-
-async def read_error(reply: Reply) -> bytes:
-    """Return the body of a backend's error; nothing where it breaks off or has no end, for the status says enough."""
-    try:
-        return await reply.read(MAX_ERROR_BODY)
-    except BackendError:
-        return b""
+        """Set which model answers: it may be one in the place of another (`fallback`)."""
+        self._turn.target = target = self._route.target
+        self._writer.response.model = target.name

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import gather
-from antiphon.engine.models import Target
 from antiphon.engine.opening import opener
+from antiphon.engine.routing.backend_state import Target
 from antiphon.engine.sealer import sealer_of
 from antiphon.engine.vocabulary import NEWEST, tokens_by, vocabulary_of
 from antiphon.errors import BackendError

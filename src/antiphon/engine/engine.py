@@ -10,8 +10,8 @@ from antiphon.engine.history import Context, conversation_locked, conversation_n
 from antiphon.engine.keeping import Foreground, Terms, Ticket
 from antiphon.engine.keys.known import KnownKeys
 from antiphon.engine.keys.meter import Meter
-from antiphon.engine.models import Models
 from antiphon.engine.observers import Observers
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.routing.router import Router, chains_of
 from antiphon.engine.run import Run
 from antiphon.engine.tools import look_at_tools
@@ -28,7 +28,7 @@ from antiphon.telemetry.metrics import Measures
 class Engine:
     """Makes responses. `new_id` and `now` are handed in, so that a trace can be exact."""
 
-    models: Models
+    models: ModelRegistry
     store: Store
     new_id: NewId
     now: Clock

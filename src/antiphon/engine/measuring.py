@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.engine.models import Models
 from antiphon.engine.observers import Call, Observer, ToolUse
-from antiphon.engine.routing.names import is_listed
-from antiphon.engine.routing.served import Served
+from antiphon.engine.routing.backend_state import BackendState, is_listed
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.protocol.response import Usage
 from antiphon.storage.contract import Store
@@ -22,7 +21,7 @@ OTHER = "other"
 """Stands for every model that no backend lists: names that clients make up are no labels."""
 
 MOST_MODELS = 200
-"""Models that are counted by name; the rest of a long list is `other`."""
+"""ModelRegistry that are counted by name; the rest of a long list is `other`."""
 
 READS = {
     *("load", "history", "find_item", "find_job", "owned", "held", "beats", "tail", "load_conversation", "items"),
@@ -55,7 +54,7 @@ WRITES = {
 class ModelNames:
     """Which models are called by their names outside: those that a backend lists, or an operator does."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: ModelRegistry) -> None:
         self._models = models
         self._known: dict[str, str] = {}
 
@@ -64,7 +63,7 @@ class ModelNames:
         known = self._known.get(model)
         if known is not None:
             return known
-        listed = (one["id"] for served in self._models.served for one in served.offers())
+        listed = (one["id"] for served in self._models.backends for one in served.offers())
         found: str | None = next((name for name in listed if is_listed(model, [name])), None)
         if found is None or len(self._known) >= MOST_MODELS:
             return OTHER
@@ -134,13 +133,13 @@ def _outcome(error: AntiphonError | None) -> str:
 def known(engine: "Engine") -> list[Known]:
     """Return what the engine knows of itself and its backends at any time."""
 
-    def by_backend(of: Callable[[Served], float]) -> Callable[[], Mapping[Labels, float]]:
-        return lambda: {(served.name,): float(of(served)) for served in engine.models.served}
+    def by_backend(of: Callable[[BackendState], float]) -> Callable[[], Mapping[Labels, float]]:
+        return lambda: {(served.name,): float(of(served)) for served in engine.models.backends}
 
-    def is_up(served: Served) -> bool:
+    def is_up(served: BackendState) -> bool:
         return served.health.is_up(engine.models.clock())
 
-    def each(name: str, text: str, of: Callable[[Served], float], kind: str = "gauge") -> Known:
+    def each(name: str, text: str, of: Callable[[BackendState], float], kind: str = "gauge") -> Known:
         return Known(f"antiphon_backend_{name}", text, "backend", look=by_backend(of), kind=kind)
 
     making = "Responses that are being made."

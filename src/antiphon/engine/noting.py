@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.engine.measuring import OTHER
 from antiphon.engine.observers import Call, Observer
-from antiphon.engine.routing.names import is_listed
+from antiphon.engine.routing.backend_state import is_listed
 from antiphon.telemetry.context import about, note
 from antiphon.telemetry.formatters import fields
 
@@ -52,5 +52,5 @@ class Noting(Observer):
 
 
 def _model(run: "Run") -> str:
-    name, offers = run.target.name, run.target.served.offers()
+    name, offers = run.target.name, run.target.state.offers()
     return next((one["id"] for one in offers if is_listed(name, [one["id"]])), OTHER)

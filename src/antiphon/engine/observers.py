@@ -9,7 +9,7 @@ from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.from_chat.reader import Ending
 
 if TYPE_CHECKING:
-    from antiphon.engine.models import Target
+    from antiphon.engine.routing.backend_state import Target
     from antiphon.engine.run import Run
 
 

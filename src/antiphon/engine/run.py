@@ -8,22 +8,23 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from antiphon.engine.asking import Asking
+from antiphon.engine.asking import ModelCaller
 from antiphon.engine.caching.cache import Lookup, Outcome
 from antiphon.engine.caching.kept import retell
 from antiphon.engine.called import Called, Work
 from antiphon.engine.history import WITH_STATE, Context, store_item
 from antiphon.engine.hosted import settled
 from antiphon.engine.keeping import Keeper, stored_output
-from antiphon.engine.models import Target
-from antiphon.engine.observers import ToolUse
+from antiphon.engine.observers import Call, ToolUse
 from antiphon.engine.opening import opener
 from antiphon.engine.response import open_response, view_of
+from antiphon.engine.routing.backend_state import Target
 from antiphon.engine.routing.router import Route
 from antiphon.engine.sealer import mark_of
 from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Tell
@@ -146,7 +147,7 @@ class Run:
 
         self._turn = Turn(request, context, route.target, made, unseal, toolset, left, work)
         self._using = Using(request, context.tenant, toolset, writer, self._keeper, observers, seen, unseal)
-        self._asking = Asking(request, context, self._turn, writer, route, observers, toolset.served)
+        self._asking = ModelCaller(request, context, self._turn, writer, route, observers, toolset.served)
 
     def _take_up(self, taken_up: TakenUp) -> None:
         self._is_started = True
@@ -194,7 +195,7 @@ class Run:
     @property
     def backend(self) -> str:
         """What clients are told of the backend that is asked, or that answered."""
-        return self.target.served.label
+        return self.target.state.label
 
     @property
     def cache(self) -> Outcome | None:
@@ -387,8 +388,9 @@ class Run:
     async def _ask(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
         """Have the backend asked; give what there is to tell meanwhile."""
         try:
-            answer = await self._asking.open(self, step)
+            answer = await self._asking.open(step, partial(Call, self))
             if answer is not None:
+                self.ignored_tools = answer.ignored_tools
                 self._answering(step)
             while answer is not None:
                 if self._writer.has_pending:

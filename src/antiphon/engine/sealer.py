@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from antiphon.engine.models import Target
+from antiphon.engine.routing.backend_state import Target
 
 
 def sealer_of(target: Target) -> str:

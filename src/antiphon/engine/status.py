@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.routing.served import Served
+from antiphon.engine.routing.backend_state import BackendState
 
 Health = Literal["up", "out", "resting", "mixed"]
 """`out`: it failed too often, and is left out but for a probe. `resting`: it asked to be left alone. `mixed`: the
@@ -51,7 +51,7 @@ class Status(Struct, kw_only=True):
 def status_of(engine: Engine) -> Status:
     """Return what this process knows."""
     now = engine.models.clock()
-    backends = [_backend(served, now) for served in engine.models.served]
+    backends = [_backend(served, now) for served in engine.models.backends]
     return Status(responses_in_flight=len(engine.runs), backends=backends)
 
 
@@ -68,8 +68,8 @@ def together(told: Sequence[Status]) -> Status:
     )
 
 
-def _backend(served: Served, now: float) -> BackendStatus:
-    health, slots, loaded = served.health, served.slots, served.sighting.loaded
+def _backend(served: BackendState, now: float) -> BackendStatus:
+    health, slots, loaded = served.health, served.slots, served.load.loaded
     return BackendStatus(
         name=served.name,
         dialect=served.dialect.name,

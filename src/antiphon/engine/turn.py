@@ -17,10 +17,10 @@ from msgspec.structs import replace as replace_struct
 
 from antiphon.engine.asides import repair_of, summary_of
 from antiphon.engine.called import Called, Work
-from antiphon.engine.failures import is_overflow, read_failure, too_long
 from antiphon.engine.history import Context
 from antiphon.engine.hosted import Approved, HostedTools
-from antiphon.engine.models import Target
+from antiphon.engine.routing.backend_errors import is_overflow, read_failure, too_long
+from antiphon.engine.routing.backend_state import Target
 from antiphon.engine.sealer import sealer_of
 from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Steps, Tell
 from antiphon.engine.toolset import Toolset
@@ -407,7 +407,7 @@ class Turn:
 
         What it named, it is spared from then on, if Chat proves to be the way.
         """
-        if status not in REFUSALS or self._api == "chat" or not self.target.served.is_probed:
+        if status not in REFUSALS or self._api == "chat" or not self.target.state.is_probed:
             return False
         doubtful = extras(self._request, self._items)
         self._suspects = self.target, refused_types(body, doubtful)

@@ -2,21 +2,20 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from antiphon.engine.asking import read_error
 from antiphon.engine.engine import Engine, going_away
-from antiphon.engine.failures import read_failure
 from antiphon.engine.keys.limits import weight_of
 from antiphon.engine.keys.meter import Grant
-from antiphon.engine.observers import Call, Observer, Operation
+from antiphon.engine.observers import Call, Operation
+from antiphon.engine.routing.backend_state import Target
+from antiphon.engine.routing.call import BROKEN, CallObserver, UpstreamReply, call
 from antiphon.engine.routing.router import Route
-from antiphon.engine.routing.verdict import Failure, unanswered
-from antiphon.engine.routing.waits import wait_of
-from antiphon.errors import AntiphonError, BackendError
+from antiphon.errors import BackendError
 from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.attendance import Attendance
 from antiphon.server.http import BACKEND, Resources, plain_name, read_body, tenant_of
@@ -68,90 +67,61 @@ async def _pass_on(
     if not engine.takes_work:
         raise going_away()
     route = await engine.router.route(request["model"], tenant=tenant)
-    passing = _Passing(engine.observers, route, path, request, body, send, grant)
     async with Attendance(receive):
-        while not await passing.ask():
-            pass
+        await _relay(engine.observers, route, path, request, body, send, grant)
 
 
-class _Passing:
-    """One request on its way through the backends."""
+async def _relay(
+    observer: CallObserver[Call],
+    route: Route,
+    path: str,
+    request: dict[str, Any],
+    body: bytes,
+    send: Send,
+    grant: Grant,
+) -> None:
+    """Call a backend, and pass its answer on."""
+    newest: Call | None = None
 
-    def __init__(
-        self,
-        observers: Observer,
-        route: Route,
-        path: str,
-        request: dict[str, Any],
-        body: bytes,
-        send: Send,
-        grant: Grant,
-    ) -> None:
-        self._observers, self._route, self._send, self._grant = observers, route, send, grant
-        self._path, self._request, self._body = path, request, body
+    def record(target: Target) -> Call:
+        nonlocal newest
+        newest = Call(None, target, request, OPERATIONS[path])
+        return newest
 
-    async def ask(self) -> bool:
-        """Ask the target and pass on what it says; return False where another is to be asked instead."""
-        target, body = self._route.target, self._body
-        if target.model != self._request["model"]:
-            body = json.dumps({**self._request, "model": target.model}).encode()
-        await self._route.enter()
-        call = self._call = Call(None, target, self._request, OPERATIONS[self._path])
-        self._observers.asked(call)
+    def renamed(target: Target) -> bytes:
+        return body if target.model == request["model"] else json.dumps({**request, "model": target.model}).encode()
+
+    try:
+        upstream, answer = await call(route, path, renamed, observer, record, _begin)
         try:
-            try:
-                reply = await target.backend.post(self._path, body)
-            except AntiphonError as error:
-                return self._give_up(unanswered(error), error)
-            return await self._answer(reply)
-        except asyncio.CancelledError:
-            self._grant.tell(asked_tokens(self._request), 0)  # unless an answer began, of which more is known
-            raise
+            await _copy(upstream, *answer, send)
         finally:
-            self._observers.answered(call)
-            self._route.leave()
+            await upstream.close()
+    except asyncio.CancelledError:
+        if newest is not None and newest.error is None:
+            grant.tell(asked_tokens(request), 0)  # unless an answer began, of which more is known
+        raise
 
-    async def _answer(self, reply: Reply) -> bool:
-        try:
-            if reply.status >= 400:
-                return self._refuse(reply, await read_error(reply))
-            return await self._copy(reply)
-        finally:
-            await reply.close()
 
-    def _refuse(self, reply: Reply, body: bytes) -> bool:
-        error = read_failure(reply.status, reply.headers, body, self._route.target.model, rename=str)
-        return self._give_up(Failure(reply.status, error.code, wait_of(reply.headers, error.message)), error)
+async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
+    """Await the first part of an answer; return it with the rest."""
+    parts = aiter(reply.body)
+    return await anext(parts, b""), parts
 
-    def _give_up(self, failure: Failure, error: AntiphonError) -> bool:
-        """Return False where another is to be asked instead; raise the error where there is none."""
-        self._call.error = error
-        if self._route.moves_on(failure, error):
-            return False
-        raise error
 
-    async def _copy(self, reply: Reply) -> bool:
-        """Pass an answer on from its first byte; return False where none came and another is to be asked instead."""
-        parts = aiter(reply.body)
-        try:
-            first = await anext(parts, b"")
-        except BackendError as error:
-            return self._give_up(Failure(0, is_broken=True), error)
-        self._observers.spoke(self._call)
-        headers = [(BACKEND.encode(), plain_name(self._route.target.served.label).encode())]
-        headers += [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
-        await self._send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await self._say(first)
-        try:
-            async for part in parts:
-                await self._say(part)
-        except BackendError as error:
-            self._call.error = error
-            self._route.broke(Failure(0, is_broken=True), error)
-            raise
-        await self._say(b"", more_body=False)
-        self._route.answered()
-        return True
-
-    async def _say(self, part: bytes, *, more_body: bool = True) -> None:
-        await self._send({"type": "http.response.body", "body": part, "more_body": more_body})
+async def _copy(upstream: UpstreamReply[Call], first: bytes, rest: AsyncIterator[bytes], send: Send) -> None:
+    """Pass an answer on, byte for byte."""
+    upstream.spoke()
+    reply = upstream.reply
+    headers = [(BACKEND.encode(), plain_name(upstream.target.state.label).encode())]
+    headers += [(name.encode(), reply.headers[name].encode()) for name in PASSED_HEADERS if name in reply.headers]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": first, "more_body": True})
+    try:
+        async for part in rest:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    except BackendError as error:
+        upstream.report_failure(BROKEN, error)
+        raise
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+    upstream.succeeded()

@@ -32,6 +32,6 @@ async def _answers(engine: Engine) -> bool:
 
 
 async def _is_reached(engine: Engine) -> bool:
-    if all(served.error for served in engine.models.served):
+    if all(served.error for served in engine.models.backends):
         await engine.models.refresh()
-    return not all(served.error for served in engine.models.served)
+    return not all(served.error for served in engine.models.backends)

@@ -11,7 +11,7 @@ from antiphon.engine.caching.cache import Cache, Room
 from antiphon.engine.engine import Engine
 from antiphon.engine.keeping import Ticket
 from antiphon.engine.measuring import Measuring, ModelNames
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.errors import AntiphonError, BackendError, StoreError
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.telemetry.metrics import Measures
@@ -23,9 +23,9 @@ from tests.support.replay import delta, sse
 CACHED = {"antiphon": {"cache": True}}
 
 
-def share(engine: Engine, share: Share) -> None:
+def share(engine: Engine, share: BackendOptions) -> None:
     """Say this of the engine's one backend."""
-    engine.models.served[0].reassign(share)
+    engine.models.backends[0].update(options=share)
 
 
 def text_of(response: dict[str, Any]) -> str:
@@ -202,7 +202,7 @@ async def test_no_answer_is_kept_longer_than_anything_is() -> None:
 
 async def test_a_backend_may_have_the_cache_on_and_a_request_may_have_it_off() -> None:
     made, backend = engine(said("one"), said("two"))
-    share(made, Share(cache=True))
+    share(made, BackendOptions(cache=True))
     assert [text_of(await ask(made)) for _ in range(2)] == ["one", "one"]
     assert text_of(await ask(made, antiphon={"cache": False})) == "two"
     assert len(backend.requests) == 2
@@ -210,7 +210,7 @@ async def test_a_backend_may_have_the_cache_on_and_a_request_may_have_it_off() -
 
 async def test_of_an_unstored_response_nothing_is_kept_unless_its_own_request_asks_for_that() -> None:
     made, _ = engine(said("one"), said("two"), said("three"))
-    share(made, Share(cache=True))
+    share(made, BackendOptions(cache=True))
     assert [text_of(await ask(made, store=False)) for _ in range(2)] == ["one", "two"]
     assert await made.store.answers_size() == 0
     assert [text_of(await ask(made, store=False, **CACHED)) for _ in range(2)] == ["three", "three"]
@@ -219,8 +219,8 @@ async def test_of_an_unstored_response_nothing_is_kept_unless_its_own_request_as
 async def test_a_hit_needs_no_backend_and_no_slot() -> None:
     made, backend = engine(said("one"))
     await ask(made, **CACHED)
-    share(made, Share(concurrency=1, queue=0))
-    served = made.models.served[0]
+    share(made, BackendOptions(concurrency=1, queue=0))
+    served = made.models.backends[0]
     await served.slots.enter()
     try:
         assert text_of(await ask(made, **CACHED)) == "one"
@@ -235,9 +235,9 @@ async def test_a_hit_needs_no_backend_and_no_slot() -> None:
 async def test_a_server_that_starts_while_its_backend_is_down_still_gives_what_is_kept() -> None:
     made, _ = engine(said("one"))
     await ask(made, **CACHED)
-    name = made.models.served[0].backend.name
+    name = made.models.backends[0].backend.name
     down = Listed(name, None, url="")
-    made.models.assign([down], {name: "generic"}, {name: Share(models=frozenset({"m"}))})
+    made.models.assign([down], {name: "generic"}, {name: BackendOptions(models=frozenset({"m"}))})
     assert text_of(await ask(made, **CACHED)) == "one"
     with pytest.raises(BackendError):
         await ask(made, input="Something else", **CACHED)
@@ -295,8 +295,10 @@ async def test_an_answer_of_a_backend_that_does_not_serve_the_model_any_more_is_
 async def test_an_alias_that_now_means_another_model_is_answered_anew() -> None:
     made, _ = engine(said("llama"), said("qwen"))
     for model, words in (("llama", "llama"), ("qwen", "qwen")):
-        backend = made.models.served[0].backend
-        made.models.assign([backend], {backend.name: "generic"}, {backend.name: Share(aliases={"fast": model})})
+        backend = made.models.backends[0].backend
+        made.models.assign(
+            [backend], {backend.name: "generic"}, {backend.name: BackendOptions(aliases={"fast": model})}
+        )
         assert text_of(await ask(made, model="fast", **CACHED)) == words
 
 

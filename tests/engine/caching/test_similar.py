@@ -129,7 +129,7 @@ async def test_without_an_embedding_the_model_is_asked_and_the_question_is_not_l
         assert text_of(await ask(made, input="How old is it?", **CACHED)) == "answer 1"
     assert "No similar question was looked for" in caplog.text
     assert "How old" not in caplog.text
-    assert made.models.served[0].health.failures <= 1
+    assert made.models.backends[0].health.failures <= 1
 
 
 async def test_the_answer_to_a_similar_question_that_is_forgotten_is_made_anew() -> None:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.errors import AntiphonError
 from tests.support.engine import begin, called, engine, plain, said
 
@@ -56,8 +56,8 @@ def test_whatever_way_requests_end_no_slot_is_lost(
 ) -> None:
     async def play() -> None:
         made, _ = engine(*(ANSWERS[kind] for kind, *_ in script for _ in range(3)))
-        (served,) = made.models.served
-        served.reassign(Share(concurrency=concurrency, queue=queue))
+        (served,) = made.models.backends
+        served.update(options=BackendOptions(concurrency=concurrency, queue=queue))
         tasks: list[asyncio.Task[None]] = []
         for _, stream, end, when in script:
             tasks.append(asyncio.create_task(ask(made, stream, when if end == "left" else None)))

@@ -1,5 +1,5 @@
 from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER, Health
-from antiphon.engine.routing.verdict import KEY_REST, QUOTA_REST, Failure
+from antiphon.engine.routing.retry_policy import KEY_REST, QUOTA_REST, Failure
 from antiphon.errors import BackendError
 
 FAILED = Failure(500)
@@ -95,7 +95,7 @@ def test_rests_that_are_over_are_forgotten_however_many_models_there_were() -> N
     for number in range(1000):
         health.failed(Failure(429, wait=1), ERROR, 2.0 * number, f"m{number}")
 
-    assert len(health._rests) == 1
+    assert len(health.rests) == 1
 
 
 def test_what_went_wrong_is_kept_without_what_anybody_said() -> None:

@@ -3,13 +3,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from antiphon.engine.models import Models
+from antiphon.engine.routing.backend_state import BackendOptions, LoadReport
+from antiphon.engine.routing.candidates import Candidates
 from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER
+from antiphon.engine.routing.registry import ModelRegistry
+from antiphon.engine.routing.retry_after import LONGEST_WAIT
+from antiphon.engine.routing.retry_policy import Failure
 from antiphon.engine.routing.router import Route, Router, chains_of
-from antiphon.engine.routing.served import Share
-from antiphon.engine.routing.sightings import Sighting
-from antiphon.engine.routing.slots import LONGEST_WAIT
-from antiphon.engine.routing.verdict import Failure
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.requests import CreateResponse
 from tests.support.engine import Listed
@@ -20,11 +20,11 @@ RATE = ClientError("Slow down.", status=429, type="requests", code="rate_limit_e
 
 @asynccontextmanager
 async def slot(route: Route) -> AsyncIterator[None]:
-    await route.enter()
+    await route.acquire()
     try:
         yield
     finally:
-        route.leave()
+        route.release()
 
 
 class Clock:
@@ -37,12 +37,12 @@ class Clock:
 class Field:
     """Backends that all list the model `m`, unless a name says otherwise (`a:x` lists x)."""
 
-    def __init__(self, *names: str, fallback: dict[str, Sequence[str]] | None = None, **shares: Share) -> None:
+    def __init__(self, *names: str, fallback: dict[str, Sequence[str]] | None = None, **shares: BackendOptions) -> None:
         self.clock = Clock()
         backends = [Listed(name[0], [name[2:] or "m"]) for name in names]
-        self.models = Models(backends, lambda: 0.0, shares=shares, fallback=fallback, clock=self.clock)
+        self.models = ModelRegistry(backends, lambda: 0.0, options=shares, fallback=fallback, clock=self.clock)
         self.router = Router(self.models)
-        self.served = {served.name: served for served in self.models.served}
+        self.served = {state.name: state for state in self.models.backends}
 
     async def route(self, *chains: str, model: str = "m", tenant: str = "", is_patient: bool = False) -> Route:
         return await self.router.route(model, *chains, tenant=tenant, is_patient=is_patient)
@@ -51,39 +51,39 @@ class Field:
         """One request that is answered; who answered."""
         route = await self.route(*chains)
         async with slot(route):
-            route.answered(*chains)
-        return route.target.served.name
+            route.succeeded(*chains)
+        return route.target.state.name
 
     def eject(self, name: str) -> None:
         while not self.served[name].health.is_ejected:
             self.broke(name, Failure(500), ERROR)
 
     def broke(self, name: str, failure: Failure, error: AntiphonError) -> None:
-        target = self.models._target(self.served[name], "m", "m")
-        Route(self.router, [target], "", "", is_patient=True).broke(failure, error)
+        candidates = Candidates.of([self.served[name].target("m", "m")])
+        Route(self.router, candidates, (), "", is_patient=True).report_failure(failure, error)
 
 
 def who(route: Route) -> str:
-    return route.target.served.name
+    return route.target.state.name
 
 
 async def test_requests_one_after_the_other_are_spread_by_weight() -> None:
-    field = Field("a", "b", a=Share(weight=3))
+    field = Field("a", "b", a=BackendOptions(weight=3))
 
     answered = [await field.answer() for _ in range(40)]
     assert (answered.count("a"), answered.count("b")) == (30, 10)
 
 
 async def test_requests_at_once_are_spread_by_weight() -> None:
-    field = Field("a", "b", a=Share(weight=3))
+    field = Field("a", "b", a=BackendOptions(weight=3))
     for _ in range(40):
-        await (await field.route()).enter()
+        await (await field.route()).acquire()
 
     assert [served.slots.in_flight for served in field.served.values()] == [30, 10]
 
 
 async def test_a_chain_returns_to_who_served_it_last_unless_that_one_is_full() -> None:
-    field = Field("a", "b", a=Share(concurrency=1), b=Share(concurrency=1))
+    field = Field("a", "b", a=BackendOptions(concurrency=1), b=BackendOptions(concurrency=1))
     first = await field.answer("resp_1")
     assert [await field.answer("resp_1") for _ in range(5)] == [first] * 5
 
@@ -111,15 +111,15 @@ def test_chains_are_those_of_one_tenant() -> None:
 
 async def test_the_model_that_is_loaded_goes_first_and_who_does_not_say_counts_as_loaded() -> None:
     field = Field("a", "b", "c")
-    field.served["a"].sighting = Sighting(loaded=frozenset({"other"}))
-    field.served["b"].sighting = Sighting(loaded=frozenset({"m"}))
+    field.served["a"].load = LoadReport(loaded=frozenset({"other"}))
+    field.served["b"].load = LoadReport(loaded=frozenset({"m"}))
 
     assert {await field.answer() for _ in range(10)} == {"b", "c"}
 
 
 async def test_who_says_that_no_slot_is_free_is_asked_last() -> None:
     field = Field("a", "b")
-    field.served["a"].sighting = Sighting(free=0)
+    field.served["a"].load = LoadReport(free=0)
 
     assert {await field.answer() for _ in range(10)} == {"b"}
 
@@ -146,7 +146,7 @@ async def test_only_one_request_at_a_time_probes() -> None:
 
 async def held(field: Field) -> Route:
     route = await field.route()
-    await route.enter()
+    await route.acquire()
     return route
 
 
@@ -162,7 +162,7 @@ async def test_a_failure_moves_to_another_at_most_three_are_asked_and_the_first_
     field = Field("a", "b")
     route = await field.route()
     asked = [who(route)]
-    while route.moves_on(Failure(500), ERROR):
+    while route.fail_over(Failure(500), ERROR):
         asked.append(who(route))
 
     assert len(asked) == 3
@@ -172,21 +172,21 @@ async def test_a_failure_moves_to_another_at_most_three_are_asked_and_the_first_
 async def test_the_only_backend_is_not_asked_again() -> None:
     route = await Field("a").route()
 
-    assert not route.moves_on(Failure(500), ERROR)
+    assert not route.fail_over(Failure(500), ERROR)
 
 
 async def test_each_question_of_a_response_has_its_three_attempts() -> None:
     route = await Field("a", "b").route()
     for _ in range(4):
-        assert route.moves_on(Failure(0), ERROR)
-        route.answered()
+        assert route.fail_over(Failure(0), ERROR)
+        route.succeeded()
 
 
 async def test_the_clients_own_mistake_moves_nothing_and_costs_no_backend_its_health() -> None:
     field = Field("a", "b")
     route = await field.route()
 
-    assert not route.moves_on(Failure(400), ClientError("No."))
+    assert not route.fail_over(Failure(400), ClientError("No."))
     assert all(not served.health.failures for served in field.served.values())
 
 
@@ -197,7 +197,7 @@ async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests(
         route = await field.route()
         async with slot(route):
             calls += 1
-        while route.moves_on(Failure(503), ERROR):
+        while route.fail_over(Failure(503), ERROR):
             route._pauses = False
             async with slot(route):
                 calls += 1
@@ -209,8 +209,8 @@ async def test_moving_away_from_who_does_no_work_costs_nothing() -> None:
     field = Field("a", "b")
     for _ in range(100):
         route = await field.route()
-        assert route.moves_on(Failure(0), ERROR)
-        route.answered()
+        assert route.fail_over(Failure(0), ERROR)
+        route.succeeded()
         field.served["a"].health.succeeded()
         field.served["b"].health.succeeded()
 
@@ -232,7 +232,7 @@ async def test_who_limits_its_rate_rests_and_then_the_client_is_told_how_long() 
 
 async def test_who_limits_the_rate_of_one_model_is_asked_for_its_others() -> None:
     field = Field("a")
-    field.models.served[0].share = Share(models=frozenset({"m", "small"}))
+    field.models.backends[0].update(options=BackendOptions(models=frozenset({"m", "small"})))
     field.broke("a", Failure(429, "rate_limit_exceeded", 20), RATE)
 
     assert who(await field.route(model="small")) == "a"
@@ -252,7 +252,7 @@ async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
 
 
 async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> None:
-    field = Field("a", a=Share(concurrency=1, queue=0))
+    field = Field("a", a=BackendOptions(concurrency=1, queue=0))
     async with slot(await field.route()):
         with pytest.raises(BackendError) as caught:
             await field.route()
@@ -294,7 +294,7 @@ async def test_background_work_waits_until_the_backend_that_can_be_asked_first_r
 async def test_what_was_begun_waits_likewise(slept: list[float]) -> None:
     field = Field("a")
     route = await field.route()
-    route.answered()
+    route.succeeded()
     limited(field, a=7)
     async with slot(route):
         assert slept == [7.0]
@@ -305,7 +305,7 @@ async def test_background_work_does_not_wait_for_a_long_rest_nor_ask_who_rests(s
     limited(field, a=LONGEST_WAIT + 1)
     route = await field.route(is_patient=True)
     with pytest.raises(ClientError) as caught:
-        await route.enter()
+        await route.acquire()
 
     assert (caught.value.code, caught.value.headers) == ("rate_limit_exceeded", {"x-should-retry": "false"})
     assert (slept, field.served["a"].asked, field.served["a"].slots.in_flight) == ([], 0, 0)
@@ -315,17 +315,17 @@ async def test_who_came_to_rest_since_it_was_chosen_is_left_for_another_that_doe
     field = Field("a", "b")
     route = await field.route()
     first = who(route)
-    assert not route.turns_aside()
+    assert not route.redirect()
     limited(field, **{first: 20})
 
-    assert route.turns_aside()
+    assert route.redirect()
     assert who(route) != first
     limited(field, **{who(route): 20})
-    assert not route.turns_aside()
+    assert not route.redirect()
 
 
 async def test_one_that_takes_no_more_is_passed_over_for_one_that_does() -> None:
-    field = Field("a", "b", a=Share(concurrency=1, queue=0, weight=100))
+    field = Field("a", "b", a=BackendOptions(concurrency=1, queue=0, weight=100))
     async with slot(await field.route()):
         assert {who(await field.route()) for _ in range(5)} == {"b"}
 
@@ -335,7 +335,7 @@ async def test_a_fallback_model_answers_where_nobody_else_can() -> None:
     assert {await field.answer() for _ in range(5)} == {"a"}
 
     route = await field.route()
-    assert route.moves_on(Failure(500), ERROR)
+    assert route.fail_over(Failure(500), ERROR)
     assert (who(route), route.target.name, route.target.model) == ("b", "x", "x")
 
 
@@ -349,12 +349,12 @@ async def test_a_healthy_fallback_goes_before_an_ejected_backend_but_for_its_pro
 
 
 async def test_an_alias_asks_by_the_backends_own_name_and_a_star_takes_what_nobody_names() -> None:
-    field = Field("a", "b", a=Share(aliases={"big": "m"}), b=Share(frozenset({"*"})))
+    field = Field("a", "b", a=BackendOptions(aliases={"big": "m"}), b=BackendOptions(frozenset({"*"})))
     (big,) = await field.models.candidates("big")
     (odd,) = await field.models.candidates("odd")
 
-    assert (big.served.name, big.model, big.name) == ("a", "m", "big")
-    assert (odd.served.name, odd.model) == ("b", "odd")
+    assert (big.state.name, big.model, big.name) == ("a", "m", "big")
+    assert (odd.state.name, odd.model) == ("b", "odd")
 
 
 async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,9 +371,9 @@ async def test_what_is_known_of_a_backend_outlives_new_settings() -> None:
     field = Field("a", "b")
     field.eject("a")
     again = [Listed("a", ["m"]), Listed("c", ["m"])]
-    field.models.assign(again, shares={"a": Share(weight=2, concurrency=3)})
+    field.models.assign(again, options={"a": BackendOptions(weight=2, concurrency=3)})
     await field.models.refresh()
-    known = {served.name: served for served in field.models.served}
+    known = {served.name: served for served in field.models.backends}
 
     assert known["a"] is field.served["a"]
     assert (known["a"].health.failures, known["a"].slots.concurrency) == (MOST_FAILURES, 3)

@@ -15,7 +15,7 @@ from antiphon.engine.caching.kept import KeptAnswer, Origin, from_bytes, is_said
 from antiphon.engine.caching.key import cache_key
 from antiphon.engine.caching.similar import Question, Similar, Similarity
 from antiphon.engine.history import Context
-from antiphon.engine.models import Target
+from antiphon.engine.routing.backend_state import Target
 from antiphon.engine.routing.router import Router
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
@@ -65,7 +65,7 @@ class Cache:
         """
         wish = request.antiphon.cache if request.antiphon else None
         own = {origin_of(target): target for target in targets if target.name == request.model}
-        if wish is False or (wish is None and not any(target.served.share.cache for target in own.values())):
+        if wish is False or (wish is None and not any(target.state.options.cache for target in own.values())):
             return None
         param = wish if isinstance(wish, CacheParam) else CacheParam()
         return Lookup(self, request, context.items, context.tenant, own, param, is_asked_for=wish is not None)
@@ -207,7 +207,7 @@ class Lookup:
 
     def _may_be_stored(self, target: Target) -> bool:
         """With `store: false` nothing is kept of an answer, unless the same request asks for just that."""
-        return self.is_asked_for or (target.served.share.cache and self._request.store is not False)
+        return self.is_asked_for or (target.state.options.cache and self._request.store is not False)
 
     async def _found(self) -> KeptAnswer | None:
         flights, until = self._cache.flights, asyncio.get_running_loop().time() + PATIENCE

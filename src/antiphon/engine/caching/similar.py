@@ -12,14 +12,15 @@ from msgspec import Struct
 
 from antiphon.engine.caching.key import cache_key, parted
 from antiphon.engine.caching.vectors import Entry, from_bytes, nearest, to_bytes, unit, with_entry
-from antiphon.engine.models import Target
+from antiphon.engine.routing.backend_state import Target
+from antiphon.engine.routing.call import Unobserved, call
 from antiphon.engine.routing.router import Router
-from antiphon.engine.routing.verdict import unanswered
 from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.ids import Clock
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.requests import CreateResponse
 from antiphon.storage.contract import Store, StoredAnswer
+from antiphon.upstream.backend import Reply
 
 LONGEST_TEXT = 8_000
 """Characters of a message beyond which it is not compared: embeddings know nothing of what comes after."""
@@ -105,28 +106,25 @@ class Similar:
     async def _embed(self, text: str, tenant: str) -> bytes:
         """Return a text's vector. Raises `AntiphonError` where there is none."""
         route = await self._router.route(self._similarity.model, tenant=tenant)
-        body = _encode({"model": route.target.model, "input": text, "encoding_format": "float"})
-        await route.enter()
-        try:
-            status, answer = await _post(route.target, body)
-        except BackendError as error:
-            route.broke(unanswered(error), error)
-            raise
-        finally:
-            route.leave()
+
+        def body(target: Target) -> bytes:
+            return _encode({"model": target.model, "input": text, "encoding_format": "float"})
+
         # A server that makes no vectors says so by all sorts of statuses: it is none the worse as a model's backend.
-        if status >= 400:
-            raise BackendError(f"The embedding model answered with status {status}.")
-        route.answered()
+        upstream, answer = await call(
+            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, takes_any_status=True
+        )
+        try:
+            if upstream.reply.status >= 400:
+                raise BackendError(f"The embedding model answered with status {upstream.reply.status}.")
+            upstream.succeeded()
+        finally:
+            await upstream.close()
         return _vector(answer)
 
 
-async def _post(target: Target, body: bytes) -> tuple[int, bytes]:
-    reply = await target.backend.post("/embeddings", body)
-    try:
-        return reply.status, await reply.read(LARGEST)
-    finally:
-        await reply.close()
+async def _whole(reply: Reply) -> bytes:
+    return await reply.read(LARGEST)
 
 
 def _vector(answer: bytes) -> bytes:

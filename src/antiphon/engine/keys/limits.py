@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from antiphon.engine.models import model_not_found
-from antiphon.engine.routing.names import LATEST
+from antiphon.engine.routing.backend_state import LATEST
+from antiphon.engine.routing.registry import model_not_found
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.storage.contract import ApiKey, Level, Limits

@@ -5,10 +5,8 @@ import math
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
+from antiphon.engine.routing.retry_after import LONGEST_WAIT
 from antiphon.errors import BackendError
-
-LONGEST_WAIT = 120
-"""Seconds: above this the SDKs do not wait (specification section 14)."""
 
 MEMORY = 0.1
 """Share of the newest request in what is known of how long one takes."""
@@ -16,7 +14,7 @@ MEMORY = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A place in the queue; `turn` is done once a slot is free for it, or with the error that somebody else has it."""
+    """A place in the queue; `turn` is done once a slot is free, or fails where another request got the place."""
 
     turn: asyncio.Future[None]
     tenant: str
@@ -40,26 +38,35 @@ class Slots:
 
     @property
     def free(self) -> float:
-        """Slots that nobody has; infinite where any number may ask."""
+        """Slots that no request has; infinite where there is no limit."""
         return max(0, self.concurrency - self.in_flight) if self.concurrency else math.inf
 
     @property
     def is_full(self) -> bool:
-        """Whether whoever comes now must wait."""
+        """Whether a new request must wait."""
         return self.waiting > 0 or 0 < self.concurrency <= self.in_flight
 
     def takes(self, tenant: str) -> bool:
-        """Whether this tenant may come now, if only to wait."""
+        """Whether a request of this tenant is accepted now, if only to wait."""
         return not self.is_full or self.waiting < self.bound or self._crowding(tenant) is not None
+
+    def take(self) -> bool:
+        """Take a slot if one is free, and return whether it was; `leave` gives it back."""
+        if self.waiting or 0 < self.concurrency <= self.in_flight:
+            return False
+        self.in_flight += 1
+        return True
 
     def leave(self, took: float | None = None) -> None:
         """Give the slot back after these seconds of work; None where it was none."""
         if took is not None:
             self._took += (took - self._took) * MEMORY
-        self._pass_on()
+        self.in_flight -= 1
+        if self.waiting:
+            self._hand_out()
 
     def resize(self, concurrency: int, bound: int) -> None:
-        """Have another number of slots; who has one keeps it, who waits stays."""
+        """Change the number of slots; requests keep theirs, and their places in the queue."""
         self.concurrency, self.bound = concurrency, bound
         self._hand_out()
 
@@ -71,10 +78,9 @@ class Slots:
     async def enter(self, tenant: str = "", *, is_patient: bool = False) -> None:
         """Take a slot, in one's turn; `leave` gives it back. Raises `BackendError` (503) at once where all are taken.
 
-        Who is patient waits in any case: what was begun is to be ended.
+        A patient request waits in any case: what was begun is to be ended.
         """
-        if not self.is_full:
-            self.in_flight += 1
+        if self.take():
             return
         if self.waiting >= self.bound and not is_patient:
             self._make_room(tenant)
@@ -87,16 +93,11 @@ class Slots:
             if place.turn.cancelled():
                 self._give_up(place)
             elif place.turn.exception() is None:
-                self._pass_on()  # the slot came in the same moment
+                self.leave()  # the slot came in the same moment
             raise
 
-    def _pass_on(self) -> None:
-        """Give a slot to who waits."""
-        self.in_flight -= 1
-        self._hand_out()
-
     def _hand_out(self) -> None:
-        """Give what is free to those who wait, tenant by tenant."""
+        """Give free slots to waiting requests, tenant by tenant."""
         while self.waiting and self.free:
             tenant = next(iter(self._queues))
             place = self._queues[tenant][0]
@@ -108,7 +109,7 @@ class Slots:
                 place.turn.set_result(None)
 
     def _make_room(self, tenant: str) -> None:
-        """Have somebody of a tenant with more go. Raises `BackendError` where there is none."""
+        """Drop a request of a tenant that has more of them waiting. Raises `BackendError` where no tenant has."""
         place = self._crowding(tenant)
         if place is None:
             raise self.overloaded()
@@ -117,7 +118,7 @@ class Slots:
             place.turn.set_exception(self.overloaded())
 
     def _crowding(self, tenant: str) -> _Place | None:
-        """Return the place that may go for one of this tenant's: the last of who has most waiting."""
+        """Return the place to drop for one of this tenant's: the last of the tenant that has most waiting."""
         own = len(self._queues.get(tenant, ()))
         most: deque[_Place] = max(self._queues.values(), key=len, default=deque())
         if len(most) <= own + 1:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from antiphon.engine.models import Models
-from antiphon.engine.probe import probe
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
+from antiphon.engine.routing.registry import ModelRegistry, probe
 from antiphon.errors import BackendError
 from antiphon.upstream.scripted import ScriptedBackend
 
@@ -58,21 +57,23 @@ async def test_the_configuration_says_then_the_family_then_the_server_once(
     configured: str, dialect: str, status: int, api: str, times: int
 ) -> None:
     backend = Refusing(status)
-    models = Models([backend], lambda: 0, {backend.name: dialect}, {backend.name: Share(api=configured)})  # type: ignore[arg-type]
+    models = ModelRegistry(
+        [backend], lambda: 0, {backend.name: dialect}, {backend.name: BackendOptions(api=configured)}
+    )  # type: ignore[arg-type]
     await models.refresh()
     await models.refresh()
 
-    assert (await models.find("m")).served.api == api
+    assert (await models.find("m")).api == api
     assert len(backend.requests) == times
 
 
 async def test_what_a_server_said_outlives_a_change_of_the_configuration() -> None:
     backend = Refusing(400)
-    shares, dialects = {backend.name: Share(api="auto")}, {backend.name: "generic"}
-    models = Models([backend], lambda: 0, dialects, shares)
+    shares, dialects = {backend.name: BackendOptions(api="auto")}, {backend.name: "generic"}
+    models = ModelRegistry([backend], lambda: 0, dialects, shares)
     await models.refresh()
     models.assign([backend], dialects, shares)
     await models.refresh()
 
-    assert (await models.find("m")).served.api == "responses"
+    assert (await models.find("m")).api == "responses"
     assert len(backend.requests) == 1

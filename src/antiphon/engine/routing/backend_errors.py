@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from antiphon.engine.routing.refusal import waits
-from antiphon.engine.routing.waits import wait_of
+from antiphon.engine.routing.retry_after import wait_of, waits
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat import error_code, error_message
 from antiphon.translation.from_chat.text_filters import repaired

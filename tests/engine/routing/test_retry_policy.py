@@ -2,13 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.routing.verdict import (
+from antiphon.engine.routing.retry_policy import (
     ERROR_REST,
     KEY_REST,
     LONGEST_REST,
     QUOTA_REST,
     RATE_REST,
     Failure,
+    RetryBudget,
     Verdict,
     verdict,
 )
@@ -49,3 +50,26 @@ def test_nobody_rests_for_longer_than_an_hour_and_only_servers_are_taken_out(sta
 
     assert 0 <= found.rest <= LONGEST_REST
     assert not found.counts or status == 0 or status >= 500
+
+
+def test_the_first_failures_may_all_be_retried() -> None:
+    budget = RetryBudget(reserve=3)
+
+    assert [budget.spend() for _ in range(4)] == [True, True, True, False]
+
+
+def test_under_a_full_outage_one_request_in_ten_is_retried() -> None:
+    budget, retries = RetryBudget(), 0
+    for _ in range(10_000):
+        budget.earn()
+        retries += budget.spend()
+
+    assert 1000 <= retries <= 1011
+
+
+def test_quiet_times_save_up_no_storm() -> None:
+    budget = RetryBudget(reserve=10)
+    for _ in range(10_000):
+        budget.earn()
+
+    assert sum(budget.spend() for _ in range(100)) == 10

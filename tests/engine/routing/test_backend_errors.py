@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.failures import is_overflow, read_failure
+from antiphon.engine.routing.backend_errors import is_overflow, read_failure
 from antiphon.errors import AntiphonError, BackendError, ClientError
 
 

@@ -1,10 +1,15 @@
-"""How long a backend wants to be left alone, in every spelling that is about."""
+"""How long to wait before the next attempt: as backends say it, in every spelling in use, and as clients hear it."""
 
 import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+
+from antiphon.errors import AntiphonError, ClientError
+
+LONGEST_WAIT = 120
+"""Seconds: above this the SDKs do not wait (specification section 14)."""
 
 TIME = r"(\d+(?:\.\d+)?)\s*(ms|milli|h|m|s)[a-z]*"
 SECONDS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -51,3 +56,21 @@ def _date(text: str) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def resting(error: AntiphonError, rest: float) -> AntiphonError:
+    """Return the error for which a backend rests, for a request that was not sent: with what is left of the wait."""
+    seconds = max(1, math.ceil(rest))
+    again = ClientError if isinstance(error, ClientError) else type(error)
+    message = error.message
+    if error.code == "rate_limit_exceeded":
+        message = f"Rate limit reached. Please try again in {seconds}s."
+    fields = {"status": error.status, "type": error.type, "code": error.code, "param": error.param}
+    return again(message, **fields, headers=waits(seconds), gist=error.gist)  # type: ignore[arg-type]
+
+
+def waits(seconds: float) -> dict[str, str]:
+    """Return the headers that make a client wait so long; above what clients wait, one that stops its retries."""
+    if seconds > LONGEST_WAIT:
+        return {"x-should-retry": "false"}
+    return {"retry-after": str(max(1, math.ceil(seconds)))}

@@ -1,4 +1,4 @@
-"""What a failure says about a backend, and whether another may be asked instead: a table."""
+"""What follows from a failure, for the backend and for the request: a table. And how many retries there may be."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,22 +18,28 @@ ERROR_REST = 30.0
 """Seconds that a failing backend rests at most, whatever it asks for: it does not know how long it will fail."""
 
 LONGEST_REST = 3600.0
-"""Seconds: who asks for more is tried again after these."""
+"""Seconds: a backend that asks for more is tried again after these."""
+
+RETRIES = 0.1
+"""Retries that each request adds to the budget."""
+
+RESERVE = 10.0
+"""Retries that the budget holds at most, and at the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A question that came to nothing. `status` is 0 where no answer began; `wait` is what the backend asked for."""
+    """A call that failed. `status` is 0 where no answer began; `wait` is what the backend asked for."""
 
     status: int
     code: str | None = None
     wait: float | None = None
     is_broken: bool = False
-    """It was connected all the same: the answer did not come in time, or broke off."""
+    """The connection was made: the answer did not come in time, or broke off."""
 
 
 def unanswered(error: AntiphonError) -> Failure:
-    """Return the failure of a question to which no answer began."""
+    """Return the failure of a call to which no answer began."""
     return Failure(0, is_broken=isinstance(error, BackendError) and error.is_broken)
 
 
@@ -42,15 +48,15 @@ class Verdict:
     """What follows from a failure."""
 
     moves: bool = False
-    """Another backend may be asked instead."""
+    """Another backend may be called instead."""
     costs: bool = False
-    """That is one of the retries that are allowed: the backend worked, and failing more will not help it."""
+    """That is a retry of the budget: the backend did work, and more failures will not help it."""
     counts: bool = False
     """It counts against the backend's health."""
     is_gone: bool = False
-    """It could not be connected to: being there again is enough to be healthy."""
+    """It could not be connected to: it is healthy as soon as it can be reached."""
     rest: float = 0.0
-    """Seconds for which the backend is not to be asked for this model."""
+    """Seconds for which the backend is not to be called for this model."""
     rests_whole: bool = False
     """Nor for any other: it is about the account."""
 
@@ -83,3 +89,27 @@ ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...]
         lambda failure: Verdict(moves=True, costs=True, counts=True, rest=_wait(failure, 0.0, ERROR_REST)),
     ),
 )
+
+
+class RetryBudget:
+    """Retries are a share of the requests, so that a failing backend does not get all the more of them.
+
+    Requests pay in, retries draw (cases/faults.md, row 5).
+    """
+
+    def __init__(self, share: float = RETRIES, reserve: float = RESERVE) -> None:
+        self._share = share
+        self._reserve = reserve
+        self._left = reserve
+
+    def earn(self) -> None:
+        """A request is sent for the first time."""
+        if self._left < self._reserve:
+            self._left = min(self._reserve, self._left + self._share)
+
+    def spend(self) -> bool:
+        """Return whether there may be one more retry, which is then spent."""
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True

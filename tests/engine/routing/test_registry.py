@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from antiphon.engine.models import STALE_AFTER, Models
-from antiphon.engine.routing.served import Share
+from antiphon.engine.routing.backend_state import BackendOptions
+from antiphon.engine.routing.registry import STALE_AFTER, ModelRegistry
 from antiphon.errors import BackendError, ClientError
 from antiphon.upstream.backend import Backend, Listing
 from tests.support.engine import Listed
@@ -17,8 +17,8 @@ class Clock:
         return self.now
 
 
-def models(*backends: Listed, now: Clock | None = None, **dialects: str) -> Models:
-    return Models(backends, now or Clock(), dialects)
+def models(*backends: Listed, now: Clock | None = None, **dialects: str) -> ModelRegistry:
+    return ModelRegistry(backends, now or Clock(), dialects)
 
 
 async def test_each_model_is_found_where_it_is_served() -> None:
@@ -94,7 +94,7 @@ async def test_a_backend_that_goes_away_keeps_its_models_for_a_better_error_than
     await known.refresh()
 
     assert (await known.find("x")).backend.name == "a"
-    assert known.served[0].error == "The model backend cannot be reached."
+    assert known.backends[0].error == "The model backend cannot be reached."
 
 
 async def test_what_was_learned_of_a_model_outlives_a_new_look() -> None:
@@ -182,26 +182,26 @@ async def test_what_a_backend_says_that_another_has_replaced_is_not_taken_for_th
         old.go.set()
         await look
 
-    (served,) = known.served
+    (served,) = known.backends
     assert (served.backend, served.models, served.error, served.health.failures) == (new, [], "not asked yet", 0)
 
 
 async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_taken_for_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    share = {"a": Share(api="auto")}
+    share = {"a": BackendOptions(api="auto")}
     old, new = Listed("a", ["x"]), Listed("a", ["x"])
-    known = Models([old], Clock(), shares=share)
+    known = ModelRegistry([old], Clock(), options=share)
 
     async def replaced(_: Backend) -> str:
-        known.assign([new], shares=share)
+        known.assign([new], options=share)
         return "responses"
 
-    monkeypatch.setattr("antiphon.engine.models.probe", replaced)
+    monkeypatch.setattr("antiphon.engine.routing.registry.probe", replaced)
     await known.refresh()
 
-    assert known.served[0].is_probed
-    assert known.served[0].probed is None
+    assert known.backends[0].is_probed
+    assert known.backends[0].probed is None
 
 
 async def test_what_is_no_model_in_a_list_is_passed_over() -> None:
@@ -220,7 +220,7 @@ async def test_names_that_clients_make_up_do_not_pile_up() -> None:
     for number in range(5000):
         await known.find(f"made-up-{number}")
 
-    assert len(known._candidates) + len(known._targets) < 5000
+    assert len(known._candidates) + len(known.backends[0].targets) < 5000
 
 
 async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_is() -> None:
@@ -233,12 +233,12 @@ async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_i
 async def test_one_that_does_one_thing_at_a_time_is_not_asked_for_its_models_while_it_answers() -> None:
     backend = Listed("a", ["x"])
     known = models(backend, a="llama-cpp-python")
-    slots = known.served[0].slots
+    slots = known.backends[0].slots
     await known.refresh()
 
     await slots.enter()
     await known.refresh()
-    assert (backend.asked, slots.free, known.served[0].error) == (1, 0, "")
+    assert (backend.asked, slots.free, known.backends[0].error) == (1, 0, "")
 
     slots.leave()
     await known.refresh()
@@ -248,11 +248,11 @@ async def test_one_that_does_one_thing_at_a_time_is_not_asked_for_its_models_whi
 async def test_how_much_is_asked_at_once_follows_what_the_backend_turns_out_to_be() -> None:
     backend = Listed("me", ["x"])
     known = models(backend)
-    slots = known.served[0].slots
+    slots = known.backends[0].slots
     assert slots.free == math.inf
 
     await known.refresh()
     assert slots.free == 1
 
-    known.assign([backend], {"me": "generic"}, {"me": Share(concurrency=4)})
+    known.assign([backend], {"me": "generic"}, {"me": BackendOptions(concurrency=4)})
     assert slots.free == 4
