@@ -86,7 +86,7 @@ async def test_a_backend_has_the_authority_and_the_proxy_that_are_configured(
         trusting = BackendConfig(url=url, name="a", ca_file=f"~/{signer.name}")
         elsewhere = BackendConfig(url=url, name="b", ca_file=str(signer), proxy=GONE)
         async with house(settings(trusting, elsewhere, BackendConfig(url=url, name="c"))) as built:
-            assert [bool(one.error) for one in built.engine.models.served] == [False, True, True]
+            assert [bool(one.error) for one in built.engine.models.backends] == [False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,13 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.history import Context
 from antiphon.engine.steps import CallModel, ListTools
 from antiphon.engine.toolset import Toolset
-from antiphon.engine.turn import Turn
 from antiphon.errors import ClientError
 from antiphon.protocol.items.hosted import McpApprovalResponse
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.base import Listing, Outcome, Use
-from tests.support.engine import ask, called, engine, plain, said, stream, target
+from tests.support.engine import ask, called, engine, plain, said, stream, target, turn_for
 from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL, Servers, Web, boom, output
 
@@ -509,7 +508,7 @@ async def test_a_word_on_a_request_that_is_gone_from_the_history_does_no_harm() 
     old = McpApprovalResponse(id="mcpa_1", approval_request_id="mcpr_gone", approve=True)
     history, new = [old], [Message(role="user", content="And?")]
 
-    turn = Turn(request, Context(history, new), target(), toolset=Toolset(mcp=Servers()))
+    turn = turn_for(request, Context(history, new), target(), toolset=Toolset(mcp=Servers()))
 
     assert isinstance(turn.next(), ListTools)
     assert isinstance(turn.next(), CallModel)

@@ -13,13 +13,13 @@ from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.from_chat.reader import Ending
-from tests.support.engine import target
+from tests.support.engine import target, turn_for
 
 
 def turn(to: Target | None = None, *said: str, history: int = 0, **body: Any) -> Turn:
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
     items: list[Any] = [Message(role="user", content=text) for text in said or ("Hi",)]
-    return Turn(request, Context(items[:history], items[history:]), to or target())
+    return turn_for(request, Context(items[:history], items[history:]), to or target())
 
 
 def called(turn: Turn) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_any_other_refusal_is_reported_at_once() -> None:
 
 def test_a_backend_that_refuses_everything_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter(f"p{number}" for number in range(100))
-    monkeypatch.setattr("antiphon.engine.turn.refused_parameter", lambda *_: next(names))
+    monkeypatch.setattr("antiphon.engine.model_request.refused_parameter", lambda *_: next(names))
     one = turn()
 
     with pytest.raises(ClientError):
@@ -122,7 +122,7 @@ def test_what_this_backend_cannot_take_is_named_as_the_client_counts() -> None:
     history: list[Any] = [Message(role="user", content=text) for text in "abcd"]
 
     with pytest.raises(ClientError) as caught:
-        Turn(request, Context(history, list(request.input)), target()).next()
+        turn_for(request, Context(history, list(request.input)), target()).next()
     assert (caught.value.param or "").startswith("input[0].content[0]")
 
 
@@ -131,7 +131,7 @@ def test_a_search_that_was_answered_before_its_process_was_lost_is_not_answered_
     found = ToolSearchOutput(id="tso_1", call_id=None, execution="server", tools=[])
     said = Message(role="assistant", content="The second attempt says this at once.")
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi"}))
-    one = Turn(request, Context([], [Message(role="user", content="Hi")]), target(), lambda: [search, found, said])
+    one = turn_for(request, Context([], [Message(role="user", content="Hi")]), target(), lambda: [search, found, said])
     called(one)
     one.answered(Ending("completed", None))
 

@@ -2,20 +2,30 @@
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from antiphon.engine.agentic_turn import decide
 from antiphon.engine.engine import Engine
+from antiphon.engine.history import Context
+from antiphon.engine.plan import RunPlan
+from antiphon.engine.prepare import compacts, tools_of
+from antiphon.engine.response import open_response, view_of
 from antiphon.engine.routing.backend_state import BackendOptions, BackendState, Target
 from antiphon.engine.routing.registry import ModelRegistry
+from antiphon.engine.routing.router import Route, Router
 from antiphon.engine.run import Run
+from antiphon.engine.toolset import Toolset
+from antiphon.engine.turn import Turn
 from antiphon.errors import BackendError
+from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.to_chat.sealed import nothing
 from antiphon.upstream.backend import Backend, Listing, Reply
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.replay import completion, delta, sse
@@ -77,6 +87,35 @@ async def stream(engine: Engine, **body: Any) -> list[dict[str, Any]]:
 def target(dialect: str = "generic") -> Target:
     """A model of this family, at a backend that is never asked."""
     return Target(BackendState(ScriptedBackend([]), DIALECTS[dialect], BackendOptions()), "m", "m")
+
+
+def turn_for(
+    request: CreateResponse,
+    context: Context,
+    to: Target | None = None,
+    made: Callable[[], Sequence[Any]] = list,
+    toolset: Toolset | None = None,
+) -> Turn:
+    """The turn of a response that is made by this model."""
+    items, toolset = context.items, toolset or Toolset()
+    plan = RunPlan(
+        request=toolset.described(request),
+        context=context,
+        items=items,
+        response=open_response(request, "resp_1", NOW),
+        view=view_of(request),
+        route=Route(Router(ModelRegistry([], lambda: NOW)), [to or target()], "", "", is_patient=True),
+        chains=(),
+        unseal=nothing,
+        recorder=None,
+        tools=tools_of(toolset, request, items),
+        compacts=compacts(request, items),
+        cache=None,
+        resume=None,
+        ignored_tools=(),
+        is_stream=bool(request.stream),
+    )
+    return decide(plan, made)
 
 
 class Listed:

@@ -3,25 +3,23 @@
 The turn hears how a call ended, the writer what the model said, the observers all of it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from antiphon.engine.history import Context
-from antiphon.engine.observers import Call
+from antiphon.engine.model_request import RENAMES
+from antiphon.engine.observers import Call, Observer, ResponseRecord
+from antiphon.engine.plan import RunPlan
 from antiphon.engine.routing.backend_state import Target
-from antiphon.engine.routing.call import CallObserver, Refusal, UpstreamReply, attempt
+from antiphon.engine.routing.call import Refusal, UpstreamReply, attempt
 from antiphon.engine.routing.retry_after import wait_of
 from antiphon.engine.routing.retry_policy import Failure
-from antiphon.engine.routing.router import Route
-from antiphon.engine.steps import AskAside, CallModel
+from antiphon.engine.steps import AuxiliaryCall, CallModel
 from antiphon.engine.tokens import Tokens
-from antiphon.engine.tools import IGNORED, look_at_tools, plain_types
-from antiphon.engine.turn import RENAMES, Turn
+from antiphon.engine.tool_policy import IGNORED, look_at_tools, plain_types
+from antiphon.engine.turn import Turn
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tools import Tool
 from antiphon.protocol.validation.call_rules import call_ids
 from antiphon.translation.dialects import Api
 from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
@@ -44,7 +42,6 @@ class ModelStream:
     __slots__ = (
         "_newest",
         "has_begun",
-        "ignored_tools",
         "is_broken",
         "is_plain",
         "parts",
@@ -60,14 +57,11 @@ class ModelStream:
         upstream: UpstreamReply[Call],
         writer: ResponseWriter,
         stream: AnswerStream,
-        ignored_tools: Sequence[str],
     ) -> None:
         reply = upstream.reply
         self.upstream = upstream
         self.writer = writer
         self.stream = stream
-        self.ignored_tools = ignored_tools
-        """Types of tools that the model was not offered."""
         self.is_plain = reply.content_type in JSON_TYPES
         """It is one JSON object, and awaited as a whole."""
         self.reader = AnswerReader(stream, is_json=self.is_plain)
@@ -91,25 +85,16 @@ class ModelCaller:
     open(step) ──> read(stream) as long as it returns one ──> close()    for each step that calls a model
     """
 
-    def __init__(
-        self,
-        request: CreateResponse,
-        context: Context,
-        turn: Turn,
-        writer: ResponseWriter,
-        route: Route,
-        observer: CallObserver[Call],
-        served: Collection[type[Tool]],
-    ) -> None:
-        self._served = served
-        self._items = context.items
+    def __init__(self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observer) -> None:
+        self._plan = plan
         self._turn = turn
         self._writer = writer
-        self._route = route
-        self._observer = observer
-        self._call_ids = call_ids(context.items)
-        self._request = request
-        self._chain = f"{context.tenant}\0{writer.response.id}"
+        self._route = plan.route
+        self._observers = observers
+        self._call_ids = call_ids(plan.items)
+        self._request = plan.request
+        tenant = plan.context.tenant
+        self._chain = f"{tenant}\0{plan.response.id}"
         """What later responses call the chain of this one."""
         self._newest: AnswerStream | None = None
         """The newest answer that is the client's."""
@@ -137,17 +122,14 @@ class ModelCaller:
         if target is not self._turn.target or target.name != self._writer.response.model:
             self._follow()
 
-    async def open(self, step: CallModel | AskAside, record: Callable[..., Call]) -> ModelStream | None:
-        """Call the model; return its answer, to be read. None: the turn decides what to do instead.
-
-        `record(target, body)` makes the record of an attempt, for the observers.
-        """
+    async def open(self, record: ResponseRecord, step: CallModel | AuxiliaryCall) -> ModelStream | None:
+        """Call the model; return its answer, to be read. None: the turn decides what to do instead."""
         if self._route.redirect():
             self._follow()
             return None
 
         def begin(target: Target) -> Call:
-            self._call = call = record(target, step.body)
+            self._call = call = Call(record, target, step.body)
             return call
 
         try:
@@ -155,7 +137,7 @@ class ModelCaller:
                 self._route,
                 PATHS[step.api],
                 _encode(step.body),
-                self._observer,
+                self._observers,
                 begin,
                 rename=RENAMES[step.api],
                 on_refusal=self._refused,
@@ -168,8 +150,8 @@ class ModelCaller:
             self._follow()
             return None
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        stream = self._reader(writer, step)
-        self._stream = ModelStream(upstream, writer, stream, self._ignored_tools(upstream, step.api))
+        self._note_tools(record, step.api, upstream)
+        self._stream = ModelStream(upstream, writer, self._reader(writer, step))
         return self._stream
 
     async def read(self, stream: ModelStream) -> ModelStream | None:
@@ -205,20 +187,23 @@ class ModelCaller:
         call, self._call = self._call, None
         try:
             if stream is not None:
-                self._turn.left(self._end(stream).usage)
+                self._turn.abandoned(self._end(stream).usage)
         finally:
             if upstream is not None:
                 await upstream.close()
             elif call is not None and call.error is None:
                 self.uncounted.append(call.body)
 
-    def _ignored_tools(self, upstream: UpstreamReply[Call], api: Api) -> Sequence[str]:
-        """Return which tools are left out: here, or by another Antiphon that is called."""
-        header = upstream.reply.headers.get(IGNORED)
-        told = plain_types(header) if header else ()
-        return told or look_at_tools(self._request, self._items, api, self._served, refuses=False)
+    def _note_tools(self, record: ResponseRecord, api: Api, upstream: UpstreamReply[Call]) -> None:
+        """Note which tools are left out: here, or by another Antiphon that is called."""
+        plan, header = self._plan, upstream.reply.headers.get(IGNORED)
+        if header:
+            record.ignored_tools = plain_types(header)
+        elif plan.request.tools is not None or plan.tools is not None:
+            served = plan.tools.served if plan.tools else ()
+            record.ignored_tools = look_at_tools(plan.request, plan.items, api, served, refuses=False)
 
-    def _reader(self, writer: ResponseWriter, step: CallModel | AskAside) -> AnswerStream:
+    def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall) -> AnswerStream:
         """Return what reads the answer, by its API."""
         only_one = self._request.parallel_tool_calls is False
         stream: AnswerStream
@@ -230,7 +215,7 @@ class ModelCaller:
             self._newest = stream
         return stream
 
-    def _chat_reader(self, writer: ResponseWriter, step: CallModel | AskAside, *, only_one: bool) -> ChatStream:
+    def _chat_reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, *, only_one: bool) -> ChatStream:
         own, target = step if isinstance(step, CallModel) else None, self._route.target
         return ChatStream(
             writer,

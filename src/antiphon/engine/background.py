@@ -8,17 +8,17 @@ import msgspec
 from msgspec.structs import replace as replace_struct
 
 from antiphon.engine.announcements import announcement
-from antiphon.engine.called import from_bytes
+from antiphon.engine.checkpoints import from_bytes
 from antiphon.engine.engine import Engine
 from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
-from antiphon.engine.keeping import Terms, Ticket, encode_json, ended
-from antiphon.engine.lent import kept_body, lends
-from antiphon.engine.recorder import QUEUED, Lost, Recorder, frame
+from antiphon.engine.keeping import Retention, Ticket, encode_json, ended
+from antiphon.engine.lent import carries_credentials, without_credentials
+from antiphon.engine.plan import ResumeState
+from antiphon.engine.prepare import checked_tools, prepare_again
+from antiphon.engine.recorder import QUEUED, BackgroundRecorder, Lost, frame
 from antiphon.engine.response import open_response, view_of
-from antiphon.engine.routing.router import chains_of
-from antiphon.engine.run import Run, TakenUp
+from antiphon.engine.run import Run
 from antiphon.engine.stored import not_found, shown_response
-from antiphon.engine.tools import look_at_tools
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
@@ -46,22 +46,20 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     """
     ticket = engine.ticket(ticket)
     context = await gather(request, engine.store, engine.new_id, ticket.tenant)
-    candidates = await engine.models.candidates(request.model)
-    api = candidates[0].api_for(request, context.items)
-    apis = {each.api_for(request, context.items) for each in candidates}
-    if lends(request) and ("responses" in apis or McpTool in engine.toolset.served):
+    candidates, items = await engine.models.candidates(request.model), context.items
+    if carries_credentials(request) and (
+        McpTool in engine.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)
+    ):
         raise lost_meanwhile()
-    ignored = look_at_tools(request, context.items, api, engine.toolset.served, refuses=engine.strict_tools)
-    if api == "chat":
-        engine.toolset.check(request.tools or ())
+    ignored = checked_tools(engine, request, items, candidates[0])
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)
     writer.queue()
     reply = _reply(response, ticket, bool(request.stream))
-    stored = _terms(engine, request, ticket.tenant).of(response, context, [])
+    stored = _retention_of(engine, request, ticket.tenant).of(response, context, [])
     frames = [frame(writer.take())] if stored.is_streamed else []
-    outcome = await engine.store.enqueue(stored, kept_body(request, body), frames, reply, ticket.taken)
+    outcome = await engine.store.enqueue(stored, without_credentials(request, body), frames, reply, ticket.taken)
     if outcome is Outcome.UNKNOWN:
         raise conversation_not_found(str(request.conversation_id))
     if outcome is Outcome.BUSY:
@@ -131,27 +129,21 @@ async def work(engine: Engine, job: Job) -> None:
         engine.measures.jobs.add("lost")
 
 
-async def _take_up(engine: Engine, job: Job) -> Recorder:
+async def _take_up(engine: Engine, job: Job) -> BackgroundRecorder:
     stored = job.response
     request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
-    context = await gather(request, engine.store, engine.new_id, stored.tenant)
-    is_new = job.kept_number <= QUEUED
-    targets = await engine.models.candidates(request.model)
-    lookup = engine.cache.lookup(request, context, targets) if is_new else None
-    chains = chains_of(request, stored.tenant)
-    route = await engine.router.route(request.model, *chains, tenant=stored.tenant, is_patient=True)
     is_sealed_shown = view_of(request).encrypted
-    taken_up = TakenUp(
+    resume = ResumeState(
         created_at=stored.created_at,
         kept=[load_item(item if is_sealed_shown else replace(item, sealed=None)) for item in stored.output],
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
-        begins=is_new,
+        begins=job.kept_number <= QUEUED,
         work=from_bytes(job.called),
     )
-    recorder = Recorder(engine, job, context, _terms(engine, request, stored.tenant))
-    asked = replace_struct(request, stream=True)
-    recorder.run = Run(engine, asked, context, route, recorder, stored.id, taken_up, lookup=lookup)
+    recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
+    plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume)
+    recorder.run = Run(plan, engine)
     return recorder
 
 
@@ -165,8 +157,8 @@ def lost_meanwhile() -> ClientError:
     )
 
 
-def _terms(engine: Engine, request: CreateResponse, tenant: str) -> Terms:
-    return Terms(tenant, request.store is not False, engine.retention, bool(request.stream))
+def _retention_of(engine: Engine, request: CreateResponse, tenant: str) -> Retention:
+    return Retention(tenant, request.store is not False, engine.retention, bool(request.stream))
 
 
 def _writer(engine: Engine, response: Response) -> ResponseWriter:

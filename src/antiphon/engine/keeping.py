@@ -1,4 +1,4 @@
-"""What of a response is kept, by whom, and how that is tied to the rest: its conversation, its `Idempotency-Key`."""
+"""How a response becomes durable, together with its conversation and its `Idempotency-Key`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from antiphon.engine.called import Notes, Work
+from antiphon.engine.checkpoints import Checkpoint, Checkpoints
 from antiphon.engine.history import CHAINABLE, Context, store_item
 from antiphon.engine.response import output_text
 from antiphon.errors import StoreError, log
@@ -32,7 +32,7 @@ encode_json = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Whose request it is, which response it becomes, and its `Idempotency-Key`, empty where it has none.
+    """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty where it has none.
 
     `taken` is for a job: by which API key it was asked for, and what was taken of that key's tokens.
     """
@@ -43,8 +43,11 @@ class Ticket:
     taken: Taken = NOTHING_TAKEN
 
 
-class Keeper(Notes, Protocol):
-    """Keeps one response."""
+class Recorder(Checkpoints, Protocol):
+    """Stores one response."""
+
+    sees_events: bool
+    """Whether it takes note of events that go out."""
 
     def see(self, batch: Sequence[Event]) -> None:
         """Take note of events that go out."""
@@ -55,16 +58,16 @@ class Keeper(Notes, Protocol):
         ...
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """Nobody waits for it any more: it was cancelled with what there is. Return whether that is its end."""
+        """The client disconnected: it was cancelled with what there is. Return whether that is its end."""
         ...
 
     async def drop(self) -> None:
-        """There is nothing to keep: let go of what was held for it."""
+        """There is nothing to store: release what was held for it."""
         ...
 
 
 @dataclass(slots=True)
-class Terms:
+class Retention:
     """How a response is stored."""
 
     tenant: str
@@ -74,7 +77,7 @@ class Terms:
     is_streamed: bool = False
 
     def of(self, response: Response, context: Context, output: Sequence[StoredItem]) -> StoredResponse:
-        """Return a response as it is kept."""
+        """Return a response as it is stored."""
         return StoredResponse(
             id=response.id,
             created_at=response.created_at,
@@ -103,11 +106,11 @@ def stored_output(response: Response, sealed: Mapping[str, str]) -> list[StoredI
 
 
 @dataclass(slots=True)
-class Foreground:
-    """Keeps a response that a client waits for."""
+class ForegroundRecorder:
+    """Stores a response that a client waits for."""
 
     store: Store
-    terms: Terms
+    retention: Retention
     context: Context
     ticket: Ticket
     conversation_id: str | None
@@ -115,18 +118,21 @@ class Foreground:
     holding: set[str]
     """Responses of this process that hold something while they are made."""
     _frames: list[bytes] = field(default_factory=list)
+    sees_events: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sees_events = bool(self.ticket.key) and self.is_stream
 
     def see(self, batch: Sequence[Event]) -> None:
-        """See `Keeper.see`; a stream with a key is kept as it went out."""
-        if self.ticket.key and self.is_stream:
-            self._frames.append(encode(batch))
+        """See `Recorder.see`; a stream with a key is kept as it went out."""
+        self._frames.append(encode(batch))
 
     async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """See `Keeper.keep`. Raises `StoreError`, also where this server lost hold of the conversation or the key."""
+        """See `Recorder.keep`. Raises `StoreError`, also where this server lost hold of the conversation or the key."""
         is_good = response.status in CHAINABLE
         reply = self._reply(response, end) if self.ticket.key and is_good else None
         try:
-            if self.terms.is_stored or self.conversation_id or reply:
+            if self.retention.is_stored or self.conversation_id or reply:
                 await self._save(response, sealed, append=is_good, reply=reply)
         finally:
             self.holding.discard(response.id)
@@ -134,18 +140,18 @@ class Foreground:
             await self._free_key()
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """See `Keeper.leave`."""
+        """See `Recorder.leave`."""
         try:
             await self.keep(response, sealed, ())
         except StoreError as error:
             log.warning("A response that its client left was not stored: %s", error)
         return True
 
-    async def put_down(self, work: Work) -> None:
-        """See `Notes.put_down`. Who waits for the response is told if it comes to nothing: it is not taken up again."""
+    async def save_checkpoint(self, work: Checkpoint) -> None:
+        """See `Checkpoints`. Nothing is saved: the client sees a failure, and no other server takes it up."""
 
     async def drop(self) -> None:
-        """See `Keeper.drop`."""
+        """See `Recorder.drop`."""
         self.holding.discard(self.ticket.response_id)
         try:
             if self.conversation_id is not None:
@@ -157,7 +163,7 @@ class Foreground:
             log.warning("A response that came to nothing still holds its conversation or its key: %s", error)
 
     async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
-        stored = self.terms.of(response, self.context, stored_output(response, sealed))
+        stored = self.retention.of(response, self.context, stored_output(response, sealed))
         if not await self.store.save(stored, append=append, reply=reply):
             raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
 

@@ -20,14 +20,20 @@ def kept_item(item: Item) -> Item:
     return item
 
 
-def kept_body(request: CreateResponse, body: bytes) -> bytes:
+def without_credentials(request: CreateResponse, body: bytes) -> bytes:
     """Return the body of a request as it is kept until a worker takes it up: as it came, unless it lends something."""
-    return msgspec.json.encode(_kept_request(request)) if lends(request) else body
+    return msgspec.json.encode(_kept_request(request)) if carries_credentials(request) else body
 
 
-def lends(request: CreateResponse) -> bool:
+def carries_credentials(request: CreateResponse) -> bool:
     """Whether the request lends something."""
-    return _kept_request(request) != request
+    tools: list[AnyTool] = [*(request.tools or ())]
+    if isinstance(request.input, list):
+        for item in request.input:
+            if isinstance(item, AdditionalTools | ToolSearchOutput):
+                tools += item.tools
+    servers = [tool for tool in tools if isinstance(tool, McpTool)] if tools else []
+    return bool(servers) and any(one.authorization is not UNSET or one.headers is not UNSET for one in servers)
 
 
 def _kept_request(request: CreateResponse) -> CreateResponse:

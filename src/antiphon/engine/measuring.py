@@ -3,19 +3,16 @@
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from antiphon.engine.observers import Call, Observer, ToolUse
+from antiphon.engine.observers import Call, Observer, ResponseRecord, ToolUse
 from antiphon.engine.routing.backend_state import BackendState, is_listed
 from antiphon.engine.routing.registry import ModelRegistry
+from antiphon.engine.services import Services
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.protocol.response import Usage
 from antiphon.storage.contract import Store
 from antiphon.telemetry.metrics import Known, Labels, Measures
-
-if TYPE_CHECKING:
-    from antiphon.engine.engine import Engine
-    from antiphon.engine.run import Run
 
 OTHER = "other"
 """Stands for every model that no backend lists: names that clients make up are no labels."""
@@ -77,20 +74,16 @@ class Measuring(Observer):
 
     measures: Measures
     names: ModelNames
-    _began: dict["Run", float] = field(default_factory=dict)
-    _silent: dict["Run", float] = field(default_factory=dict)
-    """When each response began, and each stream whose model has not said anything."""
-
-    def began(self, run: "Run") -> None:
-        """See `Observer.began`."""
-        self._began[run] = now = time.monotonic()
-        if run.is_stream:
-            self._silent[run] = now
+    _spoken: set[ResponseRecord] = field(default_factory=set)
+    """The streams whose model has said something."""
 
     def spoke(self, call: Call) -> None:
         """See `Observer.spoke`; a response's first token is that of its first call."""
-        if call.run is not None and (began := self._silent.pop(call.run, None)) is not None:
-            self.measures.first_token.observe(time.monotonic() - began, call.backend, self.names.of(call.target.name))
+        record = call.record
+        if record is not None and record.is_stream and record not in self._spoken:
+            self._spoken.add(record)
+            took = time.monotonic() - record.began
+            self.measures.first_token.observe(took, call.backend, self.names.of(call.target.name))
 
     def answered(self, call: Call) -> None:
         """See `Observer.answered`."""
@@ -101,17 +94,16 @@ class Measuring(Observer):
         if use.hosted is not None and use.is_over:
             self.measures.tools.add(use.hosted, "failed" if use.error else "completed")
 
-    def ended(self, run: "Run") -> None:
+    def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
-        measures, model, response = self.measures, self.names.of(run.model), run.response
-        self._silent.pop(run, None)
-        took = time.monotonic() - self._began.pop(run)
-        if run.outcome != "queued":
-            measures.duration.observe(took, model)
-            measures.responses.add(model, run.outcome)
-        if run.cache is not None:
-            measures.cache.add(run.cache)
-        if run.cache != "hit" and (usage := response.usage) is not None:
+        measures, model = self.measures, self.names.of(record.model)
+        self._spoken.discard(record)
+        if record.outcome != "queued":
+            measures.duration.observe(time.monotonic() - record.began, model)
+            measures.responses.add(model, record.outcome)
+        if record.cache is not None:
+            measures.cache.add(record.cache)
+        if record.cache != "hit" and (usage := record.response.usage) is not None:
             self._count(model, usage)
 
     def _count(self, model: str, usage: Usage) -> None:
@@ -130,7 +122,7 @@ def _outcome(error: AntiphonError | None) -> str:
     return "refused" if 400 <= error.status < 500 else "failed"
 
 
-def known(engine: "Engine") -> list[Known]:
+def known(engine: Services) -> list[Known]:
     """Return what the engine knows of itself and its backends at any time."""
 
     def by_backend(of: Callable[[BackendState], float]) -> Callable[[], Mapping[Labels, float]]:

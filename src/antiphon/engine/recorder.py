@@ -1,4 +1,4 @@
-"""Writes a background response down while it is made: its events, the items that are done, and its end."""
+"""Stores a background response while it is made: its events, the items that are done, and its end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -6,10 +6,10 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from antiphon.engine.announcements import announcement
-from antiphon.engine.called import Work, to_bytes
+from antiphon.engine.checkpoints import Checkpoint, to_bytes
 from antiphon.engine.engine import Engine
-from antiphon.engine.history import CHAINABLE, Context, store_item
-from antiphon.engine.keeping import Terms, ended, stored_output
+from antiphon.engine.history import CHAINABLE, store_item
+from antiphon.engine.keeping import Retention, ended, stored_output
 from antiphon.engine.run import Run
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 
 class Lost(Exception):  # noqa: N818 - nothing went wrong here: the job belongs to another, or has ended
-    """Somebody else wrote to the job."""
+    """Another worker wrote to the job."""
 
 
 def frame(events: Sequence[Event]) -> Frames:
@@ -41,18 +41,17 @@ def frame(events: Sequence[Event]) -> Frames:
     return Frames(events[0].sequence_number, events[-1].sequence_number, encode(events))
 
 
-class Recorder:
+class BackgroundRecorder:
     """Records one job, made by `run`, which is to be set before `record` is called.
 
-    Its task is cancelled when the job turns out to belong to somebody else. `leave` and `drop` write nothing: a job
-    that is left is put back into the queue by its worker.
+    Its task is cancelled when the job turns out to belong to another worker. `leave` and `drop` write nothing: the
+    worker puts an unfinished job back into the queue.
     """
 
-    def __init__(self, engine: Engine, job: Job, context: Context, terms: Terms) -> None:
+    def __init__(self, engine: Engine, job: Job, retention: Retention) -> None:
         self._engine = engine
         self._job = job
-        self._context = context
-        self._terms = terms
+        self._retention = retention
         self._work: asyncio.Task[Any] | None = None
         self._is_lost = False
         self.run: Run
@@ -62,6 +61,7 @@ class Recorder:
         self._writing = asyncio.Lock()
         self._done: list[tuple[int, StoredItem]] = []
         self._is_kept = False
+        self.sees_events = False
 
     async def record(self) -> None:
         """Make the response to its end. Raises `Lost` where the job belongs to somebody else."""
@@ -88,14 +88,14 @@ class Recorder:
         self._news.set()
 
     def see(self, batch: Sequence[Event]) -> None:
-        """See `Keeper.see`: `add` has them."""
+        """See `Recorder.see`: `add` has them."""
 
     async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """See `Keeper.keep`. Raises `Lost` where the job belongs to somebody else."""
+        """See `Recorder.keep`. Raises `Lost` where the job belongs to somebody else."""
         async with self._writing:
             self._flushing.cancel()
             events, self._pending = [*self._pending, *end], []
-            kept = self._terms.of(response, self._context, stored_output(response, sealed))
+            kept = self._retention.of(response, self.run.context, stored_output(response, sealed))
             stored = ended(kept, self._engine.now())
             is_kept = await self._persist(
                 lambda: self._engine.store.finish(
@@ -111,13 +111,13 @@ class Recorder:
             self._is_kept = True
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """See `Keeper.leave`: it goes on, here or elsewhere, unless somebody has ended it."""
+        """See `Recorder.leave`: it goes on, here or elsewhere, unless somebody has ended it."""
         with suppress(StoreError):
             return await self._engine.store.find_job(self._job.response.tenant, self._job.response.id) is None
         return False
 
-    async def put_down(self, work: Work) -> None:
-        """See `Notes.put_down`. Where the job belongs to somebody else, the work is cancelled."""
+    async def save_checkpoint(self, work: Checkpoint) -> None:
+        """See `Checkpoints`. Where the job belongs to somebody else, the work is cancelled."""
         try:
             async with self._writing:
                 await self._flush()  # what comes before the calls is to stand before them
@@ -127,11 +127,13 @@ class Recorder:
             raise asyncio.CancelledError from None
 
     async def drop(self) -> None:
-        """See `Keeper.drop`."""
+        """See `Recorder.drop`."""
 
     def _charge(self) -> None:
-        """Count what this try used; who ends the job counts the request, and settles what was taken for it."""
+        """Count what this attempt used; the one that ends the job counts the request, and settles what was reserved."""
         job, whose = self._job, self._job.taken
+        if not whose.key_id:
+            return
         taken, requests = (whose, 1) if self._is_kept else (Taken(whose.key_id), 0)
         self._engine.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
 
@@ -182,7 +184,7 @@ class Recorder:
 
     async def _advance(self, events: Sequence[Event], keep: bool) -> None:
         output, self._done = (self._done, []) if keep else ((), self._done)
-        frames = [frame(events)] if self._terms.is_streamed else []
+        frames = [frame(events)] if self._retention.is_streamed else []
         if not (frames or output):
             return
         await self._save(Progress(frames, output, keep))

@@ -4,46 +4,44 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
 from antiphon.protocol.response import ConversationRef, Response
 from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool
 from antiphon.translation.writer import View
 
 TEXT = {"format": {"type": "text"}, "verbosity": "medium"}
+"""What is echoed where the request says nothing of its text."""
+
+REASONING = {"effort": None, "summary": None}
+"""What is echoed where the request says nothing of reasoning."""
+
+SERVICE_TIERS = {"auto": "default", "fast": "priority"}
+"""What is echoed for a service tier, where that is another one."""
+
+ECHOED = (
+    *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
+    *("previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
+    *("safety_identifier", "store", "temperature", "tool_choice", "top_logprobs", "top_p", "presence_penalty"),
+    *("frequency_penalty", "truncation", "user", "metadata"),
+)
+"""Fields that are echoed as they came. For one that was not set, `Response` has what the API echoes."""
 
 
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
     """Return the response object as it stands before anything was generated."""
-    return Response(
-        id=response_id,
-        created_at=created_at,
-        background=bool(request.background),
-        conversation=ConversationRef(id=request.conversation_id) if request.conversation_id else None,
-        model=request.model,
-        instructions=request.instructions,
-        max_output_tokens=request.max_output_tokens,
-        max_tool_calls=request.max_tool_calls,
-        parallel_tool_calls=_or(request.parallel_tool_calls, True),
-        previous_response_id=request.previous_response_id,
-        prompt_cache_key=request.prompt_cache_key,
-        prompt_cache_options=request.prompt_cache_options,
-        prompt_cache_retention=request.prompt_cache_retention,
-        reasoning=_reasoning(request),
-        safety_identifier=request.safety_identifier,
-        service_tier=_service_tier(request),
-        store=_or(request.store, True),
-        temperature=_or(request.temperature, 1.0),
-        text=_text(request),
-        tool_choice=_or(request.tool_choice, "auto"),
-        tools=[_tool(tool) for tool in request.tools or ()],
-        top_logprobs=_or(request.top_logprobs, 0),
-        top_p=_or(request.top_p, 1.0),
-        presence_penalty=_or(request.presence_penalty, 0.0),
-        frequency_penalty=_or(request.frequency_penalty, 0.0),
-        truncation=_or(request.truncation, "disabled"),
-        user=request.user,
-        metadata=request.metadata or {},
-    )
+    echoed: dict[str, Any] = {}
+    for name in ECHOED:
+        if (value := getattr(request, name)) is not None:
+            echoed[name] = value
+    echoed["reasoning"] = REASONING if request.reasoning is None else _reasoning(request.reasoning)
+    echoed["text"] = TEXT if request.text is None else _text(request.text)
+    if request.conversation is not None:
+        echoed["conversation"] = ConversationRef(id=str(request.conversation_id))
+    if request.service_tier is not None:
+        echoed["service_tier"] = SERVICE_TIERS.get(request.service_tier, request.service_tier)
+    if request.tools is not None:
+        echoed["tools"] = [_tool(tool) for tool in request.tools]
+    return Response(id=response_id, created_at=created_at, model=request.model, **echoed)
 
 
 def view_of(request: CreateResponse) -> View:
@@ -75,25 +73,14 @@ def output_text(response: Response) -> str:
     )
 
 
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value
+def _reasoning(reasoning: ReasoningConfig) -> dict[str, Any]:
+    set_fields = {name: value for name, value in msgspec.to_builtins(reasoning).items() if value is not None}
+    return REASONING | set_fields
 
 
-def _reasoning(request: CreateResponse) -> dict[str, Any]:
-    asked = msgspec.to_builtins(request.reasoning) if request.reasoning else {}
-    return {"effort": None, "summary": None} | {name: value for name, value in asked.items() if value is not None}
-
-
-def _service_tier(request: CreateResponse) -> str:
-    tier = request.service_tier or "default"
-    return {"auto": "default", "fast": "priority"}.get(tier, tier)
-
-
-def _text(request: CreateResponse) -> dict[str, Any]:
-    if request.text is None:
-        return TEXT
-    asked = msgspec.to_builtins(request.text)
-    return {name: asked[name] or default for name, default in TEXT.items()}
+def _text(text: TextConfig) -> dict[str, Any]:
+    echoed = msgspec.to_builtins(text)
+    return {name: echoed[name] or default for name, default in TEXT.items()}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

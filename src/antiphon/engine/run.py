@@ -1,40 +1,37 @@
-"""Performs what `turn.py` decides: awaits the backend and the store, and hands out events as they are made.
+"""Performs what the turn decides: awaits the backend and the store, and hands out events as they are made.
 
-A streamed request, a plain one and an embedded call all go through `Run.events`; a plain request is a stream whose
-events nobody looks at, so the two cannot disagree.
+A streamed request reads `Run.events`; a plain one awaits `Run.result`, which takes the same steps and looks at no
+event, so the two cannot disagree.
+
+PENDING ──> STREAMING <──> EMITTING      a stream began, and its reader has a batch in hand
+   └──────────┴──────────────┴──> FINISHING ──> ENDED
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from antiphon.engine.asking import ModelCaller
-from antiphon.engine.caching.cache import Lookup, Outcome
+from antiphon.engine.agentic_turn import decide
+from antiphon.engine.asking import ModelCaller, ModelStream
 from antiphon.engine.caching.kept import retell
-from antiphon.engine.called import Called, Work
 from antiphon.engine.history import WITH_STATE, Context, store_item
-from antiphon.engine.hosted import settled
-from antiphon.engine.keeping import Keeper, stored_output
-from antiphon.engine.observers import Call, ToolUse
-from antiphon.engine.opening import opener
-from antiphon.engine.response import open_response, view_of
+from antiphon.engine.keeping import stored_output
+from antiphon.engine.observers import CacheStatus, ResponseRecord, ToolUse
+from antiphon.engine.plan import ResumeState, RunPlan
 from antiphon.engine.routing.backend_state import Target
-from antiphon.engine.routing.router import Route
 from antiphon.engine.sealer import mark_of
-from antiphon.engine.steps import AskAside, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Tell
-from antiphon.engine.turn import Turn
-from antiphon.engine.using import Using
+from antiphon.engine.services import Services
+from antiphon.engine.steps import AuxiliaryCall, CallModel, Compact, Finish, ListTools, RunTools, Settle, Step, Tell
+from antiphon.engine.tool_calls import ToolExecutor
 from antiphon.errors import AntiphonError, reportable
 from antiphon.protocol.events import Event
-from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import ID_PREFIXES
-from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response, Usage
 from antiphon.protocol.validation.call_rules import open_calls
 from antiphon.storage.contract import StoredItem
@@ -44,117 +41,114 @@ from antiphon.translation.items import StreamingCompaction
 from antiphon.translation.to_chat.estimate import asked_tokens, tokens_of
 from antiphon.translation.writer import ResponseWriter
 
-if TYPE_CHECKING:
-    from antiphon.engine.engine import Engine
+
+class Phase(Enum):
+    """How far a response is."""
+
+    PENDING = "pending"
+    """No client has seen an event of it."""
+    STREAMING = "streaming"
+    """It was announced."""
+    EMITTING = "emitting"
+    """The reader of `Run.events` has a batch in hand: the run's task does not wait for anything of its own."""
+    FINISHING = "finishing"
+    """It is decided how it ends, and nothing comes between; the end becomes durable."""
+    ENDED = "ended"
+
+
+TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
+    Phase.PENDING: frozenset({Phase.STREAMING, Phase.FINISHING}),
+    Phase.STREAMING: frozenset({Phase.EMITTING, Phase.FINISHING}),
+    Phase.EMITTING: frozenset({Phase.STREAMING, Phase.FINISHING}),
+    Phase.FINISHING: frozenset({Phase.ENDED}),
+    Phase.ENDED: frozenset(),
+}
+"""From each phase those that may follow."""
+
+ANNOUNCED = {Phase.STREAMING, Phase.EMITTING}
+
+StopReason = Enum("StopReason", ["DISCONNECTED", "STEERED", "SHUTDOWN", "HANDED_ON"])
+"""Why a response ends before its model has: its reader left, the client has something to say, this process ends, or
+another one is to make it."""
+
+
+class Stop(Struct, frozen=True):
+    """That a response is to end before its model has."""
+
+    reason: StopReason
+    error: AntiphonError | None = None
+    """What the client gets to know."""
+    interrupts: bool = False
+    """The task that makes it is cancelled for that."""
 
 
 class Steered(Exception):  # noqa: N818 - the client wants to say something; nothing went wrong
     """The response stops short, for another to follow it (specification section 8)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TakenUp:
-    """What there is already of a response that was begun elsewhere, or queued."""
-
-    created_at: int
-    kept: Sequence[Item]
-    sealed: Mapping[str, str]
-    next_number: int
-    begins: bool
-    """Nobody was told yet that it is in progress."""
-    work: Work = field(default_factory=Work)
-    """How far it had come with this server's tools."""
-
-    @property
-    def stands(self) -> bool:
-        """Whether all that was made stands, up to the end of an answer, and the model is not asked for it again."""
-        return bool(self.work.calls) and self.work.calls[-1].index + 1 >= len(self.kept)
-
-    @property
-    def settled(self) -> int:
-        """How many of the items are not made again."""
-        return len(self.kept) if self.stands else settled(self.kept)
-
-    @property
-    def left(self) -> Sequence[Called] | None:
-        """What is still to be told of that answer; None where it is not at that."""
-        return [one for one in self.work.calls if one.index >= len(self.kept)] if self.stands else None
-
-
 class Run:
     """One response being made. Iterate `events`, or await `result`; once, and one of the two."""
 
-    def __init__(
-        self,
-        engine: "Engine",
-        request: CreateResponse,
-        context: Context,
-        route: Route,
-        keeper: Keeper,
-        response_id: str,
-        taken_up: TakenUp | None = None,
-        ignored: Sequence[str] = (),
-        lookup: Lookup | None = None,
-    ) -> None:
-        self._engine = engine
-        self._keeper = keeper
-        self._lookup = lookup
-        self.context = context
-        self.is_background = taken_up is not None
-        self.is_resumed = taken_up is not None and not taken_up.begins
-        self.is_stream = bool(request.stream)
-        self.ignored_tools = ignored
-        """Types of tools that the model is not offered, since only a server can run them."""
-        self._is_started = False
-        self._is_over = False
-        self._is_handed_on = False
-        """It was left before its end, and is to be made by another."""
+    def __init__(self, plan: RunPlan, services: Services) -> None:
+        self.plan = plan
+        self.phase = Phase.PENDING
+        self.stop_cause: Stop | None = None
+        self._services = services
+        self._recorder = plan.recorder
+        self._cache = plan.cache
+        self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
         self._task: asyncio.Task[Any] | None = None
-        self._is_stopped = False
-        """The task that iterates was cancelled from here."""
-        self._stopped: AntiphonError | None = None
-        self._is_steered = False
-        self._is_told = False
-        """What was made is being told, by who iterates: this task does not wait for anything here."""
-        created_at = taken_up.created_at if taken_up else int(engine.now())
-        self._writer = ResponseWriter(
-            response=open_response(request, response_id, created_at),
-            new_id=engine.new_id,
-            now=engine.now,
-            seal=lambda state: engine.keyring.seal({**mark_of(route.target), **state}, context.tenant),
-            view=view_of(request),
-        )
-        self._equip(engine, request, route, taken_up)
+        self._answer: ModelStream | None = None
+        """The answer that is being read."""
+        self._moments: AsyncGenerator[None, None] | None = None
+        """This server's tools at work."""
         self._compaction: StreamingCompaction | None = None
-        if taken_up is not None:
-            self._take_up(taken_up)
+        # Nothing of these refers back to the run: all of a request is freed when it ends, without the collector.
+        route, tenant, keyring = plan.route, plan.context.tenant, services.keyring
+        self._writer = writer = ResponseWriter(
+            plan.response,
+            services.new_id,
+            services.now,
+            lambda state: keyring.seal({**mark_of(route.target), **state}, tenant),
+            plan.view,
+        )
+        self._turn = decide(plan, lambda: [_with_state(item, writer.sealed) for item in writer.made])
+        self._asking = ModelCaller(plan, self._turn, writer, services.observers)
+        self._executor: ToolExecutor | None = None
+        self.record = ResponseRecord(
+            plan.response,
+            route.target,
+            lambda: writer.output,
+            is_stream=plan.is_stream,
+            ignored_tools=plan.ignored_tools,
+        )
+        if plan.resume is not None:
+            self._resume(plan.resume)
 
-    def _equip(self, engine: "Engine", request: CreateResponse, route: Route, taken_up: TakenUp | None) -> None:
-        """Give it who decides, who asks, and who uses this server's tools.
-
-        Nothing of these refers back to the run: all of a request is gone when it ends, without the collector.
-        """
-        context, writer, toolset, observers = self.context, self._writer, engine.toolset, engine.observers
-        unseal = opener(engine.keyring, context.tenant, refuses=engine.strict_seals)
-        items = context.items
-        left, work = (taken_up.left, taken_up.work) if taken_up else (None, None)
-
-        def made() -> list[Any]:
-            return [_with_state(item, writer.sealed) for item in writer.made]
-
-        def seen() -> list[Any]:
-            return [*items, *made()]
-
-        self._turn = Turn(request, context, route.target, made, unseal, toolset, left, work)
-        self._using = Using(request, context.tenant, toolset, writer, self._keeper, observers, seen, unseal)
-        self._asking = ModelCaller(request, context, self._turn, writer, route, observers, toolset.served)
-
-    def _take_up(self, taken_up: TakenUp) -> None:
-        self._is_started = True
-        self._writer.resume(taken_up.kept, taken_up.next_number, taken_up.settled)
-        self._writer.sealed.update(taken_up.sealed)
-        if taken_up.begins:
+    def _resume(self, resume: ResumeState) -> None:
+        self.record.is_background, self.record.is_resumed = True, not resume.begins
+        self._writer.resume(resume.kept, resume.next_number, resume.settled)
+        self._writer.sealed.update(resume.sealed)
+        self._enter(Phase.STREAMING)
+        if resume.begins:
             self._writer.begin()
+
+    # What it is, as others see it.
+
+    @property
+    def context(self) -> Context:
+        """What the response started from."""
+        return self.plan.context
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the response is a stream of events."""
+        return self.plan.is_stream
+
+    @property
+    def ignored_tools(self) -> Sequence[str]:
+        """Types of tools that the model is not offered, since only a server can run them."""
+        return self.record.ignored_tools
 
     @property
     def sealed(self) -> Mapping[str, str]:
@@ -162,35 +156,9 @@ class Run:
         return self._writer.sealed
 
     @property
-    def output(self) -> Sequence[Item]:
-        """The items that are done."""
-        return self._writer.output
-
-    @property
     def response(self) -> Response:
         """The response as it stands."""
         return self._writer.response
-
-    async def result(self) -> Response:
-        """Make the response and return it. Raises `AntiphonError` where it failed."""
-        self._writer.is_heard = self.is_stream or self._lookup is not None
-        async with aclosing(self.events()) as batches:
-            async for _ in batches:
-                pass
-        return self._writer.response
-
-    def pulse(self) -> list[Event]:
-        """Return what to send when the stream was silent for a while: that it began, or that it lives."""
-        if self._is_over:
-            return []
-        if not self._start():
-            self._writer.keepalive()
-        return self._told()
-
-    @property
-    def model(self) -> str:
-        """The model that is asked, by the name that clients know."""
-        return self._target.name
 
     @property
     def backend(self) -> str:
@@ -198,23 +166,19 @@ class Run:
         return self.target.state.label
 
     @property
-    def cache(self) -> Outcome | None:
+    def cache(self) -> CacheStatus | None:
         """What the cache was to this response; None where it has no part in it, or is still being asked."""
-        return self._lookup.outcome if self._lookup else None
+        return self._cache.outcome if self._cache else None
 
     @property
     def similarity(self) -> float | None:
         """How much the question that was answered is like this one (cosine), where it is not the same."""
-        return self._lookup.similarity if self._lookup else None
+        return self._cache.similarity if self._cache else None
 
     @property
     def target(self) -> Target:
         """Where the model is that is asked, or that answered."""
-        return (self._lookup.target if self._lookup else None) or self._target
-
-    @property
-    def _target(self) -> Target:
-        return self._asking.target
+        return (self._cache.target if self._cache else None) or self._asking.target
 
     def spent(self) -> tuple[int, int]:
         """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
@@ -228,31 +192,30 @@ class Run:
     @property
     def is_over(self) -> bool:
         """Whether it is decided how the response ends."""
-        return self._is_over
-
-    @property
-    def outcome(self) -> str:
-        """What became of it, once that is over: its status, `queued` where it is to be made by another.
-
-        `refused` where the client got an error in its place.
-        """
-        if self._is_handed_on:
-            return "queued"
-        status = self._writer.response.status
-        return "refused" if status == "in_progress" else status
+        return self.phase in (Phase.FINISHING, Phase.ENDED)
 
     @property
     def legacy(self) -> list[StoredItem]:
         """Everything that a response which follows this one begins with, as it is kept."""
-        return [*map(store_item, self.context.items), *stored_output(self._writer.response, self._writer.sealed)]
+        return [*map(store_item, self.plan.items), *stored_output(self._writer.response, self._writer.sealed)]
+
+    # What others may have it do.
+
+    def pulse(self) -> list[Event]:
+        """Return what to send when the stream was silent for a while: that it began, or that it lives."""
+        if self.is_over:
+            return []
+        if not self._start():
+            self._writer.keepalive()
+        return self._drain()
 
     def tell(self, event: Event) -> list[Event]:
-        """Put an event of who asked for the response into its stream; return what to send now."""
+        """Put an event of the client that asked for the response into its stream; return what to send now."""
         self._writer.emit(event)
-        return self._told()
+        return self._drain()
 
     def leave_out_error(self) -> None:
-        """Tell a failure by `response.failed` alone."""
+        """Report a failure by `response.failed` alone."""
         self._writer.tells_error = False
 
     def warm_up(self) -> None:
@@ -262,207 +225,297 @@ class Run:
 
     def steer(self) -> None:
         """Stop short as soon as nothing is torn: at once in a text or in reasoning, not at all once a call began."""
-        self._is_steered = True
-        if not (self._is_told or self._is_over or self._has_calls):
-            self._cancel()
+        waits = self.phase is not Phase.EMITTING and not self.is_over and not self._has_calls
+        self._interrupt(Stop(StopReason.STEERED, interrupts=waits and self._task is not None))
 
     def stop(self, error: AntiphonError) -> None:
         """Have the response fail with this error, as soon as possible."""
-        self._stopped = error
-        self._cancel()
+        self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._task is not None))
 
-    def _cancel(self) -> None:
-        if self._task is not None:
-            self._is_stopped = True
+    def _interrupt(self, stop: Stop) -> None:
+        """Remember why it stops, and cancel its task once; the end of the process comes before everything else."""
+        before = self.stop_cause
+        if before is not None and before.reason is StopReason.SHUTDOWN:
+            return
+        was_cancelled = before is not None and before.interrupts
+        if stop.interrupts and not was_cancelled and self._task is not None:
             self._task.cancel()
+        self.stop_cause = replace(stop, interrupts=stop.interrupts or was_cancelled)
+
+    # Making it.
+
+    async def result(self) -> Response:
+        """Make the response and return it. Raises `AntiphonError` where it failed."""
+        if self.plan.is_stream:
+            async with aclosing(self.events()) as batches:
+                async for _ in batches:
+                    pass
+            return self._writer.response
+        self._writer.is_heard = self._cache is not None
+        self._begin()
+        try:
+            try:
+                step = await self._first_step()
+                while not isinstance(step, Finish):
+                    await self._begin_step(step)
+                    while await self._continue_step():
+                        if self._cache is not None:
+                            self._drain()
+                    step = self._turn.next()
+            except BaseException as error:
+                await self._close_step()
+                self._fail(error)
+            else:
+                self._conclude(step)
+            await self._end()
+        finally:
+            await self._close()
+        return self._writer.response
 
     async def events(self) -> AsyncGenerator[list[Event], None]:
         """Make the response; give its events in batches as they come. The last batch is given once it is durable.
 
-        Raises `AntiphonError` as long as no event was given, afterwards every failure is told by events. A plain
+        Raises `AntiphonError` as long as no event was given, afterwards every failure is an event. A plain
         request gives no event before it is known to succeed. Closing the iterator early ends the backend's work.
         """
-        self._task = asyncio.current_task()
-        self._engine.runs.add(self)
-        self._engine.observers.began(self)
+        self._begin()
         try:
             try:
                 if self._writer.has_pending:
-                    self._is_told = True
-                    yield self._told()
-                    self._is_told = False
-                if (found := await self._find()) is None:
-                    self._asking.choose()
-                while not isinstance(step := found or self._turn.next(), Finish):
-                    if not isinstance(step, CallModel | AskAside | ListTools | RunTools):
-                        self._perform(step)
-                        yield self._told()
-                        continue
-                    work = self._ask(step) if isinstance(step, CallModel | AskAside) else self._use(step)
-                    async with aclosing(work) as batches:
-                        async for batch in batches:
-                            self._is_told = True
-                            yield batch
-                            self._is_told = False
-            except asyncio.CancelledError:
-                if not self._is_stopped or self._task is None or self._task.uncancel():
-                    raise
-                self._fail(self._stopped) if self._stopped else self._cut()
-            except Steered:
-                self._cut()
-            except Exception as error:
+                    self._enter(Phase.EMITTING)
+                    yield self._drain()
+                    self._enter(Phase.STREAMING)
+                step = await self._first_step()
+                while not isinstance(step, Finish):
+                    await self._begin_step(step)
+                    goes_on = True
+                    while goes_on:
+                        if self.phase is Phase.STREAMING and self._writer.has_pending:
+                            self.phase = Phase.EMITTING  # once a batch: the condition is the check
+                            yield self._drain()
+                            self.phase = Phase.STREAMING
+                        goes_on = await self._continue_step()
+                    step = self._turn.next()
+            except BaseException as error:
+                await self._close_step()
                 self._fail(error)
             else:
                 self._conclude(step)
             yield await self._end()
         finally:
-            self._engine.runs.discard(self)
-            if self._lookup is not None:
-                self._lookup.leave()
-            try:
-                if not self._is_over:
-                    await self._give_up()
-            finally:
-                self._turn.close()
-                self._engine.observers.ended(self)
+            await self._close()
 
-    def _told(self) -> list[Event]:
-        """Return the events that go out now."""
-        batch = self._taken()
-        self._keeper.see(batch)
-        return batch
+    def _begin(self) -> None:
+        if self._task is not None:
+            raise RuntimeError("A response is made once.")
+        self._task = asyncio.current_task()
+        self._services.runs.add(self)
+        self.record.began = time.monotonic()
+        self._services.observers.began(self.record)
 
-    def _taken(self) -> list[Event]:
-        batch = self._writer.take()
-        if self._lookup is not None:
-            self._lookup.see(batch)
-        return batch
-
-    async def _find(self) -> Finish | None:
-        """Tell the answer that is kept, where there is one: then that was all."""
-        kept = await self._lookup.find() if self._lookup else None
+    async def _first_step(self) -> Step:
+        """Return what is to be done first; all is done where the answer is kept in the cache."""
+        kept = await self._cache.find() if self._cache is not None else None
         if kept is None:
-            return None
-        self.ignored_tools = kept.ignored_tools
-        if self.is_stream:
+            self._asking.choose()
+            return self._turn.next()
+        self.record.ignored_tools = kept.ignored_tools
+        if self.plan.is_stream:
             self._start()
         retell(kept, self._writer)
         return Finish(Ending("completed", kept.usage))
 
-    def _cut(self) -> None:
-        """What was open is closed as incomplete already."""
-        self._start()
-        conclude(self._writer, Ending("steered", self._turn.usage))
+    async def _begin_step(self, step: Step) -> None:
+        """Begin what the turn decided; `_continue_step` does the rest."""
+        if isinstance(step, CallModel | AuxiliaryCall):
+            self._answer = await self._asking.open(self.record, step)
+            if self._answer is None:
+                await self._asking.close()
+            else:
+                self._answering(step)
+        elif isinstance(step, ListTools | RunTools):
+            if self.plan.is_stream:
+                self._start()
+            self._executor = executor = self._executor or self._tools()
+            if isinstance(step, ListTools):
+                self._moments = executor.list_tools(step)
+            else:
+                self._moments = executor.execute(self.record, step)
+            await self._continue_step()
+        else:
+            self._perform(step)
+
+    async def _continue_step(self) -> bool:
+        """Go on with the step until there may be something to send; return whether there is more of it."""
+        if self._answer is not None:
+            if self.stop_cause is not None:
+                self._check_steered()
+            self._answer = await self._asking.read(self._answer)
+            if self._answer is not None:
+                return True
+            await self._asking.close()
+        elif self._moments is not None:
+            async for _ in self._moments:
+                return True
+            self._moments = None
+            if self._executor is not None and self._executor.is_late:
+                self._turn.is_late()
+        return False
+
+    async def _close_step(self) -> None:
+        """The step ends before it was done."""
+        moments, self._moments, self._answer = self._moments, None, None
+        if moments is not None:
+            await moments.aclose()
+        await self._asking.close()
+
+    def _drain(self) -> list[Event]:
+        """Return the events that go out now."""
+        batch = self._writer.take()
+        if self._cache is not None:
+            self._cache.see(batch)
+        if self._frames is not None:
+            self._frames.see(batch)
+        return batch
+
+    def _tools(self) -> ToolExecutor:
+        plan, writer, items = self.plan, self._writer, self.plan.items
+        return ToolExecutor(
+            plan,
+            writer,
+            self._services.observers,
+            lambda: [*items, *(_with_state(item, writer.sealed) for item in writer.made)],
+        )
 
     @property
     def _has_calls(self) -> bool:
         return self._asking.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
 
     def _check_steered(self) -> None:
-        if self._is_steered and not self._has_calls:
+        if self.stop_cause is not None and self.stop_cause.reason is StopReason.STEERED and not self._has_calls:
             raise Steered
 
-    def _fail(self, error: Exception) -> None:
-        if not self._is_started:
-            raise error
-        self._writer.fail(reportable(error), self._turn.usage)
-
     def _perform(self, step: Step) -> None:
-        """Do what the turn decided, where no model is asked."""
+        """Do what the turn decided, where nothing is awaited."""
         match step:
             case Tell(item):
-                use = ToolUse(self, "tool_search", "datastore")
-                self._engine.observers.used(use)
+                use = ToolUse(self.record, "tool_search", "datastore")
+                self._services.observers.used(use)
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
                 self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
-                self._engine.observers.returned(use)
+                self._services.observers.returned(use)
             case Settle(call, text):
                 call.settle(text)
             case Compact(summary):
-                self._end_compaction(summary)
+                compaction = self._compaction or StreamingCompaction(self._writer)
+                compaction.close(self._services.keyring.seal({"summary": summary}, self.plan.context.tenant))
 
-    def _end_compaction(self, summary: str) -> None:
-        compaction = self._compaction or StreamingCompaction(self._writer)
-        compaction.close(self._engine.keyring.seal({"summary": summary}, self.context.tenant))
-
-    async def _ask(self, step: CallModel | AskAside) -> AsyncGenerator[list[Event], None]:
-        """Have the backend asked; give what there is to tell meanwhile."""
-        try:
-            answer = await self._asking.open(step, partial(Call, self))
-            if answer is not None:
-                self.ignored_tools = answer.ignored_tools
-                self._answering(step)
-            while answer is not None:
-                if self._writer.has_pending:
-                    yield self._told()
-                self._check_steered()
-                answer = await self._asking.read(answer)
-        finally:
-            await self._asking.close()
-
-    async def _use(self, step: ListTools | RunTools) -> AsyncGenerator[list[Event], None]:
-        """Have this server's own tools used; give what there is to tell meanwhile."""
-        if self.is_stream:
+    def _answering(self, step: CallModel | AuxiliaryCall) -> None:
+        """A backend answers: from now on a stream is a stream, and what is compacted is being so."""
+        if self.plan.is_stream and self.phase is Phase.PENDING:
             self._start()
-        work = self._using.look(step) if isinstance(step, ListTools) else self._using.carry_out(self, step)
-        async with aclosing(work) as moments:
-            async for _ in moments:
-                if self._writer.has_pending:
-                    yield self._told()
-        if self._using.is_late:
-            self._turn.is_late()
-
-    def _answering(self, step: CallModel | AskAside) -> None:
-        """A backend is at it: from now on a stream is a stream, and what is folded away is being so."""
-        if self.is_stream:
-            self._start()
-        if isinstance(step, AskAside) and step.compacts:
+        if isinstance(step, AuxiliaryCall) and step.compacts:
             self._compaction = self._compaction or StreamingCompaction(self._writer)
 
+    # Its phases.
+
+    def _enter(self, phase: Phase) -> None:
+        if phase not in TRANSITIONS[self.phase]:
+            raise RuntimeError(f"A response cannot go from {self.phase.value} to {phase.value}.")
+        self.phase = phase
+
     def _start(self) -> bool:
-        """Say that the response began, unless that was said; return whether it was said now."""
-        if self._is_started:
+        """Announce the response, unless that was done; return whether it was done now."""
+        if self.phase is not Phase.PENDING:
             return False
-        self._is_started = True
+        self._enter(Phase.STREAMING)
         self._writer.start()
         return True
 
+    def _fail(self, error: BaseException) -> None:
+        """It ends with an error, or is cut short. Raises what is not for the client to see as an event."""
+        stop = self.stop_cause
+        if isinstance(error, asyncio.CancelledError):
+            if stop is None or not stop.interrupts or self._task is None or self._task.uncancel():
+                raise error
+            error = stop.error or Steered()
+        if isinstance(error, Steered):  # what was open is closed as incomplete already
+            self._start()
+            conclude(self._writer, Ending("steered", self._turn.usage))
+        elif isinstance(error, Exception) and self.phase in ANNOUNCED:
+            self._writer.fail(reportable(error), self._turn.usage)
+        else:
+            raise error
+
     def _conclude(self, step: Finish) -> None:
-        if step.ending.error is not None and not (self.is_stream or self._is_started):
+        if step.ending.error is not None and self.phase is Phase.PENDING and not self.plan.is_stream:
             raise step.ending.error
         conclude(self._writer, step.ending)
 
     async def _end(self) -> list[Event]:
-        """Make the response durable, then tell its end."""
-        self._is_over = True  # from now on nothing comes between
-        before, number = self._taken(), self._writer.next_number
-        self._writer.end()
-        batch = before + self._writer.take()
-        try:
-            await self._keeper.keep(self._writer.response, self._writer.sealed, batch)
-        except AntiphonError as error:
-            await self._keeper.drop()
-            if not self._is_started:
-                raise
-            self._writer.rewind(number)
-            self._writer.fail(error, self._writer.response.usage)
-            self._writer.end()
-            return before + self._writer.take()
-        if self._lookup is not None:
-            await self._lookup.end(self._writer.response, self._writer.sealed, self._target, self.ignored_tools)
+        """Make the response durable, then emit its end."""
+        is_announced = self.phase in ANNOUNCED
+        self._enter(Phase.FINISHING)
+        writer = self._writer
+        before, number = writer.take(), writer.next_number
+        if self._cache is not None:
+            self._cache.see(before)
+        writer.end()
+        batch = before + writer.take()
+        if self._recorder is not None:
+            try:
+                await self._recorder.keep(writer.response, writer.sealed, batch)
+            except AntiphonError as error:
+                await self._recorder.drop()
+                if not is_announced:
+                    raise
+                writer.rewind(number)
+                writer.fail(error, writer.response.usage)
+                writer.end()
+                return before + writer.take()
+        if self._cache is not None:
+            await self._cache.end(writer.response, writer.sealed, self._asking.target, self.record.ignored_tools)
         return batch
 
+    async def _close(self) -> None:
+        """Release everything, however it ended."""
+        self._services.runs.discard(self)
+        if self._cache is not None:
+            self._cache.leave()
+        try:
+            if not self.is_over:
+                await self._give_up()
+        finally:
+            self._turn.close()
+            self._enter(Phase.ENDED)
+            self._hand_over()
+
     async def _give_up(self) -> None:
-        """The client went away, or nothing came of it: keep what there is, as cancelled."""
-        self._is_over = True
-        if not self._is_started or self._writer.response.status != "in_progress":
-            await self._keeper.drop()
+        """The client disconnected, or nothing came of it: keep what there is, as cancelled."""
+        is_announced = self.phase in ANNOUNCED
+        self._enter(Phase.FINISHING)
+        recorder, response = self._recorder, self._writer.response
+        if not is_announced or response.status != "in_progress":
+            if recorder is not None:
+                await recorder.drop()
             return
         self._writer.cancel(self._turn.usage)
-        self._is_handed_on = not await self._keeper.leave(self._writer.response, self._writer.sealed)
+        is_final = recorder is None or await recorder.leave(self._writer.response, self._writer.sealed)
+        self.stop_cause = Stop(StopReason.DISCONNECTED if is_final else StopReason.HANDED_ON)
+
+    def _hand_over(self) -> None:
+        """Fill in the record how it ended, and hand it over."""
+        record, response, stop = self.record, self._writer.response, self.stop_cause
+        status = "refused" if response.status == "in_progress" else response.status
+        record.response = response
+        record.outcome = "queued" if stop is not None and stop.reason is StopReason.HANDED_ON else status
+        record.model = self._asking.target.name
+        record.target = self.target
+        record.cache = self.cache
+        self._services.observers.ended(record)
 
 
-def _with_state(item: Item, sealed: Mapping[str, str]) -> Item:
+def _with_state(item: Any, sealed: Mapping[str, str]) -> Any:
     """Return an item with what is sealed with it, whether or not the client sees that."""
     blob = sealed.get(str(item.id)) if isinstance(item, WITH_STATE) else None
     return replace(item, encrypted_content=blob) if blob else item

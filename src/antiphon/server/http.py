@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from antiphon.engine.tools import IGNORED
+from antiphon.engine.tool_policy import IGNORED
 from antiphon.errors import ClientError
 
 TENANT = "antiphon.tenant"

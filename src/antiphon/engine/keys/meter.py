@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 from antiphon.engine.keys.limits import (
     check_model,
@@ -23,9 +23,6 @@ from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.storage.contract import NOTHING_TAKEN, ApiKey, Level, Store, Taken, Use
 
-if TYPE_CHECKING:
-    from antiphon.engine.run import Run
-
 TRY_AGAIN = 0.5
 """Seconds between two tries to write down what was used, where the store fails."""
 
@@ -33,6 +30,14 @@ LAST_TRY = 5.0
 """Seconds that the end of the process waits for that."""
 
 DAY = 86_400
+
+
+class Spender(Protocol):
+    """What a request comes to, and what that takes."""
+
+    def spent(self) -> tuple[int, int]:
+        """Return the tokens in and out."""
+        ...
 
 
 class Grant:
@@ -47,7 +52,7 @@ class Grant:
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
         """The request has ended."""
 
-    def watch(self, run: "Run") -> None:
+    def watch(self, run: Spender) -> None:
         """This response is what the request comes to."""
 
     def tell(self, input_tokens: int, output_tokens: int) -> None:
@@ -77,7 +82,7 @@ class Metered(Grant):
         if not self._is_handed_over:
             self._meter.charge(self._key.tenant, self.taken, self._began, 1, self._spent())
 
-    def watch(self, run: "Run") -> None:
+    def watch(self, run: Spender) -> None:
         """See `Grant.watch`."""
         self._spent = run.spent
 

@@ -8,7 +8,7 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from opentelemetry.context import Context
@@ -26,7 +26,7 @@ from opentelemetry.trace import (
 )
 
 from antiphon.engine.measuring import ModelNames
-from antiphon.engine.observers import Call, Observer, ToolUse
+from antiphon.engine.observers import Call, Observer, ResponseRecord, ToolUse
 from antiphon.errors import AntiphonError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.response import Usage
@@ -34,9 +34,6 @@ from antiphon.telemetry.context import note
 from antiphon.telemetry.otel.content import input_messages, output_messages, tool_definitions
 from antiphon.telemetry.otel.serving import carriage, serving
 from antiphon.upstream.backend import carried
-
-if TYPE_CHECKING:
-    from antiphon.engine.run import Run
 
 PROVIDERS = {
     "azure": "azure.ai.openai",
@@ -99,7 +96,7 @@ class Tracing(Observer):
 
     def __init__(self, tracer: Tracer, names: ModelNames, *, content: bool = False) -> None:
         self._tracer, self._names, self._content = tracer, names, content
-        self._responses: dict[Run, Span] = {}
+        self._responses: dict[ResponseRecord, Span] = {}
         self._calls: dict[Call, _Asked] = {}
         self._uses: dict[ToolUse, Span] = {}
 
@@ -108,13 +105,13 @@ class Tracing(Observer):
         if (span := serving.get()) is not None:
             span.add_link(place_of(response_id))
 
-    def began(self, run: "Run") -> None:
+    def began(self, record: ResponseRecord) -> None:
         """See `Observer.began`; an HTTP request's span is that of the response that it waits for."""
-        span = None if run.is_background else serving.get()
+        span = None if record.is_background else serving.get()
         if span is None:
-            span = self._begin_background(run) if run.is_background else self._begin(MESSAGE, SpanKind.SERVER)
+            span = self._begin_background(record) if record.is_background else self._begin(MESSAGE, SpanKind.SERVER)
             note(trace_id=format_trace_id(span.get_span_context().trace_id))
-        self._responses[run] = span
+        self._responses[record] = span
 
     def asked(self, call: Call) -> None:
         """See `Observer.asked`; the backend is told to which trace the call belongs."""
@@ -128,7 +125,7 @@ class Tracing(Observer):
         if url.hostname:
             attributes |= {"server.address": url.hostname, "server.port": url.port or _port(url.scheme)}
         kind = SpanKind.CLIENT if url.hostname else SpanKind.INTERNAL
-        span = self._begin(f"{call.operation} {model}", kind, attributes, self._within(call.run))
+        span = self._begin(f"{call.operation} {model}", kind, attributes, self._within(call.record))
         carried.set(carriage(span))
         self._calls[call] = _Asked(span, call)
         if span.is_recording():
@@ -152,8 +149,8 @@ class Tracing(Observer):
             span.set_attribute("gen_ai.response.finish_reasons", [reason if call.error is None else "error"])
             if (usage := call.ending.usage) is not None:
                 span.set_attributes(_tokens(usage))
-            if call.run is not None and self._content and span.is_recording():
-                made = call.run.output[asked.made :]
+            if call.record is not None and self._content and span.is_recording():
+                made = call.record.output()[asked.made :]
                 span.set_attribute("gen_ai.output.messages", output_messages(made, reason))
         _end(span, call.error)
 
@@ -166,21 +163,23 @@ class Tracing(Observer):
         }
         if use.call_id is not None:
             attributes["gen_ai.tool.call.id"] = use.call_id
-        within = self._within(use.run)
+        within = self._within(use.record)
         self._uses[use] = self._begin(f"execute_tool {use.name}", SpanKind.INTERNAL, attributes, within)
 
     def returned(self, use: ToolUse) -> None:
         """See `Observer.returned`."""
         _end(self._uses.pop(use), use.error)
 
-    def ended(self, run: "Run") -> None:
+    def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
-        span, response = self._responses.pop(run), run.response
+        span, response = self._responses.pop(record), record.response
         span.set_attribute("gen_ai.response.id", response.id)
         span.set_attribute("gen_ai.response.model", self._names.of(response.model))
-        span.set_attribute("antiphon.response.status", response.status if run.outcome == "refused" else run.outcome)
-        if run.cache is not None:
-            span.set_attribute("antiphon.cache", run.cache)
+        span.set_attribute(
+            "antiphon.response.status", response.status if record.outcome == "refused" else record.outcome
+        )
+        if record.cache is not None:
+            span.set_attribute("antiphon.cache", record.cache)
         if response.conversation is not None:
             span.set_attribute("gen_ai.conversation.id", response.conversation.id)
         if response.error is not None:
@@ -189,10 +188,10 @@ class Tracing(Observer):
         if span is not serving.get():
             span.end()
 
-    def _begin_background(self, run: "Run") -> Span:
+    def _begin_background(self, record: ResponseRecord) -> Span:
         """Begin where the request that queued it points to; one that is taken up again continues from there."""
-        place = place_of(run.response.id)
-        if run.is_resumed:
+        place = place_of(record.response.id)
+        if record.is_resumed:
             return self._begin(BACKGROUND, SpanKind.CONSUMER, within=set_span_in_context(NonRecordingSpan(place)))
         token = Ids.settled.set(place)
         try:
@@ -205,8 +204,8 @@ class Tracing(Observer):
     ) -> Span:
         return self._tracer.start_span(name, within, kind, attributes)
 
-    def _within(self, run: "Run | None") -> Context | None:
-        span = serving.get() if run is None else self._responses[run]
+    def _within(self, record: ResponseRecord | None) -> Context | None:
+        span = serving.get() if record is None else self._responses[record]
         return None if span is None else set_span_in_context(span)
 
     def _model(self, call: Call) -> str:
@@ -219,7 +218,7 @@ class _Asked:
     """A call under way: its span, since when, and how many items there were."""
 
     def __init__(self, span: Span, call: Call) -> None:
-        self.span, self.since, self.made = span, time.monotonic(), len(call.run.output) if call.run else 0
+        self.span, self.since, self.made = span, time.monotonic(), len(call.record.output()) if call.record else 0
 
 
 def _provider(call: Call) -> str:

@@ -1,8 +1,8 @@
-"""Calls of this server's tools as they are kept while they are carried out, so that a crash makes none twice.
+"""Checkpoints of tool calls while this server executes them, so that no call is repeated after a crash.
 
-A background response notes all that one answer of the model brought before it carries out the first of its calls, and
-again whenever one was carried out. Who takes the response up tells what came of the calls that were made; of one that
-was under way nobody knows whether it was.
+A background response saves everything that one answer of the model contained before it executes the first call, and
+again after each call. The worker that resumes the response emits the results of the calls that finished; of a call
+that was in progress it cannot know whether it was executed.
 """
 
 from typing import Protocol
@@ -14,7 +14,7 @@ from antiphon.protocol.response import Usage
 from antiphon.protocol.tool_bindings import Kind
 
 
-class Called(Struct, kw_only=True):
+class ToolCallRecord(Struct, kw_only=True):
     """One item of such an answer."""
 
     index: int
@@ -32,34 +32,34 @@ class Called(Struct, kw_only=True):
     approval_request_id: str | None = None
 
 
-class Work(Struct, kw_only=True):
-    """How far a response has come with such calls."""
+class Checkpoint(Struct, kw_only=True):
+    """How far a response has come with its tool calls."""
 
-    calls: list[Called] = []
-    """All that the answer brought which called last."""
+    calls: list[ToolCallRecord] = []
+    """Everything that the last answer with calls contained."""
     usage: Usage | None = None
     """The tokens that were reported until then."""
     rounds: int = 0
     """How often the model had asked for tools before."""
 
 
-class Notes(Protocol):
-    """Keeps what is being carried out."""
+class Checkpoints(Protocol):
+    """Stores checkpoints."""
 
-    async def put_down(self, work: Work) -> None:
+    async def save_checkpoint(self, work: Checkpoint) -> None:
         """Make this durable, in place of what was there."""
         ...
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Work).decode
+_decode = msgspec.json.Decoder(Checkpoint).decode
 
 
-def to_bytes(work: Work) -> bytes:
+def to_bytes(work: Checkpoint) -> bytes:
     """Return work as the store keeps it."""
     return _encode(work)
 
 
-def from_bytes(body: bytes) -> Work:
+def from_bytes(body: bytes) -> Checkpoint:
     """Return the work that was kept."""
-    return _decode(body) if body else Work()
+    return _decode(body) if body else Checkpoint()

@@ -1,46 +1,42 @@
-"""Carries out what one response wants of this server's own tools: lists servers, runs calls side by side.
+"""Executes the tool calls of one response that this server runs itself: lists MCP servers, runs calls in parallel.
 
-What is told goes through the response's writer, which keeps the items in their order; what came of a call is made
-durable before anything else is done with it.
+Events go through the response's writer, which keeps the items in their order. The result of a call is durable before
+anything else is done with it.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from antiphon.engine.called import Called, Notes, Work
-from antiphon.engine.given import givens
-from antiphon.engine.hosted import Approved, sources_of
-from antiphon.engine.observers import Observer, ToolUse
+from antiphon.engine.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.engine.observers import Observer, ResponseRecord, ToolUse
+from antiphon.engine.plan import RunPlan
+from antiphon.engine.provenance import provenance_of
 from antiphon.engine.steps import ListTools, RunTools
+from antiphon.engine.tool_policy import Approved, sources_of
 from antiphon.engine.toolset import KINDS, Toolset
 from antiphon.errors import BackendError, reportable
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.items.messages import InputItem
-from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.base import Listing, Use
 from antiphon.translation.from_responses.items import pass_on
 from antiphon.translation.hosted_items import ApprovalRequest, HostedCall, Result, begin
-from antiphon.translation.to_chat.sealed import Unseal
 from antiphon.translation.tool_items import read_object
 from antiphon.translation.tool_mapping.mcp import is_repeatable, lists_in, permitted, too_many
 from antiphon.translation.tool_mapping.offering import tools_of
 from antiphon.translation.writer import ResponseWriter
 
-if TYPE_CHECKING:
-    from antiphon.engine.run import Run
-
 SIDE_BY_SIDE = 32
-"""Calls of one response that are carried out at once; more wait."""
+"""Calls of one response that are executed at once; more wait."""
 
 LOST = (
     "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
@@ -58,47 +54,39 @@ CODES = {UNREADABLE: -32602, NO_SUCH_TOOL: -32602}
 
 
 @dataclass(slots=True)
-class Running:
-    """A call that is being carried out, and what is kept of it meanwhile."""
+class PendingCall:
+    """A call that is being executed, and its record in the checkpoint."""
 
     call: HostedCall
-    note: Called
+    note: ToolCallRecord
     was_begun: bool = False
-    """An earlier attempt may have carried it out."""
+    """An earlier attempt may have executed it."""
 
 
-class Using:
-    """All that one response does with this server's tools. `seen` gives everything that was said so far."""
+class ToolExecutor:
+    """Executes all tool calls of one response. `seen` returns the conversation so far."""
 
     def __init__(
-        self,
-        request: CreateResponse,
-        tenant: str,
-        toolset: Toolset,
-        writer: ResponseWriter,
-        notes: Notes,
-        observers: Observer,
-        seen: Callable[[], Sequence[InputItem]],
-        unseal: Unseal,
+        self, plan: RunPlan, writer: ResponseWriter, observers: Observer, seen: Callable[[], Sequence[InputItem]]
     ) -> None:
-        self._request = request
-        self._tenant = tenant
-        self._toolset = toolset
+        self._request = plan.request
+        self._tenant = plan.context.tenant
+        self._toolset = plan.tools or Toolset()
         self._writer = writer
-        self._notes = notes
+        self._checkpoints = plan.recorder
         self._observers = observers
         self._seen = seen
-        self._unseal = unseal
+        self._unseal = plan.unseal
         self._until: float | None = None
         self._sources: dict[str, str] = {}
 
     @property
     def is_late(self) -> bool:
-        """Whether the time for tools is over."""
+        """Whether the time limit for tools has passed."""
         return self._until is not None and asyncio.get_running_loop().time() >= self._until
 
-    async def look(self, step: ListTools) -> AsyncGenerator[None, None]:
-        """Look which tools the servers have, all at once; give a chance to tell whenever there is something to."""
+    async def list_tools(self, step: ListTools) -> AsyncGenerator[None, None]:
+        """List the tools of the servers, all in parallel; yield whenever there may be events to send."""
         self._begin()
         asked = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
         try:
@@ -110,34 +98,39 @@ class Using:
         finally:
             await _cancel(asked)
 
-    async def carry_out(self, run: "Run", step: RunTools) -> AsyncGenerator[None, None]:
-        """Carry calls out side by side; give a chance to tell whenever one has ended."""
+    async def execute(self, record: ResponseRecord, step: RunTools) -> AsyncGenerator[None, None]:
+        """Execute calls in parallel; yield whenever one has ended."""
         self._begin()
         running = [
             *map(self._held, step.held),
             *(self._held(self._approved(one)) for one in step.approved),
             *self._restored(step.left),
         ]
-        work = Work(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
+        work = Checkpoint(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
         calls = [one for one in running if not one.note.is_done]
         yield
         if not calls:
             return
-        await self._notes.put_down(work)
+        await self._save(work)
         self._sources = sources_of(self._seen(), self._unseal)
-        was_given = givens(self._request, self._seen(), self._unseal)
+        was_provided = provenance_of(self._request, self._seen(), self._unseal)
         places = asyncio.Semaphore(SIDE_BY_SIDE)
-        tasks = [asyncio.ensure_future(self._run(run, one, was_given, places)) for one in calls]
+        tasks = [asyncio.ensure_future(self._run(record, one, was_provided, places)) for one in calls]
         try:
             for one in calls:
                 one.call.run()
             yield
             for task in asyncio.as_completed(tasks):
                 await task
-                await self._notes.put_down(work)
+                await self._save(work)
                 yield
         finally:
             await _cancel(tasks)
+
+    async def _save(self, work: Checkpoint) -> None:
+        """Keep how far the calls are, so that a crash makes none twice."""
+        if self._checkpoints is not None:
+            await self._checkpoints.save_checkpoint(work)
 
     def _begin(self) -> None:
         if self._until is None:
@@ -150,7 +143,7 @@ class Using:
         return await servers.list(tool, self._tenant) if servers else Listing(error=NOT_HERE)
 
     async def _tell_list(self, tool: McpTool, listing: Awaitable[Listing]) -> AsyncGenerator[None, None]:
-        """Tell an `mcp_list_tools` item (specification section 16)."""
+        """Emit an `mcp_list_tools` item (specification section 16)."""
         writer, label = self._writer, tool.server_label
         item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[], error=None)
         index = writer.open_item(item)
@@ -167,10 +160,10 @@ class Using:
 
     # Calls as they begin.
 
-    def _held(self, call: HostedCall) -> Running:
+    def _held(self, call: HostedCall) -> PendingCall:
         call.joins_next = any(_is_call(item) for _, item in self._writer.since(call.output_index + 1))
         offer = call.offer
-        note = Called(
+        note = ToolCallRecord(
             index=call.output_index,
             item=Raw(b"null"),
             is_done=False,
@@ -182,20 +175,20 @@ class Using:
             joins_next=call.joins_next,
             approval_request_id=offer.approval_request_id,
         )
-        running = Running(call, note)
+        running = PendingCall(call, note)
         if isinstance(call, ApprovalRequest):
             self._end(running, Result())
         return running
 
     def _approved(self, approved: Approved) -> HostedCall:
-        """Begin a call that the client approved; where its tool is another by now, ask again."""
+        """Begin a call that the client approved; request approval again where the tool has changed since."""
         return begin(self._writer, approved.call_id, approved.offer, approved.arguments)
 
-    def _restored(self, left: Sequence[Called]) -> list[Running]:
-        """Tell what an earlier attempt had of its calls; return those of which it did not see the end."""
-        return [Running(call, note, was_begun=True) for note in left if (call := self._restore(note)) is not None]
+    def _restored(self, left: Sequence[ToolCallRecord]) -> list[PendingCall]:
+        """Emit the finished calls of an earlier attempt; return those that had not finished."""
+        return [PendingCall(call, note, was_begun=True) for note in left if (call := self._restore(note)) is not None]
 
-    def _restore(self, note: Called) -> HostedCall | None:
+    def _restore(self, note: ToolCallRecord) -> HostedCall | None:
         if not note.is_done:
             call = begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
             call.joins_next = note.joins_next
@@ -209,7 +202,7 @@ class Using:
             passed.close(None)
         return None
 
-    def _offer_of(self, note: Called) -> Offer:
+    def _offer_of(self, note: ToolCallRecord) -> Offer:
         return Offer(
             "",
             note.kind,
@@ -220,37 +213,39 @@ class Using:
             approval_request_id=note.approval_request_id,
         )
 
-    def _notes_of(self, running: Sequence[Running]) -> list[Called]:
-        """Return what is to be kept of the answer that brought these calls: all that was not told to its end."""
+    def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
+        """Return the records of the answer that contained these calls: all that was not emitted completely."""
         notes = {one.note.index: one.note for one in running}
         first = min(notes, default=0)
         for index, item in self._writer.since(first):
             if item is not None and index not in notes:
                 encoded = Raw(msgspec.json.encode(item))
-                notes[index] = Called(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
+                notes[index] = ToolCallRecord(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
         return [notes[index] for index in sorted(notes)]
 
-    # Calls as they are carried out.
+    # Calls as they are executed.
 
-    async def _run(self, run: "Run", one: Running, was_given: Callable[[str], bool], places: asyncio.Semaphore) -> None:
-        use = ToolUse(run, one.note.name, "extension", one.call.call_id, one.note.kind)
+    async def _run(
+        self, record: ResponseRecord, one: PendingCall, was_provided: Callable[[str], bool], places: asyncio.Semaphore
+    ) -> None:
+        use = ToolUse(record, one.note.name, "extension", one.call.call_id, one.note.kind)
         async with places:
             self._observers.used(use)
             try:
-                result = await self._result(one, was_given)
+                result = await self._result(one, was_provided)
                 use.error = BackendError("The tool failed.") if result.is_failed else None
                 use.is_over = True
             finally:
                 self._observers.returned(use)
             self._end(one, result)
 
-    def _end(self, one: Running, result: Result) -> None:
+    def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
         one.note.item = Raw(msgspec.json.encode(item))
         one.note.sealed = self._writer.sealed.get(str(item.id))
         one.note.is_done = True
 
-    async def _result(self, one: Running, was_given: Callable[[str], bool]) -> Result:
+    async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
         kind = one.note.kind
         if one.was_begun and not self._is_repeatable(one.note):
             return _failed(kind, LOST)
@@ -261,7 +256,7 @@ class Using:
         if tool is None or behind is None:
             was_there = one.was_begun or one.call.offer.approval_request_id
             return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
-        use = Use(tool, one.note.name, arguments, self._tenant, was_given, self._sources)
+        use = Use(tool, one.note.name, arguments, self._tenant, was_provided, self._sources)
         try:
             async with asyncio.timeout_at(self._until):
                 outcome = await behind.run(use)
@@ -274,8 +269,8 @@ class Using:
         self._sources.update(outcome.sources)
         return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed)
 
-    def _is_repeatable(self, note: Called) -> bool:
-        """Whether a call that was perhaps made may be made again."""
+    def _is_repeatable(self, note: ToolCallRecord) -> bool:
+        """Whether a call that may have been executed can safely be repeated."""
         if note.kind != "mcp":
             return True
         listed = lists_in(self._seen()).get(note.namespace)
@@ -293,7 +288,7 @@ def _differs(known: McpListTools, tool: McpTool, found: Listing) -> bool:
     return not found.error and list(permitted(tool, found.tools)) != known.tools
 
 
-def _is_behind(tool: Tool, note: Called) -> bool:
+def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
     is_its_kind = note.kind in KINDS and isinstance(tool, KINDS[note.kind])
     return is_its_kind and note.namespace in ("", getattr(tool, "server_label", ""))
 

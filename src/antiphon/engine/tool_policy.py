@@ -1,14 +1,14 @@
 """What is to be done with this server's own tools in one response: which servers to list, which calls the client
-approved, how many are left. It decides, `using.py` does."""
+approved, how many may follow, which tools the model is not offered. It decides, `tool_calls.py` does."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
 from antiphon.engine.toolset import Toolset
-from antiphon.errors import ClientError
+from antiphon.errors import ClientError, log
 from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import (
@@ -21,11 +21,15 @@ from antiphon.protocol.items.hosted import (
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.protocol.tools import McpTool
+from antiphon.protocol.tools import McpTool, Tool
+from antiphon.translation.dialects import Api
 from antiphon.translation.to_chat.hosted import approvals_in, state_of
 from antiphon.translation.to_chat.sealed import Unseal
 from antiphon.translation.tool_mapping.mcp import lists_in, permitted
-from antiphon.translation.tool_mapping.offering import Toolbox, servers_of
+from antiphon.translation.tool_mapping.offering import Toolbox, left_out, servers_of
+
+IGNORED = "antiphon-ignored-tools"
+"""The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
 
 MADE_HERE = (McpListTools, McpCall, WebSearchCall, ToolSearchOutput)
 """Items that this server made: a response that is taken up again stands on them."""
@@ -35,6 +39,9 @@ CALLED_HERE = frozenset({McpCall, McpApprovalRequest, WebSearchCall})
 
 CONCERNED = frozenset({*MADE_HERE, *CALLED_HERE, McpApprovalResponse, AdditionalTools})
 """Items that may ask something of this server's own tools."""
+
+_logged: set[str] = set()
+"""Types of tools that were left out, and the log says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class Approved:
     arguments: str
 
 
-class HostedTools:
+class ToolPolicy:
     """The decisions. `conversation` gives everything that was said so far, of which `new` came with the request."""
 
     def __init__(
@@ -222,3 +229,31 @@ def _unknown(answer: McpApprovalResponse) -> ClientError:
     return ClientError(
         f"Approval request with id '{answer.approval_request_id[:100]}' not found.", code="invalid_value", param="input"
     )
+
+
+def look_at_tools(
+    request: CreateResponse, items: Sequence[InputItem], api: Api, served: Collection[type[Tool]], *, refuses: bool
+) -> list[str]:
+    """Return the types of tools that are left out, not being `served`; the log has a line for each, once.
+
+    A backend that is asked by Responses, its `api`, is given every tool: what it does not run, it refuses itself.
+
+    Raises `ClientError` (400) for the first of them where this server `refuses` such tools.
+    """
+    types = left_out(request, items, served) if api == "chat" else []
+    if types and refuses:
+        raise ClientError(
+            f"Unsupported tool: this server does not run tools of type '{types[0]}'.",
+            code="unsupported_value",
+            param="tools",
+        )
+    new = [each for each in types if each not in _logged]
+    if new:
+        _logged.update(new)
+        log.warning("Tools that this server does not run are left out of what the model sees: %s", ", ".join(new))
+    return types
+
+
+def plain_types(header: str) -> list[str]:
+    """Return the types that a backend's header tells; what is none is left out, for it goes on to the client."""
+    return [name for name in header.split(", ") if name.isascii() and name.isidentifier()]

@@ -26,7 +26,7 @@ class _Given:
         return text in self.text and text.casefold() not in self.asked
 
 
-def givens(request: CreateResponse, items: Sequence[InputItem], unseal: Unseal) -> Callable[[str], bool]:
+def provenance_of(request: CreateResponse, items: Sequence[InputItem], unseal: Unseal) -> Callable[[str], bool]:
     """Return whether a text stands word for word in what the model was given."""
 
     @cache
