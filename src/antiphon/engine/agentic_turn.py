@@ -44,6 +44,7 @@ from antiphon.protocol.validation.call_rules import CALLS, open_calls
 from antiphon.translation.from_chat.reader import Ending
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.to_chat.estimate import tokens_of
+from antiphon.translation.to_chat.prefix import joined
 from antiphon.translation.to_responses.request import countable
 from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.offering import NOTHING, Toolbox
@@ -83,7 +84,7 @@ class AgenticTurn(Turn):
         toolset = plan.tools or Toolset()
         items = plan.items
         self._hosted = ToolPolicy(
-            plan.request, toolset, lambda: [*items, *made()], made, plan.unseal, plan.context.input, work.rounds
+            plan.request, toolset, lambda: joined(items, made()), made, plan.unseal, plan.context.input, work.rounds
         )
         self._cap = plan.request.max_output_tokens
         self._searches = 0
@@ -272,8 +273,8 @@ class AgenticTurn(Turn):
             toolbox.drop_search()
         toolbox.are_used_up = self._hosted.left == 0
 
-    def _conversation(self) -> list[InputItem]:
-        return [*self._builder.items, *self._made()]
+    def _conversation(self) -> Sequence[InputItem]:
+        return joined(self._builder.items, self._made())
 
     # What this server does itself.
 

@@ -6,8 +6,6 @@ The turn hears how a call ended, the writer what the model said, the observers a
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from antiphon.engine.model_request import RENAMES
 from antiphon.engine.observers import Call, Observer, ResponseRecord
 from antiphon.engine.plan import RunPlan
@@ -25,6 +23,7 @@ from antiphon.translation.dialects import Api
 from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
 from antiphon.translation.from_chat.reader import ChatStream, Ending
 from antiphon.translation.from_responses.reader import ResponsesStream
+from antiphon.translation.to_chat.prefix import encode_body
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.writer import ResponseWriter
 
@@ -32,8 +31,6 @@ PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/response
 """The endpoint of each API."""
 
 JSON_TYPES = {"application/json", "text/json"}
-
-_encode = msgspec.json.Encoder().encode
 
 
 class ModelStream:
@@ -136,7 +133,7 @@ class ModelCaller:
             upstream = self._upstream = await attempt(
                 self._route,
                 PATHS[step.api],
-                _encode(step.body),
+                encode_body(step.body),
                 self._observers,
                 begin,
                 rename=RENAMES[step.api],

@@ -8,9 +8,10 @@ import msgspec
 from msgspec.structs import replace as replace_struct
 
 from antiphon.engine.announcements import announcement
+from antiphon.engine.chains import load_item
 from antiphon.engine.checkpoints import from_bytes
 from antiphon.engine.engine import Engine
-from antiphon.engine.history import conversation_locked, conversation_not_found, gather, load_item
+from antiphon.engine.history import conversation_locked, conversation_not_found, gather
 from antiphon.engine.keeping import Retention, Ticket, encode_json, ended
 from antiphon.engine.lent import carries_credentials, without_credentials
 from antiphon.engine.plan import ResumeState

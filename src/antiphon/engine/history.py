@@ -1,32 +1,34 @@
 """The items that the model is to see, and those that are to be stored (specification section 10)."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import msgspec
 
+from antiphon.engine.chains import WITH_STATE, ChainCache, load_item
 from antiphon.engine.lent import kept_item
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
-from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
+from antiphon.protocol.items.messages import InputItem, ItemReference
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.storage.contract import Store, StoredItem
 from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_chat.prefix import Conversation, Prefix
 
-WITH_STATE = (Reasoning, McpCall, McpApprovalRequest, WebSearchCall)
-"""Items with which something is sealed that only this server reads."""
+MANY = 250
+"""Items from which on other requests have their turn between reading, checking and translating them."""
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that another can follow."""
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(InputItem).decode
 
 
-@dataclass(slots=True)
+@dataclass
 class Context:
     """What a response starts from: the chain's items, and its own new input."""
 
@@ -38,10 +40,13 @@ class Context:
     is_recalled: bool = False
     """The history stands in no store: who keeps the response keeps its history with it."""
 
-    @property
-    def items(self) -> list[InputItem]:
+    prefix: Prefix | None = None
+    """The history, where it is a chain's."""
+
+    @cached_property
+    def items(self) -> Conversation:
         """Everything the model is to see, oldest first: parents' input and output in order, then the new input."""
-        return self.history + self.input
+        return Conversation([*self.history, *self.input], self.prefix)
 
 
 async def gather(
@@ -52,10 +57,12 @@ async def gather(
     recalled: Sequence[StoredItem] | None = None,
     *,
     needs_input: bool = True,
+    chains: ChainCache | None = None,
 ) -> Context:
     """Return the context of a request.
 
-    `recalled` is what the previous response leaves to the next one, where that is known without the store.
+    `recalled` is what the previous response leaves to the next one, where that is known without the store; `chains`
+    are remembered from earlier turns.
 
     Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
     (404), an empty input, and a call or an output without the other (specification section 13).
@@ -64,17 +71,26 @@ async def gather(
     if recalled is not None:
         context.history = [load_item(item) for item in recalled]
     elif request.previous_response_id is not None:
-        context.history = await _chain(request.previous_response_id, store, tenant)
+        chains = chains if chains is not None else ChainCache()
+        context.prefix = await _chain(request.previous_response_id, store, tenant, chains)
+        context.history = context.prefix.items
     elif request.conversation_id is not None:
         await _converse(request.conversation_id, context, store, tenant)
     given = request.input if request.input is not msgspec.UNSET else []
     if needs_input and not given and request.previous_response_id is None and not context.history:
         raise nothing_given()
+    if len(given) > MANY and not isinstance(given, str):
+        await asyncio.sleep(0)  # others have their turn
     for item in normalise_input(given, new_id) if given else ():
         context.input.append(await _resolve(item, store, tenant))
     if request.conversation_id is not None:
         _check_new(context)
-    check_calls(context.items)
+    if context.prefix is not None:
+        context.prefix.check_calls(context.input)
+    else:
+        check_calls(context.items)
+    if len(context.items) > MANY:
+        await asyncio.sleep(0)
     return context
 
 
@@ -126,14 +142,6 @@ def store_item(item: Item, sealed: str | None = None) -> StoredItem:
     return StoredItem(str(item.id), _encode(kept_item(item)), sealed)
 
 
-def load_item(stored: StoredItem) -> InputItem:
-    """Return a stored item as it was, `encrypted_content` included."""
-    item: InputItem = _decode(stored.body)
-    if isinstance(item, WITH_STATE) and stored.sealed:
-        item.encrypted_content = stored.sealed
-    return item
-
-
 async def _converse(conversation_id: str, context: Context, store: Store, tenant: str) -> None:
     conversation = await store.load_conversation(tenant, conversation_id)
     stored = await store.items(tenant, conversation_id)
@@ -150,19 +158,23 @@ def _check_new(context: Context) -> None:
             raise duplicate_item(str(item.id))
 
 
-async def _chain(response_id: str, store: Store, tenant: str) -> list[InputItem]:
+async def _chain(response_id: str, store: Store, tenant: str, chains: ChainCache) -> Prefix:
     parent = await store.load(tenant, response_id)
-    stored = await store.history(tenant, response_id) if parent and parent.is_stored else None
-    if parent is None or stored is None:
+    if parent is None or not parent.is_stored:
         raise previous_not_found(response_id)
     if parent.status not in CHAINABLE:
+        if await store.history(tenant, response_id) is None:
+            raise previous_not_found(response_id)
         raise ClientError(
             f"Invalid 'previous_response_id': response '{response_id}' has status '{parent.status}', "
             "and only a completed or incomplete response can be followed.",
             code="invalid_value",
             param="previous_response_id",
         )
-    return [load_item(item) for item in stored]
+    prefix = await chains.prefix(store, parent)
+    if prefix is None:
+        raise previous_not_found(response_id)
+    return prefix
 
 
 async def _resolve(item: InputItem, store: Store, tenant: str) -> InputItem:

@@ -21,7 +21,8 @@ MOST_MODELS = 200
 """ModelRegistry that are counted by name; the rest of a long list is `other`."""
 
 READS = {
-    *("load", "history", "find_item", "find_job", "owned", "held", "beats", "tail", "load_conversation", "items"),
+    *("load", "history", "measure_chain", "find_item", "find_job", "owned", "held", "beats", "tail"),
+    *("load_conversation", "items"),
     *("conversation_item", "find_key", "load_endpoint", "endpoints", "deliveries", "backlog", "check"),
     *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage"),
 }

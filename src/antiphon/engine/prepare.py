@@ -17,7 +17,7 @@ from antiphon.engine.services import Services
 from antiphon.engine.tool_policy import CONCERNED, look_at_tools
 from antiphon.engine.toolset import Toolset
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
-from antiphon.protocol.items.messages import CompactionTrigger, InputItem
+from antiphon.protocol.items.messages import CompactionTrigger, InputItem, kinds_of
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import FunctionTool
 from antiphon.storage.contract import Outcome, StoredItem
@@ -44,7 +44,13 @@ async def prepare(
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
             await _hold(services, recorder)
         context = await gather(
-            request, services.store, services.new_id, identity.tenant, recalled, needs_input=generates
+            request,
+            services.store,
+            services.new_id,
+            identity.tenant,
+            recalled,
+            needs_input=generates,
+            chains=services.chains,
         )
         if recorder is not None:
             recorder.context = context
@@ -79,7 +85,7 @@ async def prepare_again(
     services: Services, request: CreateResponse, tenant: str, recorder: Recorder, response_id: str, resume: ResumeState
 ) -> RunPlan:
     """Return the plan of a response that was queued, or that an earlier attempt began: its log is a stream."""
-    context = await gather(request, services.store, services.new_id, tenant)
+    context = await gather(request, services.store, services.new_id, tenant, chains=services.chains)
     cache = await _cache_of(services, request, context) if resume.begins else None
     chains = chains_of(request, tenant)
     route = await services.router.route(request.model, *chains, tenant=tenant, is_patient=True)
@@ -107,7 +113,7 @@ def tools_of(toolset: Toolset, request: CreateResponse, items: Sequence[InputIte
     """Return the tools where something beside the model's own answer may have to be done, else None."""
     if request.tools is not None and not {FunctionTool}.issuperset(map(type, request.tools)):
         return toolset
-    return None if BRINGS_WORK.isdisjoint(map(type, items)) else toolset
+    return None if BRINGS_WORK.isdisjoint(kinds_of(items)) else toolset
 
 
 def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
@@ -154,7 +160,7 @@ def checked_tools(
     services: Services, request: CreateResponse, items: Sequence[InputItem], target: Target
 ) -> Sequence[str]:
     """Return the types of tools that are left out. Raises `ClientError` for a tool that cannot be used as given."""
-    if request.tools is None and BRINGS_WORK.isdisjoint(map(type, items)):
+    if request.tools is None and BRINGS_WORK.isdisjoint(kinds_of(items)):
         return ()
     api: Api = target.api_for(request, items)
     ignored = look_at_tools(request, items, api, services.toolset.served, refuses=services.strict_tools)

@@ -20,7 +20,8 @@ from msgspec.structs import replace
 from antiphon.engine.agentic_turn import decide
 from antiphon.engine.asking import ModelCaller, ModelStream
 from antiphon.engine.caching.kept import retell
-from antiphon.engine.history import WITH_STATE, Context, store_item
+from antiphon.engine.chains import WITH_STATE
+from antiphon.engine.history import Context, store_item
 from antiphon.engine.keeping import stored_output
 from antiphon.engine.observers import CacheStatus, ResponseRecord, ToolUse
 from antiphon.engine.plan import ResumeState, RunPlan

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from antiphon.access.keyring import Keyring
 from antiphon.engine.caching.cache import Cache, Room
+from antiphon.engine.chains import ChainCache
 from antiphon.engine.keys.known import KnownKeys
 from antiphon.engine.keys.meter import Meter
 from antiphon.engine.observers import Observers
@@ -49,6 +50,8 @@ class Services:
     measures: Measures = field(default_factory=Measures)
     room: Room = field(default_factory=Room)
     """How much is kept of answers, to be given again."""
+    chains: ChainCache = field(default_factory=ChainCache)
+    """The chains that were followed lately."""
     wakes: Wakes = field(default_factory=Wakes)
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""

@@ -18,7 +18,7 @@ from antiphon.protocol.items.hosted import (
     McpListTools,
     WebSearchCall,
 )
-from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.items.messages import InputItem, kinds_of
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import McpTool, Tool
@@ -85,7 +85,7 @@ class ToolPolicy:
         served = tuple(self._toolset.served)
         if any(isinstance(tool, served) for tool in self._request.tools or ()):
             return True
-        return any(type(item) in CONCERNED for item in self._conversation())
+        return not kinds_of(self._conversation()).isdisjoint(CONCERNED)
 
     def begins(self) -> bool:
         """Whether servers are to be looked at and approved calls to be made: once a response, where there are any."""

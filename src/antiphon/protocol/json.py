@@ -82,15 +82,15 @@ def _reason(error: Exception) -> str:
 def _is_deep(data: Any, limit: int = MAX_DEPTH) -> bool:
     level = [data]
     for _ in range(limit):
-        level = [child for node in level for child in _children(node)]
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) is dict or type(child) is list
+        ]
         if not level:
             return False
     return True
-
-
-def _children(node: Any) -> list[Any]:
-    values = node.values() if type(node) is dict else node
-    return [value for value in values if type(value) is dict or type(value) is list]
 
 
 def _deep_parameter(data: Any) -> str | None:

@@ -8,6 +8,7 @@ from antiphon.storage.records import (
     Announcement,
     ApiKey,
     Backlog,
+    ChainExtent,
     DayOfUse,
     Delivery,
     Frames,
@@ -34,6 +35,7 @@ __all__ = [
     "Announcement",
     "ApiKey",
     "Backlog",
+    "ChainExtent",
     "DayOfUse",
     "Delivery",
     "Frames",
@@ -90,6 +92,13 @@ class Responses(Protocol):
         them, where the oldest was made in a conversation, what stood in that conversation. None where this response
         or any ancestor is unknown, or is its own ancestor: a chain without a head is no chain. Linear in the length
         of the chain.
+        """
+        ...
+
+    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
+        """Count the responses that `history` would find on its way up from this one, which counts; at most `most`.
+
+        0 where this response is unknown. Where an ancestor is unknown, those below it are counted.
         """
         ...
 

@@ -46,6 +46,14 @@ class StoredResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class ChainExtent:
+    """How many responses stand in a chain, and whether one of them was made in a conversation, as its head may be."""
+
+    length: int
+    is_in_conversation: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Frames:
     """Consecutive events as they go to a client: `body` is server-sent events, of the numbers `first` to `last`."""
 

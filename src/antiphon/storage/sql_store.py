@@ -22,6 +22,7 @@ from antiphon.storage.records import (
     Announcement,
     ApiKey,
     Backlog,
+    ChainExtent,
     DayOfUse,
     Delivery,
     Frames,
@@ -111,6 +112,10 @@ class SqlStore(ABC):
     async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
         """See `Store.history`."""
         return await self._read(lambda: responses.history(tenant, response_id, self._now()), tenant)
+
+    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
+        """See `Store.measure_chain`."""
+        return await self._read(lambda: responses.measure_chain(tenant, response_id, self._now(), most), tenant)
 
     async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
         """See `Store.find_item`."""

@@ -1,5 +1,6 @@
 """Items: what a response takes in and gives out (specification section 5)."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -141,6 +142,30 @@ InputItem = (
     | ConfigurationUpdate
     | HostedItem
 )
+
+
+class ItemList(list[InputItem]):
+    """Items that nobody changes, which know of what types they are."""
+
+    __slots__ = ("_kinds",)
+
+    @property
+    def kinds(self) -> frozenset[type]:
+        """The types of the items."""
+        try:
+            return self._kinds
+        except AttributeError:
+            self._kinds: frozenset[type] = self._find_kinds()
+            return self._kinds
+
+    def _find_kinds(self) -> frozenset[type]:
+        return frozenset(map(type, self))
+
+
+def kinds_of(items: Iterable[InputItem]) -> frozenset[type]:
+    """Return the types of some items: most questions about a conversation end with them."""
+    return items.kinds if isinstance(items, ItemList) else frozenset(map(type, items))
+
 
 ID_PREFIXES: dict[type[Item], str] = {
     Message: "msg",

@@ -20,7 +20,7 @@ from antiphon.protocol.items.calls import (
 )
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import Program, ProgramOutput
-from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem, ItemList
 
 Call = (
     FunctionCall
@@ -70,13 +70,16 @@ OUTPUTS: dict[type[Item], str] = {
 
 def tie(item: Any) -> str:
     """Return what ties a call to its output, empty where it is their place (a search for tools by the server)."""
-    if isinstance(item, LocalShellCallOutput):
-        return str(item.call_id or item.id or "")
-    return str(item.call_id or "")
+    call_id = item.call_id
+    if not call_id and type(item) is LocalShellCallOutput:
+        call_id = item.id
+    return call_id or ""
 
 
 def call_ids(items: Iterable[InputItem]) -> frozenset[str]:
     """Return the ids of the calls in a conversation: a new call must have another."""
+    if isinstance(items, ItemList) and CALLS.keys().isdisjoint(items.kinds):
+        return frozenset()
     return frozenset(tie(item) for item in items if type(item) in CALLS)
 
 

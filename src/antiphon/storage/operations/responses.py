@@ -5,7 +5,7 @@ from itertools import chain, count
 from typing import Any
 
 from antiphon.storage.operations.step import Act, Row, Rows, ask, ask_many, first
-from antiphon.storage.records import Reply, StoredItem, StoredResponse
+from antiphon.storage.records import ChainExtent, Reply, StoredItem, StoredResponse
 
 
 def save(response: StoredResponse, append: bool, reply: Reply | None) -> Act[bool]:
@@ -80,6 +80,33 @@ def history(tenant: str, response_id: str, now: int) -> Act[list[StoredItem] | N
         before = yield from ask("conversation_before", conversation_id, tenant, conversation_end)
         items = [*map(item_of, before), *items]
     return items
+
+
+Measured = dict[tuple[str, str], tuple[ChainExtent, float]]
+"""Chains that are known to be whole, by tenant and response, each with the time at which the first of it expires."""
+
+
+def measure_chain(
+    tenant: str, response_id: str, now: int, most: int, known: Measured | None = None
+) -> Act[ChainExtent]:
+    """Count the responses of a chain; what is `known` of the one before spares the walk up, and is added to."""
+    known = {} if known is None else known
+    link = (yield from first("link", response_id, tenant, now)) if known else None
+    above, until = known.get((tenant, link[0]) if link else ("", ""), (None, 0.0))
+    if link is not None and above is not None and until > now and above.length < most:
+        extent, until = ChainExtent(above.length + 1, above.is_in_conversation), min(until, _end(link[1]))
+        known[tenant, response_id] = extent, until
+        return extent
+    (row,) = yield from ask("measure_chain", response_id, tenant, now, most)
+    length, in_conversation, until, with_parent = row
+    extent = ChainExtent(length, bool(in_conversation))
+    if length == with_parent + 1:
+        known[tenant, response_id] = extent, _end(until)
+    return extent
+
+
+def _end(expires_at: int | None) -> float:
+    return float("inf") if expires_at is None else expires_at
 
 
 def find_item(tenant: str, item_id: str, now: int) -> Act[StoredItem | None]:

@@ -52,6 +52,25 @@ FROM responses LEFT JOIN items ON items.response = responses.seq
 WHERE responses.seq IN (SELECT seq FROM chain)
 ORDER BY responses.seq, items.position
 
+-- measure_chain --
+-- How many responses stand on the way up, when the first of them expires, and how many name a parent: all but the head.
+-- A circle ends at the most that are counted.
+WITH RECURSIVE chain (parent, conversation, expires_at) AS (
+    SELECT previous_response_id, conversation_id, expires_at FROM responses
+    WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+    UNION ALL
+    SELECT responses.previous_response_id, responses.conversation_id, responses.expires_at
+    FROM chain JOIN responses ON responses.id = chain.parent
+    WHERE responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
+)
+SELECT count(*), count(conversation), min(expires_at), count(parent)
+FROM (SELECT parent, conversation, expires_at FROM chain LIMIT $4) AS counted
+
+-- link --
+-- One step up a chain.
+SELECT previous_response_id, expires_at FROM responses
+WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+
 -- conversation_before --
 -- What stood in a conversation before a response was made in it.
 SELECT conversation_items.id, conversation_items.body, conversation_items.sealed

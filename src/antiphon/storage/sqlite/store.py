@@ -13,12 +13,16 @@ from functools import partial
 from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.storage.operations.step import R
-from antiphon.storage.records import StoredResponse
+from antiphon.storage.operations import responses
+from antiphon.storage.operations.step import Act, R
+from antiphon.storage.records import ChainExtent, StoredResponse
 from antiphon.storage.sql_store import MakeAct, SqlStore
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.file import open_file, open_memory, open_writer, path_of
 from antiphon.storage.sqlite.writer import Writer, store_error
+
+MOST_MEASURED = 20_000
+"""Chains of which it is known that they are whole."""
 
 LOOK_EVERY = 0.2
 """Seconds between looks whether another process has written."""
@@ -39,6 +43,9 @@ class SqliteStore(SqlStore):
         self._writer = Writer(writer, renew)
         self._reader = reader
         self._looking: asyncio.Task[None] | None = None
+        self._deleted = 0
+        self._measured: responses.Measured = {}
+        self._measured_at: object = None
 
     @classmethod
     def open(cls, url: str, *, busy_timeout: float = 5.0, now: Clock = ids.now) -> "SqliteStore":
@@ -78,8 +85,29 @@ class SqliteStore(SqlStore):
                 self._reader.close()
         await self._writer.close()
 
+    async def delete(self, tenant: str, response_id: str) -> bool:
+        """See `Store.delete`."""
+        return await self._write(lambda: self._deleting(responses.delete(tenant, response_id, self._now())), tenant)
+
+    def _deleting(self, act: Act[bool]) -> Act[bool]:
+        self._deleted += 1
+        return (yield from act)
+
+    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
+        """See `Store.measure_chain`. Walked up anew only once something was deleted, or another process has written."""
+        version = self._writer.version()
+        known = self._known_at((version, self._deleted)) if version else None
+        return await self._read(lambda: responses.measure_chain(tenant, response_id, self._now(), most, known), tenant)
+
+    def _known_at(self, at: object) -> responses.Measured:
+        if at != self._measured_at or len(self._measured) > MOST_MEASURED:
+            self._measured, self._measured_at = {}, at
+        return self._measured
+
     async def _save_plainly(self, response: StoredResponse) -> None:
         self._refuse_closed()
+        if (response.tenant, response.id) in self._measured:
+            self._deleted += 1
         await self._writer.submit(rows.save, response)
 
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:

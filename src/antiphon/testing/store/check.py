@@ -100,6 +100,7 @@ async def _closed_refuses(store: Store) -> None:
         "delete": store.delete(T, nobody),
         "history": store.history(T, nobody),
         "find_item": store.find_item(T, nobody),
+        "measure_chain": store.measure_chain(T, nobody, 1),
         "purge": store.purge(),
     }
     answers = await asyncio.gather(*calls.values(), return_exceptions=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 from antiphon.ids import new_id
 from antiphon.storage.contract import (
@@ -88,6 +89,26 @@ async def _chain_without_head_is_none(store: Store) -> None:
         await store.save(response)
     hold(await store.history(T, orphan.id) is None, "a history with a hole was given")
     hold(await store.history(T, two.id) is None, "a history in a circle was given")
+
+
+async def _chain_is_counted(store: Store) -> None:
+    """The responses of a chain are counted from any of them up to its head, or to a hole, and no more than asked."""
+    chain = chain_of(5)
+    for response in chain:
+        await store.save(response)
+    hold(await _lengths(store, chain) == [1, 2, 3, 4, 5], "a whole chain is not counted up to its head")
+    bounded = await store.measure_chain(T, chain[4].id, 3), await store.measure_chain("another", chain[4].id, 99)
+    hold([one.length for one in bounded] == [3, 0], f"at most 3, and another tenant's 0, were {bounded}")
+    await store.delete(T, chain[1].id)
+    hold(await _lengths(store, chain) == [1, 0, 1, 2, 3], "a chain with a hole is not counted up to the hole")
+    one, two = chain_of(2)
+    for response in (new_response(new_items("a"), id=one.id, previous=two.id), two):
+        await store.save(response)
+    hold((await store.measure_chain(T, two.id, 7)).length == 7, "a circle is not counted up to the most")
+
+
+async def _lengths(store: Store, chain: Sequence[StoredResponse]) -> list[int]:
+    return [(await store.measure_chain(T, response.id, 99)).length for response in chain]
 
 
 async def _history_is_linear(store: Store) -> None:
@@ -234,6 +255,7 @@ PROMISES: tuple[Promise, ...] = (
     _delete_forgets,
     _history_is_in_order,
     _chain_without_head_is_none,
+    _chain_is_counted,
     _history_is_linear,
     _items_may_come_again,
     _tasks_may_come_together,

@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from antiphon.protocol.items.messages import InputItem, Message, Reasoning
-from antiphon.protocol.validation.call_rules import OUTPUTS, Call, Output, tie
+from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, Call, Output, tie
 from antiphon.translation.to_chat.history_view import Placed
+from antiphon.translation.to_chat.hosted import ServedCall
+
+_CALLS = frozenset({*CALLS, ServedCall})
+_OF_ANSWERS = frozenset({Reasoning, *_CALLS})
 
 
 @dataclass(slots=True)
@@ -46,7 +50,7 @@ def group(items: Sequence[Placed]) -> Exchanges:
     outputs = _by_call(items)
     answer: Answer | None = None
     for index, item in items:
-        if isinstance(item, Reasoning | Call) or (isinstance(item, Message) and item.role == "assistant"):
+        if type(item) in _OF_ANSWERS or (isinstance(item, Message) and item.role == "assistant"):
             answer = _answer_for(item, answer, exchanges)
             _extend(answer, item, outputs)
         else:
@@ -59,8 +63,8 @@ def group(items: Sequence[Placed]) -> Exchanges:
 def _by_call(items: Sequence[Placed]) -> dict[str, list[tuple[int, Output]]]:
     outputs: dict[str, list[tuple[int, Output]]] = {}
     for index, item in items:
-        if isinstance(item, Output):
-            outputs.setdefault(tie(item), []).append((index, item))
+        if type(item) in OUTPUTS:
+            outputs.setdefault(tie(item), []).append((index, item))  # type: ignore[arg-type]
     return outputs
 
 
@@ -70,8 +74,7 @@ def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) ->
     Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and
     their outputs.
     """
-    begins = answer is None or (answer.messages and not answer.calls and not isinstance(item, Call))
-    if answer is None or begins:
+    if answer is None or (answer.messages and not answer.calls and type(item) not in _CALLS):
         answer = Answer(exchanges.turn)
         exchanges.groups.append(answer)
     return answer
@@ -82,8 +85,8 @@ def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, 
         answer.reasoning.append(item)
     elif isinstance(item, Message):
         answer.messages.append(item)
-    elif isinstance(item, Call):
-        answer.calls.append(item)
+    elif type(item) in _CALLS:
+        answer.calls.append(item)  # type: ignore[arg-type]
         answer.outputs += outputs.pop(tie(item), [])
 
 

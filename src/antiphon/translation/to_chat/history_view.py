@@ -16,6 +16,7 @@ from antiphon.protocol.items.messages import (
     InputItem,
     Message,
     Reasoning,
+    kinds_of,
 )
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, tie
 from antiphon.translation.to_chat.hosted import RETOLD, approvals_in, retold
@@ -42,12 +43,12 @@ def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
             behind = []
         if isinstance(item, Message | Reasoning):
             shown.append((index, item))
-        elif isinstance(item, Compaction):
+        elif type(item) is Compaction:
             shown.append((index, summary(recount(item, unseal))))
-        elif isinstance(item, ToolSearchCall) and not item.call_id:
+        elif type(item) is ToolSearchCall and not item.call_id:
             search = f"call_{item.id}"
             shown.append((index, replace(item, call_id=search)))
-        elif isinstance(item, ToolSearchOutput) and not item.call_id:
+        elif type(item) is ToolSearchOutput and not item.call_id:
             shown += [(index, replace(item, call_id=search))] if search else []
         elif type(item) in CALLS:
             shown.append((index, item))
@@ -72,6 +73,9 @@ def _is_said_by_model(item: InputItem) -> bool:
 
 def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
     """Give what the newest compaction does not stand for, and itself."""
+    if Compaction not in kinds_of(items):
+        yield from enumerate(items)
+        return
     newest = max((index for index, item in enumerate(items) if isinstance(item, Compaction)), default=0)
     for index, item in enumerate(items):
         if index >= newest or (isinstance(item, Message) and item.role != "assistant"):

@@ -7,16 +7,23 @@ from typing import Any
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.content import OutputText, Refusal
-from antiphon.protocol.items.messages import InputItem, ItemReference, Message
+from antiphon.protocol.items.messages import InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects import Dialect
 from antiphon.translation.to_chat.exchanges import Answer, Exchanges, Said, group
 from antiphon.translation.to_chat.history_view import visible
 from antiphon.translation.to_chat.parts import ChatPart, chat_parts, content_of, text_of
+from antiphon.translation.to_chat.prefix import (
+    INDEPENDENT,
+    Conversation,
+    Messages,
+    Prefix,
+    Rendering,
+)
 from antiphon.translation.to_chat.reasoning import Recalled, recall
 from antiphon.translation.to_chat.sealed import Unseal, nothing
 from antiphon.translation.to_chat.shape import shaped
-from antiphon.translation.tool_mapping.calls import as_object, chat_call, output_of
+from antiphon.translation.tool_mapping.calls import as_object, called_tools, chat_call, output_of
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 ChatMessage = dict[str, Any]
@@ -48,12 +55,75 @@ def to_messages(
     resolves before.
     """
     _refuse_references(items)
-    exchanges = group(visible(items, unseal))
-    render = _Renderer(dialect, exchanges, reasoning_context, toolbox or Toolbox(), unseal, history)
-    messages = [{"role": dialect.system_role, "content": instructions}] if instructions else []
-    for each in exchanges.groups:
-        messages += render.answer(each) if isinstance(each, Answer) else render.said(each)
-    return shaped(messages, dialect)
+    toolbox = toolbox or Toolbox()
+    first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
+    write = _Writing(dialect, reasoning_context, toolbox, unseal)
+    prefix = items.prefix if isinstance(items, Conversation) else None
+    cut = write.known(prefix, items, history) if prefix else 0
+    if not (prefix and cut):
+        return shaped([*first, *write.messages(items, history)], dialect)
+    rest = shaped(write.messages(items[cut:], history - cut), dialect)
+    return Messages(first, prefix.rendering(dialect, reasoning_context), cut, rest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """Writes items of a conversation in one dialect; what a chain's earlier turns became is not written again."""
+
+    dialect: Dialect
+    reasoning_context: str | None
+    toolbox: Toolbox
+    unseal: Unseal
+
+    def messages(self, items: Sequence[InputItem], history: int, *, are_past: bool = False) -> list[ChatMessage]:
+        """Return the messages of turns that no other turn has to do with."""
+        exchanges = group(visible(items, self.unseal))
+        exchanges.turn += are_past
+        render = _Renderer(self.dialect, exchanges, self.reasoning_context, self.toolbox, self.unseal, history)
+        messages: list[ChatMessage] = []
+        for each in exchanges.groups:
+            messages += render.answer(each) if isinstance(each, Answer) else render.said(each)
+        return messages
+
+    def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
+        """Return the place of a user's message before which all messages are known from now on; 0 for none."""
+        if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
+            return 0
+        cut = _cut(items, prefix)
+        if any(prefix.log.calls[call_id] < cut for call_id in prefix.open):
+            return 0
+        if self.dialect.system_must_be_first and (prefix.has_system or any(map(_is_system, items[prefix.length :]))):
+            return 0
+        try:
+            rendering = self._known_up_to(prefix, cut)
+        except ClientError:
+            return 0
+        is_joined = self.dialect.alternating and rendering.messages and rendering.messages[-1]["role"] == "user"
+        return 0 if is_joined or cut not in rendering.bounds else cut
+
+    def _known_up_to(self, prefix: Prefix, cut: int) -> Rendering:
+        rendering = prefix.rendering(self.dialect, self.reasoning_context)
+        if any(self.toolbox.name_of(*tool) != name for tool, name in rendering.names.items()):
+            rendering.clear()
+        if rendering.end < cut:
+            new = prefix.log.items[rendering.end : cut]
+            names = {tool: self.toolbox.name_of(*tool) for tool in called_tools(new)}
+            rendering.add(shaped(self.messages(new, cut, are_past=True), self.dialect), cut, names)
+        return rendering
+
+
+def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:
+    """Return the last place up to which every turn is over: where a user's message begins the next."""
+    follows = prefix.length < len(items) and _is_user(items[prefix.length])
+    return prefix.length if follows else prefix.last_user
+
+
+def _is_user(item: InputItem) -> bool:
+    return isinstance(item, Message) and item.role == "user"
+
+
+def _is_system(item: InputItem) -> bool:
+    return isinstance(item, Message) and item.role in ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +150,7 @@ class _Renderer:
     def answer(self, answer: Answer) -> list[ChatMessage]:
         """An assistant message, its calls' outputs, and what those outputs could not hold."""
         recalled = recall(answer.reasoning, self.dialect, self.unseal)
-        if not self._replays(answer):
+        if answer.reasoning and not self._replays(answer):
             recalled = recalled.without_reasoning()
         calls = [self._tool_call(call, recalled) for call in answer.calls]
         message = _assistant(answer, recalled, calls, self.dialect)
@@ -95,13 +165,14 @@ class _Renderer:
         return everywhere or answer.turn in self.exchanges.tool_turns
 
     def _outputs(self, answer: Answer) -> tuple[list[ChatMessage], list[ChatPart]]:
-        names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
-        messages, moved = [], []
+        messages: list[ChatMessage] = []
+        moved: list[ChatPart] = []
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
             parts = self._parts(output_of(output), index, "output")
             messages.append(_tool_message(output, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
+                names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
                 moved += [_whose(output, names.get(tie(output)), self.dialect), *rest]
         return messages, moved
 
@@ -150,6 +221,8 @@ _NO_CONTENT: dict[str, dict[str, Any]] = {"null": {"content": None}, "": {"conte
 
 def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
     """Return the text and the refusal of assistant messages; a refusal is text where the dialect has no field."""
+    if not messages:
+        return "", ""
     texts: list[str] = []
     refusals: list[str] = []
     for message in messages:
@@ -183,7 +256,9 @@ def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> 
 
 def _tool_message(output: Output, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
     content: str | list[ChatPart]
-    if dialect.tool_parts and any(part["type"] != "text" for part in parts):
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        content = parts[0]["text"]
+    elif dialect.tool_parts and any(part["type"] != "text" for part in parts):
         content = parts
     else:
         content = "\n".join(part["text"] if part["type"] == "text" else _MOVED for part in parts)
@@ -200,14 +275,16 @@ def _whose(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
 
 def _call_id(call_id: str, dialect: Dialect) -> str:
     """Return the id as the dialect allows it; the same id always becomes the same."""
-    fits = len(call_id) == _SHORT_ID_LENGTH and call_id.isascii() and call_id.isalnum()
-    if fits or not dialect.short_call_ids:
+    fits = not dialect.short_call_ids or (len(call_id) == _SHORT_ID_LENGTH and call_id.isascii() and call_id.isalnum())
+    if fits:
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()
     return "".join(_BASE36[byte % len(_BASE36)] for byte in digest[:_SHORT_ID_LENGTH])
 
 
 def _refuse_references(items: Sequence[InputItem]) -> None:
+    if ItemReference not in kinds_of(items):
+        return
     for item in items:
         if isinstance(item, ItemReference):
             raise ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")

@@ -1,6 +1,6 @@
 """A call and its output in Chat's words: a function's name with arguments, and what a tool message says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -22,8 +22,8 @@ from antiphon.protocol.items.calls import (
 )
 from antiphon.protocol.items.content import InputImage, InputText, Part
 from antiphon.protocol.items.hosted import Program, ProgramOutput
-from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput
-from antiphon.protocol.tool_bindings import Kind
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
+from antiphon.protocol.tool_bindings import Key, Kind
 from antiphon.protocol.tools import AnyTool, McpTool
 from antiphon.protocol.validation.call_rules import Call, Output
 from antiphon.translation.to_chat.hosted import ServedCall
@@ -37,6 +37,16 @@ def chat_call(call: Call, toolbox: Toolbox) -> tuple[str, str]:
     """Return the function's name as the backend knows it, and the arguments as JSON."""
     kind, name, arguments = _CALLS[type(call)](call)
     return toolbox.name_of(kind, getattr(call, "namespace", None) or "", name), arguments
+
+
+def called_tools(items: Iterable[InputItem]) -> set[Key]:
+    """Return the tools that are called among `items`, as the client knows them."""
+    return {_tool_of(item) for item in items if type(item) in _CALLS}
+
+
+def _tool_of(call: Any) -> Key:
+    kind, name, _ = _CALLS[type(call)](call)
+    return kind, getattr(call, "namespace", None) or "", name
 
 
 def as_object(arguments: str) -> str:

@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from antiphon.protocol.grammars import misfit
 from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.items.hosted import McpListTools
-from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.items.messages import InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Key, Kind, Offer
 from antiphon.protocol.tools import (
@@ -215,10 +215,15 @@ def left_out(
 def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
     for tool in request.tools or ():
         yield tool, "given"
+    if isinstance(items, ItemList) and items.kinds.isdisjoint(_WITH_TOOLS):
+        return
     for item in items:
         if isinstance(item, (AdditionalTools, ToolSearchOutput)):
             for tool in item.tools:
                 yield tool, _origin(item)
+
+
+_WITH_TOOLS = frozenset({AdditionalTools, ToolSearchOutput})
 
 
 def _origin(item: AdditionalTools | ToolSearchOutput) -> Origin:
@@ -406,6 +411,7 @@ def _free(key: Key, taken: set[str]) -> str:
     return name if name not in taken else _marked(key, name)
 
 
+@lru_cache(1024)
 def fitted(kind: Kind, namespace: str, name: str) -> str:
     """Return the name that a tool has where no other has it: the same for the same tool, turn after turn."""
     wanted = f"{namespace}__{name}" if namespace else name

@@ -1,0 +1,146 @@
+"""The chains that were followed lately: a new turn reads and translates its own items alone.
+
+Before each use the store counts the responses of the chain, so one that was deleted or has expired is missed as if
+nothing were remembered. A response that can be followed does not change any more.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
+from antiphon.protocol.items.messages import InputItem, Reasoning
+from antiphon.storage.contract import Store, StoredItem, StoredResponse
+from antiphon.translation.to_chat.prefix import Log, Prefix
+
+WITH_STATE = (Reasoning, McpCall, McpApprovalRequest, WebSearchCall)
+"""Items with which something is sealed that only this server reads."""
+
+MOST_STEPS = 8
+"""Responses on the way up to one that is known, which are read one by one; of a longer way the whole chain is read."""
+
+PER_ITEM = 2048
+"""Bytes that an item takes in memory beside its text, as a value and as a message."""
+
+PER_ENTRY = 1024
+"""Bytes that a response takes beside its items."""
+
+PER_BYTE = 4
+"""How often its text is held: as a value, as a message, as JSON, and room to grow."""
+
+LONGEST = 2**31 - 1
+"""Responses of a chain that are counted."""
+
+_decode = msgspec.json.Decoder(InputItem).decode
+
+Key = tuple[str, str]
+"""A tenant, and a response's id."""
+
+
+def load_item(stored: StoredItem) -> InputItem:
+    """Return a stored item as it was, `encrypted_content` included."""
+    item: InputItem = _decode(stored.body)
+    if isinstance(item, WITH_STATE) and stored.sealed:
+        item.encrypted_content = stored.sealed
+    return item
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is remembered of a response: all items up to its own, and the number of responses that they came of."""
+
+    prefix: Prefix
+    depth: int
+
+
+@dataclass(slots=True)
+class ChainCache:
+    """Remembers chains, those that were not used for longest forgotten first."""
+
+    most_bytes: int = 64 * 1024 * 1024
+    most_entries: int = 100_000
+    size: int = 0
+    """About how many bytes are taken."""
+    _known: dict[Key, _Known] = field(default_factory=dict)
+    _logs: OrderedDict[Log, list[Key]] = field(default_factory=OrderedDict)
+    """The responses that share each log, the log used last at the end."""
+
+    async def prefix(self, store: Store, response: StoredResponse) -> Prefix | None:
+        """Return all items up to those of this response, which was just read; None where its chain has no head."""
+        way = await self._way(store, response)
+        if way is None:
+            return await self._read(store, response)
+        new, known = way
+        depth = len(new) + (known.depth if known else 0)
+        if depth > 1 and (await store.measure_chain(response.tenant, response.id, depth + 1)).length != depth:
+            self._forget(known)
+            return await self._read(store, response)
+        return self._remember(new, known or _Known(Prefix(), 0))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    async def _way(self, store: Store, response: StoredResponse) -> tuple[list[StoredResponse], _Known | None] | None:
+        """Return the responses below one that is known, newest first, and what is known of that one.
+
+        Of a short chain these are all. None where the way is long, or does not end well.
+        """
+        way: list[StoredResponse] = []
+        at: StoredResponse | None = response
+        key = _key(response)
+        while (known := self._known.get(key)) is None:
+            at = at or await store.load(*key)
+            if at is None or at.conversation_id is not None or len(way) == MOST_STEPS:
+                return None
+            way.append(at)
+            if at.previous_response_id is None:
+                break
+            key, at = (at.tenant, at.previous_response_id), None
+        return way, known
+
+    async def _read(self, store: Store, response: StoredResponse) -> Prefix | None:
+        """Read the whole chain. One that begins in a conversation is not remembered: the conversation may change."""
+        # Measured first: what is read whole afterwards was whole then.
+        extent = await store.measure_chain(response.tenant, response.id, LONGEST)
+        stored = await store.history(response.tenant, response.id)
+        if stored is None:
+            return None
+        if extent.is_in_conversation:
+            return Prefix().extended(list(map(load_item, stored)))
+        return self._put(_key(response), stored, _Known(Prefix(), extent.length - 1)).prefix
+
+    def _remember(self, way: Sequence[StoredResponse], known: _Known) -> Prefix:
+        for response in reversed(way):
+            key = _key(response)
+            known = self._known.get(key) or self._put(key, [*response.input, *response.output], known)
+        if known.prefix.log in self._logs:
+            self._logs.move_to_end(known.prefix.log)
+        return known.prefix
+
+    def _put(self, key: Key, stored: Sequence[StoredItem], before: _Known) -> _Known:
+        size = PER_ENTRY + sum(PER_ITEM + PER_BYTE * (len(item.body) + len(item.sealed or "")) for item in stored)
+        counted = before.prefix.log.size if before.prefix.log in self._logs else 0
+        known = _Known(before.prefix.extended(list(map(load_item, stored)), size), before.depth + 1)
+        log = known.prefix.log
+        self.size += log.size - (counted if log is before.prefix.log else 0)
+        self._known[key] = known
+        self._logs.setdefault(log, []).append(key)
+        self._logs.move_to_end(log)
+        while self.size > self.most_bytes or len(self._known) > self.most_entries:
+            self._drop(next(iter(self._logs)))
+        return known
+
+    def _forget(self, known: _Known | None) -> None:
+        if known is not None and known.prefix.log in self._logs:
+            self._drop(known.prefix.log)
+
+    def _drop(self, log: Log) -> None:
+        self.size -= log.size
+        for key in self._logs.pop(log):
+            self._known.pop(key, None)
+
+
+def _key(response: StoredResponse) -> Key:
+    return response.tenant, response.id

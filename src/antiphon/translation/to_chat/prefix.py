@@ -1,0 +1,221 @@
+"""What the turns of a chain share: its items, what is known of them, and the messages that they became.
+
+A chain grows at its end. So all its items stand in one list, a `Log`, of which each response has a beginning, a
+`Prefix`, and a new turn adds its own items alone. Where two responses follow the same one, the second gets a copy. The
+messages of a log are kept per dialect in the same way, as values and as JSON (`Rendering`); `chat.messages` makes them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
+from antiphon.protocol.tool_bindings import Key
+from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
+from antiphon.translation.dialects import Dialect
+
+INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
+"""Items that become the same messages whatever is said in later turns."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Rendering:
+    """The messages of a log's turns up to `end`, the place of a user's message, in one dialect."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    json: list[bytes] = field(default_factory=list)
+    """The same messages, some at a time, without the brackets."""
+    bounds: dict[int, tuple[int, int]] = field(default_factory=lambda: {0: (0, 0)})
+    """How many `messages` and pieces of `json` the items up to a place became."""
+    names: dict[Key, str] = field(default_factory=dict)
+    """What the tools that are called in it were named."""
+    end: int = 0
+
+    def clear(self) -> None:
+        """Begin anew: the tools have other names now."""
+        self.messages, self.json, self.bounds, self.names, self.end = [], [], {0: (0, 0)}, {}, 0
+
+    def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str]) -> None:
+        """Take what the items from the former `end` to the new one became."""
+        self.names |= names
+        if messages:
+            self.messages += messages
+            self.json.append(_encode(messages)[1:-1])
+        self.end = end
+        self.bounds[end] = len(self.messages), len(self.json)
+
+    def copied(self, end: int) -> "Rendering":
+        """Return the part up to the last bound before `end`."""
+        last = max(bound for bound in self.bounds if bound <= end)
+        messages, pieces = self.bounds[last]
+        bounds = {bound: counts for bound, counts in self.bounds.items() if bound <= last}
+        return Rendering(self.messages[:messages], self.json[:pieces], bounds, dict(self.names), last)
+
+
+@dataclass(slots=True, eq=False)
+class Log:
+    """The items of a chain, and where its calls and their outputs stand."""
+
+    items: list[InputItem] = field(default_factory=list)
+    calls: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict)
+    renderings: dict[tuple[Dialect, str | None], Rendering] = field(default_factory=dict)
+    size: int = 0
+    """About how many bytes it takes."""
+
+    def copied(self, length: int) -> "Log":
+        """Return a log of the first items, which grows on its own."""
+        return Log(
+            self.items[:length],
+            {call_id: place for call_id, place in self.calls.items() if place < length},
+            {call_id: place for call_id, place in self.outputs.items() if place < length},
+            {key: rendering.copied(length) for key, rendering in self.renderings.items()},
+            self.size,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The first items of a log, and what is known of them."""
+
+    log: Log = field(default_factory=Log)
+    length: int = 0
+    kinds: frozenset[type] = frozenset()
+    open: tuple[str, ...] = ()
+    """The calls that wait for their output."""
+    last_user: int = 0
+    """The place of the last message of the user's."""
+    is_sound: bool = True
+    """Calls and outputs pair off, but for the `open` ones."""
+    is_apart: bool = True
+    """What a turn became depends on no other turn."""
+    has_system: bool = False
+    """A message in it is the system's or the developer's."""
+
+    def rendering(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
+        """Return the messages that are known of the log, none at first."""
+        return self.log.renderings.setdefault((dialect, reasoning_context), Rendering())
+
+    @property
+    def items(self) -> list[InputItem]:
+        """The items, in a list of their own."""
+        return self.log.items[: self.length]
+
+    def extended(self, items: Sequence[InputItem], size: int = 0) -> "Prefix":
+        """Return the prefix that ends with these items, which take about `size` bytes."""
+        is_newest = self.length == len(self.log.items)
+        log = self.log if is_newest else self.log.copied(self.length)
+        added = _Added(log, dict.fromkeys(self.open), self.last_user, self.is_sound, self.is_apart, self.has_system)
+        for item in items:
+            added.add(item)
+        log.size += size
+        kinds = self.kinds.union(map(type, items))
+        return Prefix(
+            log,
+            len(log.items),
+            self.kinds if kinds == self.kinds else kinds,
+            tuple(added.open),
+            added.last_user,
+            added.is_sound,
+            added.is_apart and kinds <= INDEPENDENT,
+            added.has_system,
+        )
+
+    def check_calls(self, new: Sequence[InputItem]) -> None:
+        """Check that calls and outputs pair off once the `new` items follow; raises as `check_calls`."""
+        if not self.is_sound:
+            check_calls([*self.items, *new])
+            return
+        log, ties = self.log, {tie(item) for item in new if type(item) in CALLS or type(item) in OUTPUTS}
+        places = {log.calls[call_id] for call_id in self.open}
+        for found in (log.calls, log.outputs):
+            places |= {found[call_id] for call_id in ties if found.get(call_id, self.length) < self.length}
+        check_calls([*(log.items[place] for place in sorted(places)), *new])
+
+
+@dataclass(slots=True)
+class _Added:
+    """What becomes of a prefix while items are added."""
+
+    log: Log
+    open: dict[str, None]
+    last_user: int
+    is_sound: bool
+    is_apart: bool
+    has_system: bool
+
+    def add(self, item: InputItem) -> None:
+        log, kind, place = self.log, type(item), len(self.log.items)
+        if isinstance(item, Message):
+            self.has_system |= item.role in ("system", "developer")
+            if item.role == "user":
+                self.last_user = place
+        elif kind in CALLS:
+            self._add_call(item, place)
+        elif kind in OUTPUTS:
+            self._add_output(item, place)
+        log.items.append(item)
+
+    def _add_call(self, call: InputItem, place: int) -> None:
+        call_id = tie(call)
+        self.is_sound &= bool(call_id) and call_id not in self.log.calls and not getattr(call, "async_", None)
+        self.log.calls.setdefault(call_id, place)
+        self.open[call_id] = None
+
+    def _add_output(self, output: InputItem, place: int) -> None:
+        call_id = tie(output)
+        self.is_sound &= call_id in self.open
+        self.is_apart &= self.log.calls.get(call_id, 0) >= self.last_user
+        self.log.outputs.setdefault(call_id, place)
+        self.open.pop(call_id, None)
+
+
+class Conversation(ItemList):
+    """All that the model is to see, of which a beginning may be a chain's."""
+
+    __slots__ = ("prefix",)
+
+    def __init__(self, items: Iterable[InputItem] = (), prefix: Prefix | None = None) -> None:
+        super().__init__(items)
+        self.prefix = prefix
+
+    def _find_kinds(self) -> frozenset[type]:
+        prefix = self.prefix
+        return prefix.kinds.union(map(type, self[prefix.length :])) if prefix else super()._find_kinds()
+
+
+def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[InputItem]:
+    """Return a conversation that goes on with `more`."""
+    if not more:
+        return items
+    return Conversation([*items, *more], items.prefix if isinstance(items, Conversation) else None)
+
+
+class Messages(list[dict[str, Any]]):
+    """The messages of a request, some of which are JSON already."""
+
+    __slots__ = ("_json", "_known")
+
+    def __init__(self, first: list[dict[str, Any]], rendering: Rendering, cut: int, rest: list[dict[str, Any]]) -> None:
+        count, pieces = rendering.bounds[cut]
+        super().__init__([*first, *rendering.messages[:count], *rest])
+        self._known = slice(len(first), len(first) + count)
+        self._json = rendering.json[:pieces]
+
+    def as_json(self) -> bytes:
+        """Return them as JSON."""
+        around = _encode(self[: self._known.start])[1:-1], _encode(self[self._known.stop :])[1:-1]
+        return b"[%s]" % b",".join(filter(None, [around[0], *self._json, around[1]]))
+
+
+def encode_body(body: dict[str, Any]) -> bytes:
+    """Return a request to a backend as JSON."""
+    messages = body.get("messages")
+    if isinstance(messages, Messages):
+        body = {**body, "messages": msgspec.Raw(messages.as_json())}
+    return _encode(body)
