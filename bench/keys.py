@@ -1,12 +1,18 @@
-"""What the door takes of a request: with a key that is known, and where nobody needs one."""
+"""What authentication takes of a request: with a key that is known, and where nobody needs one."""
 
 import asyncio
 import time
 from typing import Any
 
-from antiphon.engine.keys.known import KnownKeys
+from antiphon import ids
+from antiphon.engine.engine import Engine
 from antiphon.engine.keys.mint import Mint
-from antiphon.server.access import Door
+from antiphon.engine.routing.registry import ModelRegistry
+from antiphon.gateway import Gateway
+from antiphon.server.authentication import Authentication
+from antiphon.server.body import Room
+from antiphon.server.limits import Limits as Bounds
+from antiphon.server.request import HttpRequest
 from antiphon.storage.contract import Limits
 from antiphon.storage.sqlite.store import SqliteStore
 
@@ -22,22 +28,30 @@ def check() -> tuple[float, float]:
 
 async def _check() -> tuple[float, float]:
     store = SqliteStore.open("sqlite://")
-    open_door = Door(_inside, KnownKeys(store))
-    alone, free = await _pass(_inside, []), await _pass(open_door, [])
+    free = Gateway(_engine(store))
+    without = await _pass(None, []), await _pass(free, [])
     mint = await Mint.of(store)
     key, kept = mint.issue("key_1", "acme", "bench", Limits(), 1, None)
     await store.put_api_key(kept)
-    keyed = await _pass(Door(_inside, KnownKeys(store)), [(b"authorization", b"Bearer " + key.encode())])
+    keyed = await _pass(Gateway(_engine(store)), [(b"authorization", b"Bearer " + key.encode())])
     await store.close()
-    return keyed - alone, free - alone
+    return keyed - without[0], without[1] - without[0]
 
 
-async def _inside(scope: Any, receive: Any, send: Any) -> None:
-    """What stands behind the door."""
+def _engine(store: SqliteStore) -> Engine:
+    return Engine(ModelRegistry([], ids.now), store, ids.new_id, ids.now)
 
 
-async def _pass(app: Any, headers: list[tuple[bytes, bytes]]) -> float:
+async def _pass(gateway: Gateway | None, headers: list[tuple[bytes, bytes]]) -> float:
+    bounds, room = Bounds(), Room(1)
     began = time.process_time()
     for _ in range(_REQUESTS):
-        await app({"path": "/v1/responses", "headers": [*_HEADERS, *headers]}, None, None)
+        scope = {"type": "http", "path": "/v1/responses", "headers": [*_HEADERS, *headers]}
+        request = HttpRequest(scope, _receive, bounds, room)
+        if gateway is not None and await gateway.needs_key():
+            await Authentication(gateway).identify(request)
     return (time.process_time() - began) / _REQUESTS * 1e6
+
+
+async def _receive() -> Any:
+    """No body is read."""

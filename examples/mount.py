@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from antiphon.application import build
 from antiphon.config import BackendConfig, Settings
-from antiphon.server.app import create_app
+from antiphon.server.application import create_app
 
 SETTINGS = Settings(backends=[BackendConfig(url="http://127.0.0.1:11434/v1")], store="sqlite://")
 

@@ -6,7 +6,7 @@
 | one request and its answer translated, without I/O | `Translator` |
 | chunks to events, by pieces | `ChatStream`, `ResponseWriter`, `conclude`; `decode_chunk`, `EventDecoder`, `encode` |
 | requests to Chat Completions, piece by piece | `decode_request`, `normalise_input`, `tell_dialect`, `to_chat` |
-| the API as an ASGI application | `antiphon.server.app.create_app` |
+| the API as an ASGI application | `antiphon.server.application.create_app` |
 | any server's event stream judged | `antiphon.testing.check_event_stream` |
 
 Below: `protocol` is the two APIs as data, `stream` makes events, `chat` makes requests, `engine` joins them with

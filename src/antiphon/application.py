@@ -148,6 +148,47 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
 
 
+@dataclass(slots=True)
+class LibraryParts:
+    """The parts of a server in a program of its own, without HTTP: they are made at first use."""
+
+    backend: Backend
+    url: str
+    toolset: Toolset
+    _worker: Worker | None = None
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def open(self) -> Engine:
+        """Open the store at first use. Raises `ConfigError` where it cannot be used."""
+        async with self._opening:
+            if self._worker is None:
+                store = await open_store(self.url)
+                keyring = await open_keyring(store)
+                models = ModelRegistry([self.backend], ids.now)
+                self._worker = Worker(Engine(models, store, ids.new_id, ids.now, keyring=keyring, toolset=self.toolset))
+                self._worker.start()
+            return self._worker.engine
+
+    async def close(self) -> None:
+        """Release connections and the store."""
+        await self.backend.close()
+        await self.toolset.close()
+        if self._worker is not None:
+            await self._worker.close()
+            await self._worker.engine.store.close()
+
+
+def library_parts(backend: str | Backend | None, key: str, store: str, settings: Settings) -> LibraryParts:
+    """Return the parts of a library: `backend` is a URL, a backend, or None for the demo. Raises `ConfigError`."""
+    if backend is None:
+        from antiphon.upstream.demo import DemoBackend  # noqa: PLC0415 - no program with a backend needs it
+
+        backend = DemoBackend()
+    elif isinstance(backend, str):
+        backend = HttpBackend("backend", backend, key)
+    return LibraryParts(backend, store, toolset_of(settings))
+
+
 def toolset_of(settings: Settings, environment: Mapping[str, str] | None = None) -> Toolset:
     """Return the tools that these settings have a server run. Raises `ConfigError` where a key is missing."""
     environment = os.environ if environment is None else environment

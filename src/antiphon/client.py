@@ -1,24 +1,14 @@
 """The library without a server: the same engine, called from your own program."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any, Self
 
 import msgspec
 
-from antiphon import ids
-from antiphon.application import open_keyring, toolset_of
+from antiphon.application import library_parts
 from antiphon.config import Settings
-from antiphon.engine.background import cancel, enqueue
-from antiphon.engine.compact import compact
-from antiphon.engine.counting import Count, count_input_tokens
-from antiphon.engine.engine import Engine
-from antiphon.engine.response import output_text
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.run import Run
-from antiphon.engine.stored import delete, list_input_items, retrieve
-from antiphon.engine.worker import Worker
+from antiphon.gateway import Count, Gateway, Run, output_text
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.protocol.validation.refusals import value_not_served
@@ -29,10 +19,7 @@ from antiphon.protocol.validation.validate import (
     decode_input_items_query,
     decode_request,
 )
-from antiphon.storage.open import open_store
 from antiphon.upstream.backend import Backend
-from antiphon.upstream.demo import DemoBackend
-from antiphon.upstream.http import HttpBackend
 
 
 class Responses:
@@ -52,15 +39,8 @@ class Responses:
         store: str = "sqlite://",
         settings: Settings | None = None,
     ) -> None:
-        if backend is None:
-            backend = DemoBackend()
-        elif isinstance(backend, str):
-            backend = HttpBackend("backend", backend, key)
-        self._backend: Backend = backend
-        self._url = store
-        self._toolset = toolset_of(settings or Settings())
-        self._worker: Worker | None = None
-        self._opening = asyncio.Lock()
+        self._parts = library_parts(backend, key, store, settings or Settings())
+        self._gateway: Gateway | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -75,7 +55,7 @@ class Responses:
         """
         if parameters.get("background"):
             body = msgspec.json.encode({**parameters, "stream": False})
-            return (await enqueue(await self._engine(), decode_request(body), body)).response
+            return (await (await self._open()).enqueue(decode_request(body), body)).response
         response = await (await self._run(parameters, stream=False)).result()
         return msgspec.structs.replace(response, output_text=output_text(response))
 
@@ -94,55 +74,43 @@ class Responses:
 
     async def retrieve(self, response_id: str, include: list[str] | None = None) -> dict[str, Any]:
         """Return a stored response as the API's JSON object."""
-        engine = await self._engine()
-        return await retrieve(engine.store, "", response_id, decode_include({"include": include or []}))
+        gateway = await self._open()
+        return await gateway.retrieve("", response_id, decode_include({"include": include or []}))
 
     async def cancel(self, response_id: str) -> dict[str, Any]:
         """End a background response; return it as it stands."""
-        return await cancel(await self._engine(), "", response_id)
+        return await (await self._open()).cancel("", response_id)
 
     async def compact(self, **parameters: Any) -> dict[str, Any]:
         """Make a context shorter; the `output` of what comes back is the next request's input."""
         request = decode_compact_request(msgspec.json.encode(parameters))
-        return await compact(await self._engine(), request)
+        return await (await self._open()).compact(request)
 
     async def delete(self, response_id: str) -> None:
         """Forget a stored response."""
-        await delete((await self._engine()).store, "", response_id)
+        await (await self._open()).delete("", response_id)
 
     async def input_items(self, response_id: str, **query: Any) -> dict[str, Any]:
         """Return a page of the items that a response was made from: `after`, `before`, `limit`, `order`, `include`."""
-        store = (await self._engine()).store
-        return await list_input_items(store, "", response_id, decode_input_items_query(_as_query(query)))
+        return await (await self._open()).input_items("", response_id, decode_input_items_query(_as_query(query)))
 
     async def count_input_tokens(self, **parameters: Any) -> Count:
         """Return how many tokens the input of such a response has; nothing is made or stored."""
-        return await count_input_tokens(await self._engine(), decode_count(msgspec.json.encode(parameters)))
+        return await (await self._open()).count_tokens(decode_count(msgspec.json.encode(parameters)))
 
     async def close(self) -> None:
         """Release connections and the store; background work under way is left for who opens the store next."""
-        await self._backend.close()
-        await self._toolset.close()
-        if self._worker is not None:
-            await self._worker.close()
-            await self._worker.engine.store.close()
+        await self._parts.close()
 
-    async def _engine(self) -> Engine:
+    async def _open(self) -> Gateway:
         """Open the store at first use. Raises `ConfigError` where it cannot be used."""
-        async with self._opening:
-            if self._worker is None:
-                store = await open_store(self._url)
-                keyring = await open_keyring(store)
-                models = ModelRegistry([self._backend], ids.now)
-                self._worker = Worker(
-                    Engine(models, store, ids.new_id, ids.now, keyring=keyring, toolset=self._toolset)
-                )
-                self._worker.start()
-            return self._worker.engine
+        if self._gateway is None:
+            self._gateway = Gateway(await self._parts.open())
+        return self._gateway
 
     async def _run(self, parameters: dict[str, Any], *, stream: bool) -> Run:
         request = decode_request(msgspec.json.encode({**parameters, "stream": stream}))
-        return await (await self._engine()).create(request)
+        return await (await self._open()).create(request)
 
 
 def _as_query(query: Mapping[str, Any]) -> dict[str, list[str]]:

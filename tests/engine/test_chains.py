@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from antiphon.engine.models import Models
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.engine.chains import ChainCache
 from antiphon.engine.engine import Engine
+from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.storage.contract import Store, StoredConversation, StoredItem, StoredResponse
@@ -119,7 +119,7 @@ class World:
         self._post, backend.post = backend.post, self._noted  # type: ignore[method-assign]
         numbers = itertools.count(1)
         self.engine = Engine(
-            Models([backend], self.clock, {backend.name: self.dialect}),
+            ModelRegistry([backend], self.clock, {backend.name: self.dialect}),
             self.store,
             lambda prefix: f"{prefix}_{next(numbers):032x}",
             self.clock,

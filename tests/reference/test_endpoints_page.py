@@ -5,8 +5,9 @@ import re
 
 from tests.support.pages import table
 
-from antiphon.server import openapi
-from antiphon.server.app import resources
+from antiphon.gateway import Gateway
+from antiphon.server.application import resources
+from antiphon.server.resources import openapi
 
 LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it does")}
 
@@ -14,7 +15,7 @@ LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it do
 def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
     routes = {
         f"{method} {re.sub(':path', '', path)}"
-        for one in resources(served.engine, served.endpoints)
+        for one in resources(Gateway(served.engine), served.endpoints)
         for path, methods in one.items()
         for method in methods
     }

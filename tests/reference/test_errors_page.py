@@ -14,7 +14,7 @@ from antiphon.engine.keys.limits import refusal
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.validation import refusals
-from antiphon.server.steering import MESSAGES
+from antiphon.server.websocket.steering import MESSAGES
 from antiphon.storage.contract import Level, Limits
 
 Made = tuple[int, str, str]

@@ -8,7 +8,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from openai import BadRequestError, NotFoundError, OpenAI
 
-from antiphon.server.openapi import describe
+from antiphon.server.resources.openapi import describe
 from antiphon.upstream.demo import DemoBackend
 from tests.support.engine import Listed
 from tests.support.replay import ReplayBackend

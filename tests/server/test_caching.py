@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from starlette.types import ASGIApp, Message
 
-from antiphon.server.app import create_app
+from antiphon.server.application import create_app
 from antiphon.storage.open import open_store
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.http import HttpBackend

@@ -123,9 +123,9 @@ async def test_truncation_auto_drops_the_oldest_exchanges_until_the_input_fits(s
 
 
 async def test_a_silent_backend_still_lets_the_stream_begin(served, backend, monkeypatch):
-    monkeypatch.setattr("antiphon.server.sse.GRACE", 0.01)
-    monkeypatch.setattr("antiphon.server.sse.COMMENT_AFTER", 0.02)
-    monkeypatch.setattr("antiphon.server.sse.KEEPALIVE_AFTER", 0.35)
+    monkeypatch.setattr("antiphon.server.streaming.GRACE", 0.01)
+    monkeypatch.setattr("antiphon.server.streaming.COMMENT_AFTER", 0.02)
+    monkeypatch.setattr("antiphon.server.streaming.KEEPALIVE_AFTER", 0.35)
     go = asyncio.Event()
     silent = Answer([], wait=go, rest=[sse(delta(content="At last"), delta("stop"))])
     backend.script = lambda request: silent
@@ -167,7 +167,7 @@ async def test_headers_without_end_are_cut_off(served):
 
 
 async def test_slow_headers_are_cut_off(served, monkeypatch):
-    monkeypatch.setattr("antiphon.server.protocol.HEAD_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.server.uvicorn.http_limits.HEAD_TIMEOUT", 0.05)
     host, port = served.url.removeprefix("http://").removesuffix("/v1").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"GET /v1/models HTTP/1.1\r\n")

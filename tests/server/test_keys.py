@@ -1,5 +1,6 @@
 """Who comes in: with a key, by the one header, and nobody else anywhere (bad inputs 1 to 8, threats 1 to 7)."""
 
+import re
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
@@ -8,12 +9,12 @@ from typing import Any
 
 import aiohttp
 import pytest
-from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from antiphon.engine.keys import known
 from antiphon.engine.keys.mint import Mint
-from antiphon.server.app import create_app
+from antiphon.gateway import Gateway
+from antiphon.server.application import create_app, resources
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend
@@ -125,20 +126,15 @@ async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypa
         assert told[:2] == (await answer(guarded, bearing("sk-none")))[:2]
 
 
-def routes_of(app: Any) -> list[tuple[str, set[str]]]:
-    """Every path that an application serves, with something in place of each name, and its methods."""
-    router: Router = app._app._app
-    paths = []
-    for route in router.routes:
-        path = route.path_format.replace(":path", "")  # type: ignore[attr-defined]
-        methods = set(route.app._methods) if isinstance(route, Route) else {"WEBSOCKET"}  # type: ignore[attr-defined]
-        paths.append((path.replace("{", "").replace("}", ""), methods))
-    return paths
+def routes_of(served: Served) -> list[tuple[str, set[str]]]:
+    """Every path that is served, with something in place of each name, and its methods."""
+    parts = resources(Gateway(served.engine), served.endpoints)
+    paths = [(re.sub(r"{(\w+)(:path)?}", r"\1", path), set(methods)) for one in parts for path, methods in one.items()]
+    return [*paths, ("/v1/responses", {"WEBSOCKET"})]
 
 
 async def test_every_path_but_those_of_the_watchers_asks_for_a_key(guarded: Served) -> None:
-    app = create_app(guarded.engine, guarded.endpoints)
-    paths = routes_of(app)
+    paths = routes_of(guarded)
     assert {path for path, _ in paths} > WATCHERS
     root = guarded.url.removesuffix("/v1")
     for path, methods in paths:

@@ -10,7 +10,7 @@ from starlette.types import Message
 from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.engine.routing.health import MOST_FAILURES
 from antiphon.errors import StoreError
-from antiphon.server.app import create_app
+from antiphon.server.application import create_app
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
 from antiphon.upstream.http import HttpBackend

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.server import websocket
+from antiphon.server.websocket import connection as websocket
 from antiphon.testing import check_event_stream
 from tests.support.openai_types import EVENTS
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text

@@ -6,8 +6,8 @@ from tempfile import mkdtemp
 
 import pytest
 
-from antiphon.server.metrics import exposition
-from antiphon.server.siblings import Siblings, Topic
+from antiphon.server.resources.operations import exposition
+from antiphon.server.uvicorn.workers import Siblings, Topic
 from antiphon.telemetry.metrics import Counter, Family, families
 from tests.support.metrics import read
 

@@ -16,7 +16,6 @@ import aiohttp
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.server.app import create_app
 from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend
 from tests.server.test_keys import routes_of
@@ -170,8 +169,7 @@ async def same(house: House, method: str, path: str, foreign: str, body: Any = N
 
 
 def endpoints(house: House) -> set[str]:
-    app = create_app(house.served.engine, house.served.endpoints)
-    return {f"{method} {path}" for path, methods in routes_of(app) for method in methods - {"WEBSOCKET"}}
+    return {f"{method} {path}" for path, methods in routes_of(house.served) for method in methods - {"WEBSOCKET"}}
 
 
 async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from antiphon.server import bounded, host, websocket
-from antiphon.server.app import create_app
+from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
+from antiphon.server.uvicorn import host
+from antiphon.server.uvicorn import websocket_limits as bounded
+from antiphon.server.websocket import connection as websocket
 from antiphon.upstream.http import HttpBackend
 from tests.support.engine import engine
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from antiphon.server import lanes
+from antiphon.server.websocket import lanes
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served
 from tests.support.socket import talk, text_of

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from antiphon.engine.recall import Recall
+from antiphon.server.websocket.session_memory import Recall
 from antiphon.storage.contract import StoredItem
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served
@@ -151,7 +151,12 @@ async def test_a_conversation_goes_on_over_a_socket(served: Served, backend: Rep
 async def test_one_tenant_does_not_follow_what_another_stored(served: Served, monkeypatch):
     async with talk(served) as one:
         made = await one.made()
-    monkeypatch.setattr("antiphon.server.websocket.tenant_of", lambda scope: "another")
+    app = served.host.config.loaded_app
+
+    async def of_another_tenant(scope, receive, send):
+        await app({**scope, "antiphon.tenant": "another"}, receive, send)
+
+    monkeypatch.setattr(served.host.config, "loaded_app", of_another_tenant)
     async with talk(served) as another:
         error = await another.refusal(previous_response_id=made["id"])
     assert error["code"] == "previous_response_not_found"

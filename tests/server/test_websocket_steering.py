@@ -11,7 +11,7 @@ from openai.types.responses import (
     ResponseSteerPendingEvent,
 )
 
-from antiphon.server import steering
+from antiphon.server.websocket import steering
 from antiphon.testing import check_event_stream
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
 from tests.support.server import Served

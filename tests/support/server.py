@@ -19,9 +19,9 @@ from antiphon.engine.noting import Noting
 from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.engine.worker import Worker
-from antiphon.server.app import create_app
-from antiphon.server.host import Host
+from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
+from antiphon.server.uvicorn.host import Host
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.telemetry.metrics import Measures

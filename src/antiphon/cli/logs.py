@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.config import Settings
 from antiphon.errors import log
-from antiphon.server.host import silence_uvicorn
+from antiphon.server.uvicorn.host import silence_uvicorn
 from antiphon.telemetry.formatters import JsonLines, TextLines
 
 LINES = {"text": TextLines, "json": JsonLines}

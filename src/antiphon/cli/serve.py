@@ -22,14 +22,14 @@ from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings, settings_file
-from antiphon.engine.engine import Engine
 from antiphon.engine.routing.backend_state import BackendState
 from antiphon.errors import ConfigError, StoreError, log
-from antiphon.server import metrics, status
-from antiphon.server.app import create_app
-from antiphon.server.host import BACKLOG, Host
+from antiphon.gateway import Gateway
+from antiphon.server.application import create_app
 from antiphon.server.limits import Limits, hosts_of
-from antiphon.server.siblings import Siblings
+from antiphon.server.resources.operations import metrics_topic, status_topic
+from antiphon.server.uvicorn.host import BACKLOG, Host
+from antiphon.server.uvicorn.workers import Siblings
 from antiphon.storage.open import open_store
 from antiphon.version import __version__
 
@@ -117,7 +117,7 @@ async def _serve(current: Current, listener: socket.socket, number: int, folder:
     settings = current.settings
     reread = Reread(current)
     house = await build(settings)
-    siblings = _siblings(house.engine, number, folder) if folder else None
+    siblings = _siblings(Gateway(house.engine), number, folder) if folder else None
     try:
         limits = limits_of(settings)
         app = create_app(
@@ -153,9 +153,9 @@ async def _serve(current: Current, listener: socket.socket, number: int, folder:
         await house.close()
 
 
-def _siblings(engine: Engine, number: int, folder: Path) -> Siblings:
+def _siblings(gateway: Gateway, number: int, folder: Path) -> Siblings:
     name = str(number)
-    return Siblings(folder, name, metrics.topic(engine, name), status.topic(engine))
+    return Siblings(folder, name, metrics_topic(gateway, name), status_topic(gateway))
 
 
 def _allow_connections() -> None:

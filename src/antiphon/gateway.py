@@ -1,0 +1,295 @@
+"""The only entry point into the core: for the HTTP server, WebSockets and the library.
+
+A `Gateway` delegates and decides nothing. What it returns is a value, or a `Run`, whose result is awaited or whose
+events are iterated. The names below `__all__` that are not `Gateway` are the values that cross this border.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from antiphon.engine import background, conversations, replay, stored
+from antiphon.engine.background import Queued
+from antiphon.engine.compact import compact
+from antiphon.engine.counting import Count, count_input_tokens
+from antiphon.engine.engine import Engine, going_away
+from antiphon.engine.history import CHAINABLE
+from antiphon.engine.idempotency import Log, admit, check_key
+from antiphon.engine.keeping import Ticket
+from antiphon.engine.keys.limits import allows, check_model, weight_of, weight_of_response
+from antiphon.engine.keys.meter import Grant
+from antiphon.engine.keys.tally import Tally
+from antiphon.engine.measuring import known
+from antiphon.engine.passing import Passing, Sink
+from antiphon.engine.replay import CutOff
+from antiphon.engine.response import output_text
+from antiphon.engine.run import Run
+from antiphon.engine.status import Status, status_of, together
+from antiphon.engine.tool_policy import IGNORED
+from antiphon.engine.wakes import Change
+from antiphon.errors import StoreError, log
+from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
+from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
+from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
+from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families
+from antiphon.translation.sse import COMMENT, encode
+from antiphon.webhooks.endpoints import Endpoints
+
+__all__ = [
+    "CHAINABLE",
+    "COMMENT",
+    "IGNORED",
+    "ApiKey",
+    "Count",
+    "CutOff",
+    "DayOfUse",
+    "Endpoints",
+    "Engine",
+    "Gateway",
+    "Grant",
+    "Log",
+    "Passing",
+    "Queued",
+    "Reply",
+    "Run",
+    "Sink",
+    "Status",
+    "StoredItem",
+    "Tally",
+    "Ticket",
+    "charged_to",
+    "check_key",
+    "check_model",
+    "encode",
+    "going_away",
+    "output_text",
+    "together",
+    "weight_of",
+    "weight_of_response",
+]
+
+JsonObject = dict[str, Any]
+
+Made = Coroutine[Any, Any, JsonObject]
+"""An object of the API, once it is awaited."""
+
+
+class Gateway:
+    """The API as methods. Each raises `ClientError` for what the API answers with 4xx, and the other errors as 5xx."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.new_id, self.now = engine.new_id, engine.now
+        self.conversations = Conversations(engine)
+        self.needs_key = engine.api_keys.are_needed
+        """Whether requests need an API key: from when one was made."""
+
+    # What this process is, and does.
+
+    @property
+    def takes_work(self) -> bool:
+        """False once this process is about to end."""
+        return self._engine.takes_work
+
+    @property
+    def requests(self) -> Counter:
+        """Counts requests by route, method and status."""
+        return self._engine.measures.requests
+
+    @property
+    def websockets(self) -> Gauge:
+        """Shows how many WebSockets are open."""
+        return self._engine.measures.websockets
+
+    def expect(self, what: str) -> Change:
+        """Wait for a change of a response; the end of this process is reported to all waits."""
+        return self._engine.wakes.expect(what)
+
+    def status(self) -> Status:
+        """Return the state of this process's backends."""
+        return status_of(self._engine)
+
+    def measured(self, worker: str) -> list[Family]:
+        """Return what this process has counted, labelled with its name."""
+        return families([*self._engine.measures.all(), *known(self._engine)], worker=worker)
+
+    async def backlog(self) -> list[Family]:
+        """Return the counts that all processes have in common, since they stand in the store."""
+        waiting = await self._engine.store.backlog()
+        jobs, deliveries = "Background responses that wait to be made.", "Webhooks that wait to be delivered."
+        return families(
+            [
+                Known("antiphon_background_waiting", jobs, look=lambda: {(): waiting.jobs}),
+                Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
+            ]
+        )
+
+    async def store_answers(self) -> bool:
+        """Whether the store can be used now."""
+        try:
+            await self._engine.store.check()
+        except StoreError:
+            return False
+        return True
+
+    async def backend_answers(self) -> bool:
+        """Whether at least one backend was reached; asks them where none was."""
+        models = self._engine.models
+        if all(served.error for served in models.backends):
+            await models.refresh()
+        return not all(served.error for served in models.backends)
+
+    # Responses.
+
+    def create(
+        self,
+        request: CreateResponse,
+        ticket: Ticket | None = None,
+        *,
+        recalled: Sequence[StoredItem] | None = None,
+        generates: bool = True,
+    ) -> Coroutine[Any, Any, Run]:
+        """Begin a response. See `Engine.create`."""
+        return self._engine.create(request, ticket, recalled=recalled, generates=generates)
+
+    def enqueue(self, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Awaitable[Queued]:
+        """Queue a background response; `body` is the request's JSON, for the worker that makes it."""
+        return background.enqueue(self._engine, request, body, ticket)
+
+    def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
+        """Return a stored response."""
+        return stored.retrieve(self._engine.store, tenant, response_id, include)
+
+    def cancel(self, tenant: str, response_id: str) -> Made:
+        """Cancel a background response; return it as it stands."""
+        return background.cancel(self._engine, tenant, response_id)
+
+    def delete(self, tenant: str, response_id: str) -> Made:
+        """Delete a stored response."""
+        return stored.delete(self._engine.store, tenant, response_id)
+
+    def input_items(self, tenant: str, response_id: str, query: InputItemsQuery) -> Made:
+        """Return a page of the items that a response was made from."""
+        return stored.list_input_items(self._engine.store, tenant, response_id, query)
+
+    def check_replay(self, tenant: str, response_id: str) -> Awaitable[None]:
+        """Raise `ClientError` unless the events of this response can be replayed."""
+        return replay.begin_replay(self._engine, tenant, response_id)
+
+    def replay(
+        self, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
+    ) -> AsyncGenerator[bytes, None]:
+        """Give the server-sent events of a background response after a number, to the end. Raises `CutOff`."""
+        return replay.replay(self._engine, tenant, response_id, after, padding=padding)
+
+    def compact(
+        self, request: CompactRequest, tenant: str = "", watch: Callable[[Run], None] = lambda run: None
+    ) -> Made:
+        """Make a context shorter; `watch` sees the run that does it."""
+        return compact(self._engine, request, tenant, watch)
+
+    def count_tokens(self, request: CreateResponse, tenant: str = "") -> Awaitable[Count]:
+        """Return how many tokens the input of such a response has."""
+        return count_input_tokens(self._engine, request, tenant)
+
+    # Chat Completions, embeddings, models.
+
+    async def passing(self, path: str, request: JsonObject, body: bytes, tenant: str, grant: Grant | None) -> Passing:
+        """Choose a backend for a request that is passed on as it is."""
+        if not self._engine.takes_work:
+            raise going_away()
+        route = await self._engine.router.route(request["model"], tenant=tenant)
+        return Passing(self._engine.observers, route, path, request, body, grant)
+
+    async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
+        """Return the models that a key allows as it stands when they are known; all of them without one."""
+        await self._engine.models.refresh()
+        key, listed = await find_key(), self._engine.models.list()
+        return listed if key is None else [model for model in listed if allows(key.limits, model["id"])]
+
+    # API keys, limits, idempotency keys.
+
+    def digest_key(self, key: bytes) -> Awaitable[bytes]:
+        """Return the digest by which an API key is found."""
+        return self._engine.api_keys.digest(key)
+
+    def find_key(self, digest: bytes) -> Awaitable[ApiKey | None]:
+        """Return the API key of a digest, None where there is none that is valid."""
+        return self._engine.api_keys.find(digest)
+
+    def lease(self, key: ApiKey, model: str, weigh: Callable[[], int]) -> Awaitable[Grant]:
+        """Reserve what a request with this key may use. Raises `ClientError` (400, 429)."""
+        return self._engine.meter.admit(key, model, weigh)
+
+    async def usage(self, tenant: str, begin: int, end: int) -> Sequence[DayOfUse]:
+        """Return what each key of a tenant used, by day."""
+        await self._engine.meter.settle()
+        return await self._engine.store.usage(tenant, begin, end)
+
+    def reserve(self, tenant: str, key: str, path: str, body: bytes, prefix: str) -> Awaitable[Ticket | Reply | Log]:
+        """Reserve an `Idempotency-Key`: a ticket for a new request, else the reply that the earlier one received."""
+        return admit(self._engine, tenant, key, path, body, prefix)
+
+    def reserved(self, ticket: Ticket) -> AbstractAsyncContextManager[None]:
+        """Hold a reserved key while the request runs; where it fails, the key is free for the next try."""
+        return _reserved(self._engine, ticket)
+
+
+class Conversations:
+    """`/v1/conversations` as methods."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def create(self, request: CreateConversation, ticket: Ticket) -> Made:
+        """Create a conversation under the id of the ticket."""
+        return conversations.create(self._engine, request, ticket)
+
+    def retrieve(self, tenant: str, conversation_id: str) -> Made:
+        """Return a conversation."""
+        return conversations.retrieve(self._engine, tenant, conversation_id)
+
+    def update(self, tenant: str, conversation_id: str, metadata: Mapping[str, str] | None) -> Made:
+        """Replace the metadata of a conversation."""
+        return conversations.update(self._engine, tenant, conversation_id, metadata)
+
+    def delete(self, tenant: str, conversation_id: str) -> Made:
+        """Delete a conversation with its items."""
+        return conversations.delete(self._engine, tenant, conversation_id)
+
+    def add_items(self, tenant: str, conversation_id: str, request: AddItems, include: list[Include]) -> Made:
+        """Append items."""
+        return conversations.add_items(self._engine, tenant, conversation_id, request, include)
+
+    def list_items(self, tenant: str, conversation_id: str, query: InputItemsQuery) -> Made:
+        """Return a page of the items."""
+        return conversations.list_items(self._engine, tenant, conversation_id, query)
+
+    def retrieve_item(self, tenant: str, conversation_id: str, item_id: str, include: Collection[str]) -> Made:
+        """Return one item."""
+        return conversations.retrieve_item(self._engine, tenant, conversation_id, item_id, include)
+
+    def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> Made:
+        """Delete one item; return its conversation."""
+        return conversations.delete_item(self._engine, tenant, conversation_id, item_id)
+
+
+def charged_to(ticket: Ticket, grant: Grant | None) -> Ticket:
+    """Return the ticket of a background response, which settles what was reserved for it."""
+    return ticket if grant is None else replace(ticket, taken=grant.taken)
+
+
+@asynccontextmanager
+async def _reserved(engine: Engine, ticket: Ticket) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    except BaseException:
+        try:
+            await engine.store.free_key(ticket.tenant, ticket.key, ticket.response_id)
+        except StoreError as trouble:
+            log.warning("An Idempotency-Key is still reserved: %s", trouble)
+        raise
+    finally:
+        # What it may hold still, the worker frees.
+        engine.holding.discard(ticket.response_id)

@@ -1,0 +1,73 @@
+"""`/v1/chat/completions` and `/v1/embeddings`: validated like everything, then passed to the backend byte for byte."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from antiphon.gateway import Gateway, Grant, Passing, Tally, weight_of
+from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
+from antiphon.server.disconnect import DisconnectWatch
+from antiphon.server.rate_limit import acquire
+from antiphon.server.reply import BACKEND, Reply, Sink, plain_name, stream_reply
+from antiphon.server.request import Endpoint, HttpRequest, Resources
+
+PASSED_HEADERS = ("content-type", "cache-control")
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    chat = _endpoint(gateway, "/chat/completions", decode_chat_request, _bound)
+    embeddings = _endpoint(gateway, "/embeddings", decode_embeddings_request, lambda request: 0)
+    return {"/v1/chat/completions": {"POST": chat}, "/v1/embeddings": {"POST": embeddings}}
+
+
+def _endpoint(
+    gateway: Gateway,
+    path: str,
+    decode: Callable[[bytes], dict[str, Any]],
+    bound: Callable[[dict[str, Any]], int | None],
+) -> Endpoint:
+    async def pass_on(http: HttpRequest) -> Reply:
+        body = await http.body()
+        request = decode(body)
+        lease = await acquire(gateway, http, request["model"], partial(weight_of, body, bound(request)))
+        return stream_reply(_PassedOn(await gateway.passing(path, request, body, http.tenant, lease), request, lease))
+
+    return pass_on
+
+
+def _bound(request: dict[str, Any]) -> int | None:
+    """Return the tokens that the request allows its answer, if it says so in a way that can be believed."""
+    bounds = (request.get("max_completion_tokens"), request.get("max_tokens"))
+    return next((bound for bound in bounds if isinstance(bound, int) and bound > 0), None)
+
+
+class _PassedOn:
+    """An answer on its way to the client, unread but for its tokens, which are charged to the lease."""
+
+    def __init__(self, passing: Passing, request: dict[str, Any], lease: Grant | None) -> None:
+        self._passing, self._request, self._lease = passing, request, lease
+        self._tally: Tally | None = None
+
+    async def send(self, sink: Sink) -> None:
+        """See `ReplyStream`."""
+        self._sink = sink
+        try:
+            async with DisconnectWatch(sink.receive):
+                await self._passing.run(self)
+        finally:
+            if self._tally is not None and self._lease is not None:
+                self._lease.tell(*self._tally.spent(self._request))
+
+    async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
+        """The answer begins."""
+        if self._lease is not None:
+            self._tally = Tally(is_stream=headers.get("content-type", "").startswith("text/event-stream"))
+        passed = [(name.encode(), headers[name].encode()) for name in PASSED_HEADERS if name in headers]
+        await self._sink.start(status, [(BACKEND.encode(), plain_name(backend)), *passed])
+
+    async def write(self, part: bytes, *, more_body: bool = True) -> None:
+        """A part of it comes."""
+        if self._tally is not None:
+            self._tally.feed(part)
+        await self._sink.write(part, more_body=more_body)

@@ -1,0 +1,69 @@
+"""`/v1/conversations` and their items (specification section 1)."""
+
+from antiphon.gateway import Gateway
+from antiphon.protocol.validation.validate import (
+    decode_add_items,
+    decode_create_conversation,
+    decode_include,
+    decode_input_items_query,
+    decode_update_conversation,
+)
+from antiphon.server.idempotency import reserve
+from antiphon.server.reply import Reply, json_reply
+from antiphon.server.request import HttpRequest, Resources
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api = _Conversations(gateway)
+    one = "/v1/conversations/{conversation_id}"
+    return {
+        "/v1/conversations": {"POST": api.create},
+        one: {"GET": api.retrieve, "POST": api.update, "DELETE": api.delete},
+        f"{one}/items": {"GET": api.list_items, "POST": api.add_items},
+        f"{one}/items/{{item_id}}": {"GET": api.retrieve_item, "DELETE": api.delete_item},
+    }
+
+
+class _Conversations:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway, self._conversations = gateway, gateway.conversations
+
+    async def create(self, http: HttpRequest) -> Reply:
+        body = await http.body()
+        request = decode_create_conversation(body)
+        ticket = await reserve(self._gateway, http, body, "conv")
+        if isinstance(ticket, Reply):
+            return ticket
+        return json_reply(await self._conversations.create(request, ticket))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._conversations.retrieve(http.tenant, _id(http)))
+
+    async def update(self, http: HttpRequest) -> Reply:
+        request = decode_update_conversation(await http.body())
+        return json_reply(await self._conversations.update(http.tenant, _id(http), request.metadata))
+
+    async def delete(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._conversations.delete(http.tenant, _id(http)))
+
+    async def add_items(self, http: HttpRequest) -> Reply:
+        include = decode_include(http.query())
+        request = decode_add_items(await http.body())
+        return json_reply(await self._conversations.add_items(http.tenant, _id(http), request, include))
+
+    async def list_items(self, http: HttpRequest) -> Reply:
+        query = decode_input_items_query(http.query())
+        return json_reply(await self._conversations.list_items(http.tenant, _id(http), query))
+
+    async def retrieve_item(self, http: HttpRequest) -> Reply:
+        include = decode_include(http.query())
+        item = await self._conversations.retrieve_item(http.tenant, _id(http), http.path_id("item_id"), include)
+        return json_reply(item)
+
+    async def delete_item(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._conversations.delete_item(http.tenant, _id(http), http.path_id("item_id")))
+
+
+def _id(http: HttpRequest) -> str:
+    return http.path_id("conversation_id")

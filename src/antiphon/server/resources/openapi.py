@@ -1,0 +1,216 @@
+"""`/openapi.json`, generated from the types that decode the requests, so that the two cannot disagree."""
+
+from typing import Any, get_args
+
+import msgspec
+
+from antiphon.gateway import Gateway
+from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
+from antiphon.protocol.resources import (
+    AddItems,
+    CountInputTokens,
+    CreateConversation,
+    CreateWebhookEndpoint,
+    EndpointsQuery,
+    InputItemsQuery,
+    RetrieveQuery,
+    RotateSecret,
+    SendTest,
+    StreamQuery,
+    UpdateConversation,
+    UpdateWebhookEndpoint,
+    UsageQuery,
+)
+from antiphon.protocol.response import Response
+from antiphon.server.reply import Reply, json_reply
+from antiphon.server.request import HttpRequest, Resources
+from antiphon.version import __version__
+
+BODIES = (
+    *(CreateResponse, CompactRequest, CountInputTokens),
+    *(CreateConversation, UpdateConversation, AddItems),
+    *(CreateWebhookEndpoint, UpdateWebhookEndpoint, RotateSecret, SendTest),
+)
+REF = "#/components/schemas/{name}"
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+
+    async def get_openapi(http: HttpRequest) -> Reply:
+        return json_reply(describe())
+
+    return {"/openapi.json": {"GET": get_openapi}}
+
+
+def describe() -> dict[str, Any]:
+    """Return the OpenAPI 3.1 description of every endpoint."""
+    types = [*BODIES, Response, RetrieveQuery, StreamQuery, InputItemsQuery, EndpointsQuery, UsageQuery]
+    _, components = msgspec.json.schema_components(types, ref_template=REF)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Antiphon", "version": __version__},
+        "paths": {
+            **_responses(components),
+            **_conversations(components),
+            **_webhooks(components),
+            "/v1/models": {"get": _operation("List models", None)},
+            "/v1/models/{model}": {"get": _operation("Get a model", None, [_path_parameter("model")])},
+            "/v1/chat/completions": {"post": _operation("Create a chat completion", None, body=_CHAT)},
+            "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
+            "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
+            "/healthz": {"get": _operation("Is the process alive", None)},
+            "/readyz": {"get": _operation("Can it serve", None)},
+            "/metrics": {"get": _METRICS},
+            "/status": {"get": _operation("How the backends are doing", None)},
+            "/openapi.json": {"get": _operation("This description", None)},
+        },
+        "components": {"schemas": {**_bodies(components), "Error": _ERROR}},
+    }
+
+
+_CHAT = {
+    "type": "object",
+    "required": ["model", "messages"],
+    "properties": {
+        "model": {"type": "string"},
+        "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+        "stream": {"type": ["boolean", "null"]},
+    },
+}
+_EMBEDDINGS = {
+    "type": "object",
+    "required": ["model", "input"],
+    "properties": {"model": {"type": "string"}, "input": {"type": ["string", "array"]}},
+}
+_METRICS = {
+    "summary": "What was counted, for Prometheus",
+    "responses": {
+        "200": {"description": "Done", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        "default": {
+            "description": "Refused",
+            "content": {"application/json": {"schema": {"$ref": REF.format(name="Error")}}},
+        },
+    },
+}
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type", "param", "code"],
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"type": "string"},
+                "param": {"type": ["string", "null"]},
+                "code": {"type": ["string", "null"]},
+            },
+        }
+    },
+}
+
+
+def _bodies(components: dict[str, Any]) -> dict[str, Any]:
+    """Queries are described by their parameters."""
+    return {name: schema for name, schema in components.items() if not name.endswith("Query")}
+
+
+def _responses(components: dict[str, Any]) -> dict[str, Any]:
+    one, key = _path_parameter("response_id"), _KEY
+    query = [*_query(components, "RetrieveQuery"), _STREAM, *_query(components, "StreamQuery")]
+    items = [one, *_listing(components)]
+    return {
+        "/v1/responses": {"post": _operation("Create a response", "Response", [key], _ref("CreateResponse"))},
+        "/v1/responses/compact": {"post": _operation("Compact a context", None, None, _ref("CompactRequest"))},
+        "/v1/responses/input_tokens": {"post": _operation("Count input tokens", None, None, _ref("CountInputTokens"))},
+        "/v1/responses/{response_id}": {
+            "get": _operation("Get a response, or its events", "Response", [one, *query]),
+            "delete": _operation("Delete a response", None, [one]),
+        },
+        "/v1/responses/{response_id}/cancel": {"post": _operation("Cancel a response", "Response", [one])},
+        "/v1/responses/{response_id}/input_items": {"get": _operation("List input items", None, items)},
+    }
+
+
+def _conversations(components: dict[str, Any]) -> dict[str, Any]:
+    one, item, path = _path_parameter("conversation_id"), _path_parameter("item_id"), "/v1/conversations"
+    update, add = _ref("UpdateConversation"), _ref("AddItems")
+    return {
+        path: {"post": _operation("Create a conversation", None, [_KEY], _ref("CreateConversation"))},
+        f"{path}/{{conversation_id}}": {
+            "get": _operation("Get a conversation", None, [one]),
+            "post": _operation("Update a conversation", None, [one], update),
+            "delete": _operation("Delete a conversation", None, [one]),
+        },
+        f"{path}/{{conversation_id}}/items": {
+            "get": _operation("List items", None, [one, *_listing(components)]),
+            "post": _operation("Add items", None, [one, _INCLUDE], add),
+        },
+        f"{path}/{{conversation_id}}/items/{{item_id}}": {
+            "get": _operation("Get an item", None, [one, item, _INCLUDE]),
+            "delete": _operation("Delete an item", None, [one, item]),
+        },
+    }
+
+
+def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
+    one, path = _path_parameter("endpoint_id"), "/v1/webhook_endpoints"
+    update, rotate = _ref("UpdateWebhookEndpoint"), _ref("RotateSecret")
+    return {
+        path: {
+            "post": _operation("Create a webhook endpoint", None, None, _ref("CreateWebhookEndpoint")),
+            "get": _operation("List webhook endpoints", None, _query(components, "EndpointsQuery")),
+        },
+        f"{path}/{{endpoint_id}}": {
+            "get": _operation("Get a webhook endpoint", None, [one]),
+            "post": _operation("Update a webhook endpoint", None, [one], update),
+            "delete": _operation("Delete a webhook endpoint", None, [one]),
+        },
+        f"{path}/{{endpoint_id}}/rotate_secret": {"post": _operation("Rotate its secret", None, [one], rotate)},
+        f"{path}/{{endpoint_id}}/test": {"post": _operation("Send a test event", None, [one], _ref("SendTest"))},
+        "/v1/webhook_event_types": {"get": _operation("List event types", None)},
+    }
+
+
+_KEY = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255}}
+_STREAM = {"name": "stream", "in": "query", "schema": {"type": "boolean"}}
+_INCLUDE = {"name": "include[]", "in": "query", "schema": {"type": "array", "items": {"enum": list(get_args(Include))}}}
+
+
+def _listing(components: dict[str, Any]) -> list[dict[str, Any]]:
+    return _query(components, "InputItemsQuery")
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": REF.format(name=name)}
+
+
+def _path_parameter(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _query(components: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    fields = components[name]["properties"]
+    return [
+        {"name": "include[]" if field == "include" else field, "in": "query", "schema": schema}
+        for field, schema in fields.items()
+    ]
+
+
+def _operation(
+    summary: str, reply: str | None, parameters: list[dict[str, Any]] | None = None, body: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    schema = _ref(reply) if reply else {"type": "object"}
+    operation: dict[str, Any] = {
+        "summary": summary,
+        "responses": {
+            "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},
+            "default": {"description": "Refused", "content": {"application/json": {"schema": _ref("Error")}}},
+        },
+    }
+    if parameters:
+        operation["parameters"] = parameters
+    if body:
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    return operation

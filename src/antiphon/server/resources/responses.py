@@ -1,0 +1,134 @@
+"""`/v1/responses`: create or queue, retrieve or replay, cancel, delete, list input, compact, count (section 1)."""
+
+from msgspec.structs import replace
+
+from antiphon.gateway import (
+    Gateway,
+    Grant,
+    Ticket,
+    charged_to,
+    check_model,
+    going_away,
+    output_text,
+    weight_of,
+    weight_of_response,
+)
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.validate import (
+    decode_compact_request,
+    decode_count,
+    decode_include,
+    decode_input_items_query,
+    decode_request,
+    decode_stream_query,
+    is_true,
+)
+from antiphon.server.cache_header import body_with_cache, with_cache
+from antiphon.server.disconnect import DisconnectWatch
+from antiphon.server.idempotency import reserve
+from antiphon.server.rate_limit import acquire
+from antiphon.server.reply import Reply, ignored_header, json_reply, run_headers, stream_reply
+from antiphon.server.request import HttpRequest, Resources, method_not_supported, upgrade_not_supported
+from antiphon.server.streaming import EventStream, FrameStream
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api = _Responses(gateway)
+    one = "/v1/responses/{response_id}"
+    return {
+        "/v1/responses": {"POST": api.create, "GET": refuse_websocket},
+        "/v1/responses/compact": {"POST": api.compact},
+        "/v1/responses/input_tokens": {"POST": api.count_tokens},
+        one: {"GET": api.retrieve, "DELETE": api.delete},
+        f"{one}/cancel": {"POST": api.cancel},
+        f"{one}/input_items": {"GET": api.input_items},
+    }
+
+
+async def refuse_websocket(http: HttpRequest) -> Reply:
+    """Refuse a WebSocket upgrade that comes as HTTP, and any other GET."""
+    if http.headers.get(b"upgrade", b"").lower() == b"websocket":
+        raise upgrade_not_supported()
+    raise method_not_supported(http, ["POST"])
+
+
+class _Responses:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def create(self, http: HttpRequest) -> Reply:
+        body = await http.body()
+        asked = decode_request(body)
+        request = with_cache(http, asked)
+        gateway = self._gateway
+        if not gateway.takes_work:
+            raise going_away()
+        ticket = await reserve(gateway, http, body, "resp")
+        if isinstance(ticket, Reply):
+            return ticket
+        lease = None
+        if http.credential is not None:
+            lease = await acquire(gateway, http, request.model, lambda: weight_of_response(request, body))
+        if request.background:
+            kept = body_with_cache(body, asked, request)
+            return await self._enqueue(request, kept, charged_to(ticket, lease), lease)
+        run = await gateway.create(request, ticket)
+        if lease is not None:
+            lease.watch(run)
+        if run.is_stream:
+            return stream_reply(EventStream(run))
+        async with DisconnectWatch(http.receive):
+            response = await run.result()
+        return json_reply(replace(response, output_text=output_text(response)), run_headers(run))
+
+    async def _enqueue(self, request: CreateResponse, body: bytes, ticket: Ticket, lease: Grant | None) -> Reply:
+        queued = await self._gateway.enqueue(request, body, ticket)
+        if lease is not None:
+            lease.hand_over()
+        headers = ignored_header(queued.ignored_tools)
+        if request.stream:
+            return stream_reply(FrameStream(self._gateway.replay(ticket.tenant, queued.response.id), headers))
+        return json_reply(queued.response, headers)
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        params, response_id = http.query(), _id(http)
+        if not is_true(params, "stream"):
+            return json_reply(await self._gateway.retrieve(http.tenant, response_id, decode_include(params)))
+        query = decode_stream_query(params)
+        await self._gateway.check_replay(http.tenant, response_id)
+        after = -1 if query.starting_after is None else query.starting_after
+        frames = self._gateway.replay(http.tenant, response_id, after, padding=query.include_obfuscation)
+        return stream_reply(FrameStream(frames))
+
+    async def delete(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._gateway.delete(http.tenant, _id(http)))
+
+    async def cancel(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._gateway.cancel(http.tenant, _id(http)))
+
+    async def input_items(self, http: HttpRequest) -> Reply:
+        query = decode_input_items_query(http.query())
+        return json_reply(await self._gateway.input_items(http.tenant, _id(http), query))
+
+    async def compact(self, http: HttpRequest) -> Reply:
+        body = await http.body()
+        request = decode_compact_request(body)
+        if not self._gateway.takes_work:
+            raise going_away()
+        lease = await acquire(self._gateway, http, request.model, lambda: weight_of(body))
+        watch = () if lease is None else (lease.watch,)
+        async with DisconnectWatch(http.receive):
+            return json_reply(await self._gateway.compact(request, http.tenant, *watch))
+
+    async def count_tokens(self, http: HttpRequest) -> Reply:
+        request = decode_count(await http.body())
+        check_model(await http.key(), request.model)
+        async with DisconnectWatch(http.receive):
+            count = await self._gateway.count_tokens(request, http.tenant)
+        body = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
+        return json_reply(body, [(b"antiphon-token-count", b"exact" if count.is_exact else b"estimate")])
+
+
+def _id(http: HttpRequest) -> str:
+    return http.path_id("response_id")

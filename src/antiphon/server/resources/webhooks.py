@@ -1,0 +1,59 @@
+"""`/v1/webhook_endpoints` and `/v1/webhook_event_types` (specification section 12)."""
+
+from antiphon.gateway import Endpoints
+from antiphon.protocol.resources import (
+    EVENT_TYPES,
+    CreateWebhookEndpoint,
+    RotateSecret,
+    SendTest,
+    UpdateWebhookEndpoint,
+)
+from antiphon.protocol.validation.validate import decode_body, decode_endpoints_query
+from antiphon.server.reply import Reply, json_reply
+from antiphon.server.request import HttpRequest, Resources
+
+
+def resources(endpoints: Endpoints) -> Resources:
+    """Return what is served under which path."""
+
+    async def create_endpoint(http: HttpRequest) -> Reply:
+        request = decode_body(await http.body(), CreateWebhookEndpoint)
+        return json_reply(await endpoints.create(http.tenant, request))
+
+    async def list_endpoints(http: HttpRequest) -> Reply:
+        return json_reply(await endpoints.list(http.tenant, decode_endpoints_query(http.query())))
+
+    async def get_endpoint(http: HttpRequest) -> Reply:
+        return json_reply(await endpoints.retrieve(http.tenant, _id(http)))
+
+    async def update_endpoint(http: HttpRequest) -> Reply:
+        request = decode_body(await http.body(), UpdateWebhookEndpoint)
+        return json_reply(await endpoints.update(http.tenant, _id(http), request))
+
+    async def delete_endpoint(http: HttpRequest) -> Reply:
+        return json_reply(await endpoints.delete(http.tenant, _id(http)))
+
+    async def rotate_secret(http: HttpRequest) -> Reply:
+        request = decode_body(await http.body(), RotateSecret)
+        keeps_old = bool(request.keep_old_secret_active_for_24_hours)
+        return json_reply(await endpoints.rotate(http.tenant, _id(http), keeps_old=keeps_old))
+
+    async def send_test(http: HttpRequest) -> Reply:
+        request = decode_body(await http.body(), SendTest)
+        return json_reply(await endpoints.test(http.tenant, _id(http), request.event_type))
+
+    async def list_event_types(http: HttpRequest) -> Reply:
+        return json_reply({"object": "list", "data": list(EVENT_TYPES)})
+
+    one = "/v1/webhook_endpoints/{endpoint_id}"
+    return {
+        "/v1/webhook_endpoints": {"POST": create_endpoint, "GET": list_endpoints},
+        one: {"GET": get_endpoint, "POST": update_endpoint, "DELETE": delete_endpoint},
+        f"{one}/rotate_secret": {"POST": rotate_secret},
+        f"{one}/test": {"POST": send_test},
+        "/v1/webhook_event_types": {"GET": list_event_types},
+    }
+
+
+def _id(http: HttpRequest) -> str:
+    return http.path_id("endpoint_id")

@@ -1,0 +1,203 @@
+"""One request and its reply on a connection, as the ASGI specification has them: `receive` and `send`."""
+
+import asyncio
+import http
+import logging
+import re
+from collections.abc import MutableMapping
+from typing import Any, Protocol
+
+Message = MutableMapping[str, Any]
+
+NAME = re.compile(b'[\x00-\x1f\x7f()<>@,;:\\[\\]={} \t\\\\"]')
+VALUE = re.compile(b"[\x00-\x08\x0a-\x1f\x7f]")
+"""What no name, and no value, of a header may contain."""
+
+STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus}
+
+BODILESS = frozenset({204, 304})
+
+FAULT = b"Internal Server Error"
+
+_log = logging.getLogger("uvicorn.error")
+
+
+class Connection(Protocol):
+    """What a request needs of its connection."""
+
+    transport: asyncio.Transport
+    is_read_paused: bool
+    writable: asyncio.Event | None
+
+    @property
+    def default_headers(self) -> list[tuple[bytes, bytes]]:
+        """The headers that every reply has."""
+        ...
+
+    def resume_reading(self) -> None:
+        """Take more from the client."""
+        ...
+
+    def close(self) -> None:
+        """End the connection after a reply."""
+        ...
+
+    def end_reply(self) -> None:
+        """A reply is complete."""
+        ...
+
+
+class RequestCycle:
+    """One request. What came of its body is in `body`; `has_news` is set with everything that `receive` reports."""
+
+    __slots__ = (
+        *("scope", "connection", "keep_alive", "expects_continue", "body", "more_body", "has_news", "event"),
+        *("disconnected", "response_started", "response_complete", "_is_chunked", "_left"),
+    )
+
+    def __init__(
+        self, scope: dict[str, Any], connection: Connection, *, keep_alive: bool, expects_continue: bool
+    ) -> None:
+        self.scope, self.connection = scope, connection
+        self.keep_alive, self.expects_continue = keep_alive, expects_continue
+        self.body: bytes | bytearray = b""
+        self.more_body = True
+        self.has_news = self.disconnected = self.response_started = self.response_complete = False
+        self.event: asyncio.Event | None = None
+        self._is_chunked = False
+        self._left = 0
+
+    def wake(self) -> None:
+        """Have `receive` report what is new."""
+        self.has_news = True
+        if self.event is not None:
+            self.event.set()
+
+    def add(self, body: bytes) -> None:
+        """A part of the body has come; most bodies have one."""
+        if not self.body:
+            self.body = body
+        elif isinstance(self.body, bytes):
+            self.body = bytearray(self.body + body)
+        else:
+            self.body += body
+        self.wake()
+
+    def disconnect(self) -> None:
+        """The client no longer waits for the reply."""
+        self.disconnected = True
+        self.wake()
+
+    async def run(self, app: Any) -> None:
+        """Have the application answer. A reply that it breaks off is ended by closing the connection."""
+        try:
+            await app(self.scope, self.receive, self.send)
+        except BaseException as error:
+            _log.error("Exception in ASGI application\n", exc_info=error)
+            if self.response_started:
+                self.connection.close()
+            else:
+                await self._send_fault()
+        else:
+            if self.response_complete or self.disconnected:
+                return
+            if self.response_started:
+                self.connection.close()
+            else:
+                _log.error("ASGI callable returned without starting response.")
+                await self._send_fault()
+
+    async def receive(self) -> Message:
+        """See the ASGI specification."""
+        connection = self.connection
+        if self.expects_continue and not connection.transport.is_closing():
+            connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.expects_continue = False
+        if not self.disconnected and not self.response_complete:
+            if connection.is_read_paused:
+                connection.resume_reading()
+            while not self.has_news:
+                await self._wait()
+            self.has_news = False
+            if self.event is not None:
+                self.event.clear()
+        if self.disconnected or self.response_complete:
+            return {"type": "http.disconnect"}
+        body, self.body = self.body, b""
+        return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
+
+    async def send(self, message: Message) -> None:
+        """See the ASGI specification. Waits for a client that does not read."""
+        while self.connection.writable is not None and not self.disconnected:
+            await self.connection.writable.wait()
+        if self.disconnected:
+            return
+        kind = message["type"]
+        if not self.response_started:
+            if kind != "http.response.start":
+                raise RuntimeError(f"Expected ASGI message 'http.response.start', but got '{kind}'.")
+            self._start(message["status"], message.get("headers", ()))
+        elif self.response_complete:
+            raise RuntimeError(f"Unexpected ASGI message '{kind}' sent, after response already completed.")
+        elif kind != "http.response.body":
+            raise RuntimeError(f"Expected ASGI message 'http.response.body', but got '{kind}'.")
+        else:
+            self._send_body(message.get("body", b""), message.get("more_body", False))
+
+    async def _wait(self) -> None:
+        if self.event is None:
+            self.event = asyncio.Event()
+        await self.event.wait()
+
+    def _start(self, status: int, headers: Any) -> None:
+        self.response_started, self.expects_continue = True, False
+        lines = [STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
+        length: bytes | None = None
+        is_closing = False
+        for name, value in (*self.connection.default_headers, *headers):
+            if NAME.search(name) or VALUE.search(value):
+                raise RuntimeError("Invalid HTTP header.")
+            lower = name.lower()
+            if lower == b"content-length":
+                length = value
+            elif lower == b"transfer-encoding":
+                self._is_chunked = value.lower() == b"chunked"
+            elif lower == b"connection" and b"close" in [token.strip() for token in value.lower().split(b",")]:
+                self.keep_alive, is_closing = False, True
+            lines.append(b"%b: %b\r\n" % (lower, value))
+        if not self.keep_alive and not is_closing:
+            lines.append(b"connection: close\r\n")
+        if length is not None:
+            self._left = int(length)
+        elif not self._is_chunked and self.scope["method"] != "HEAD" and status not in BODILESS:
+            self._is_chunked = True
+            lines.append(b"transfer-encoding: chunked\r\n")
+        lines.append(b"\r\n")
+        self.connection.transport.write(b"".join(lines))
+
+    def _send_body(self, body: bytes, more_body: bool) -> None:
+        if self.scope["method"] == "HEAD":
+            self._left = 0
+        elif self._is_chunked:
+            framed = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            self.connection.transport.write(framed if more_body else framed + b"0\r\n\r\n")
+        else:
+            self._left -= len(body)
+            if self._left < 0:
+                raise RuntimeError("Response content longer than Content-Length")
+            self.connection.transport.write(body)
+        if more_body:
+            return
+        if self._left:
+            raise RuntimeError("Response content shorter than Content-Length")
+        self.response_complete = True
+        self.wake()
+        if not self.keep_alive:
+            self.connection.close()
+        self.connection.end_reply()
+
+    async def _send_fault(self) -> None:
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(FAULT))]
+        headers.append((b"connection", b"close"))
+        await self.send({"type": "http.response.start", "status": 500, "headers": headers})
+        await self.send({"type": "http.response.body", "body": FAULT, "more_body": False})

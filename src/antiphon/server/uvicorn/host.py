@@ -1,0 +1,149 @@
+"""The application on a port: uvicorn, with the bounds that it lacks, and an end in which nothing is lost."""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Protocol, cast
+
+import uvicorn
+
+from antiphon.server.connection_limits import Crowd
+from antiphon.server.limits import Limits
+from antiphon.server.reply import AsgiApp
+from antiphon.server.uvicorn.http_limits import HttpConnection
+
+LAST_WORDS = 1.0
+"""Seconds in which replies that are cut off can still say so."""
+
+LOOK_EVERY = 0.05
+"""Seconds between looks whether all replies are out."""
+
+NO_NEWS = ("without completing response", "Invalid UTF-8 sequence received")
+"""What uvicorn complains of: a reply that was broken off, a WebSocket's text that is none."""
+
+PING_EVERY = 20.0
+"""Seconds between pings on a WebSocket, and from a ping to its answer."""
+
+KEEP_ALIVE = 75
+"""Seconds that a connection stays open for another request: longer than clients and proxies (nginx: 60) think that it
+does, since who closes first cuts off what is just being sent."""
+
+BACKLOG = 2048
+"""Connections that wait to be taken."""
+
+
+class Stoppable(Protocol):
+    """What stands behind the application, and is told of the end."""
+
+    async def wind_down(self) -> None:
+        """Take no new work, and give away what can be done elsewhere. Replies that have begun go on."""
+        ...
+
+    def cut_off(self) -> None:
+        """Have every reply that is still under way end now, saying that it is not whole."""
+        ...
+
+
+class Host(uvicorn.Server):
+    """Serves an application until a signal asks it to stop, and then returns.
+
+    After SIGTERM replies under way have `grace` seconds to finish, after SIGINT none: somebody sits there and waits.
+    Until they are out it goes on listening, so that a proxy can ask whether it is ready and is told that it is not.
+    Another signal ends everything at once.
+    """
+
+    def __init__(
+        self,
+        app: AsgiApp,
+        behind: Stoppable,
+        grace: float,
+        *,
+        has_websocket: bool = True,
+        limits: Limits | None = None,
+    ) -> None:
+        limits = limits or Limits()
+        crowd = Crowd(limits.connections, limits.bodies)
+        protocol, websocket = partial(HttpConnection, crowd=crowd), partial(_websocket, crowd=crowd)
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=cast("type[asyncio.Protocol]", protocol),
+                ws=cast("type[asyncio.Protocol]", websocket) if has_websocket else "none",
+                ws_max_size=limits.body,
+                ws_ping_interval=PING_EVERY,
+                ws_ping_timeout=PING_EVERY,
+                lifespan="off",
+                backlog=BACKLOG,
+                access_log=False,
+                log_config=None,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE,
+                timeout_graceful_shutdown=int(LAST_WORDS),
+            )
+        )
+        self.listening = asyncio.Event()
+        self._behind = behind
+        self._grace = grace
+        self._stopping: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so by `listening`."""
+        for listener in sockets or ():
+            # Taken connections inherit it. asyncio sets it only where the socket names its protocol, and
+            # `socket.create_server` does not: every reply would wait 40 ms for the client's delayed ACK.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        await super().startup(sockets)
+        self.listening.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM without raising them again: what follows the server is still to be closed."""
+        loop = asyncio.get_running_loop()
+        graces = {signal.SIGINT: 0.0, signal.SIGTERM: self._grace}
+        for name, grace in graces.items():
+            loop.add_signal_handler(name, self.stop, grace)
+        try:
+            yield
+        finally:
+            for name in graces:
+                loop.remove_signal_handler(name)
+
+    def stop(self, grace: float) -> None:
+        """Begin to end; asked again, end at once."""
+        if self._stopping is not None:
+            self.should_exit = self.force_exit = True
+        else:
+            self._stopping = asyncio.get_running_loop().create_task(self._stop(grace))
+
+    async def _stop(self, grace: float) -> None:
+        try:
+            await self._behind.wind_down()
+            await self._wait_for_replies(grace)
+            self._behind.cut_off()
+            await self._wait_for_replies(LAST_WORDS)
+        finally:
+            self.should_exit = True
+
+    async def _wait_for_replies(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while self.server_state.tasks and loop.time() < until:  # noqa: ASYNC110 - uvicorn tells nobody
+            await asyncio.sleep(LOOK_EVERY)
+
+
+def _websocket(*args: Any, crowd: Crowd, **kwargs: Any) -> asyncio.Protocol:
+    """Return the protocol of a WebSocket; what it is made of is loaded for the first one."""
+    from antiphon.server.uvicorn.websocket_limits import BoundedWebSocket  # noqa: PLC0415
+
+    return BoundedWebSocket(*args, crowd=crowd, **kwargs)
+
+
+def silence_uvicorn() -> None:
+    """Keep from the log what is as it should be: a reply that was broken off on purpose, a request that is no HTTP."""
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not any(one in record.getMessage() for one in NO_NEWS))

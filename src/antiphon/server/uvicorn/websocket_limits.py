@@ -1,0 +1,100 @@
+"""uvicorn's WebSocket, with an end for what it would wait for, or take, without end."""
+
+from typing import Any
+
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from antiphon.server.connection_limits import Crowd
+
+LAST_WORDS = 5.0
+"""Seconds that a client has to take what was said last, and to close its side."""
+
+MAX_FRAGMENTS = 10_000
+"""Fragments of a message: an empty one costs a client six bytes, and is kept until the last."""
+
+TOO_BIG, TRY_AGAIN_LATER = 1009, 1013
+"""Close codes."""
+
+
+class BoundedWebSocket(WebSocketsSansIOProtocol):
+    """A client that reads nothing more holds its connection for `LAST_WORDS` seconds and no longer.
+
+    uvicorn closes a connection when its buffer is empty, which may be never; and it closes at once where a message
+    breaks the protocol, though the client is still sending, so that the reason would be lost on the way.
+    What has come of messages that are not whole is bounded in each connection, and in all together.
+    """
+
+    def __init__(self, *args: Any, crowd: Crowd, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._crowd = crowd
+        self._is_refused = False
+        self._pending = 0
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio.Protocol."""
+        super().data_received(data)
+        self._count(len(self.conn.reader.buffer) + sum(map(len, self.frames)))
+        if len(self.frames) > MAX_FRAGMENTS:
+            self._end_for(TOO_BIG, "the message has too many fragments")
+        elif self._crowd.pending > self._crowd.room:
+            self._end_for(TRY_AGAIN_LATER, "the server has no room for a message of this size now")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        self._count(0)
+        super().connection_lost(exc)
+
+    def handle_ping(self) -> None:
+        """A ping; who reads no answers gets no more of them."""
+        answer = b"".join(self.conn.data_to_send())
+        if self.writable.is_set():
+            self.transport.write(answer)
+
+    def keepalive_timeout(self) -> None:
+        """No answer came to a ping."""
+        super().keepalive_timeout()
+        self._end_soon()
+
+    async def send(self, message: Any) -> None:
+        """See the ASGI specification."""
+        try:
+            await super().send(message)
+        except RuntimeError:
+            if self.close_sent:
+                raise ClientDisconnected from None  # it was refused while somebody had still something to say
+            raise
+        if message["type"] == "websocket.close" and self.close_timer is not None:
+            self.close_timer.cancel()
+            self.close_timer = self._end_soon()
+
+    def handle_parser_exception(self) -> None:
+        """A message is too large, or no message: say so, and let pass what still comes."""
+        if self._is_refused:
+            return
+        self._is_refused = self.close_sent = True
+        self.stop_keepalive()
+        closed = self.conn.close_sent
+        if closed is not None:
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": closed.code, "reason": closed.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.close_timer = self._end_soon()
+
+    def _count(self, pending: int) -> None:
+        self._crowd.pending += pending - self._pending
+        self._pending = pending
+
+    def _end_for(self, code: int, reason: str) -> None:
+        if not self.close_sent:
+            self.conn.fail(code, reason)
+            self.handle_parser_exception()
+            self.frames = []
+            self._count(0)
+
+    def _end_soon(self) -> Any:
+        return self.loop.call_later(LAST_WORDS, self.transport.abort)

@@ -1,0 +1,100 @@
+"""One WebSocket, as an ASGI application sees it: texts come in, JSON objects go out (specification section 8)."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from antiphon.errors import AntiphonError, ClientError
+from antiphon.protocol.events import Event
+from antiphon.server.exchange import HttpExchange
+from antiphon.server.reply import ClientGone
+from antiphon.server.websocket.session_memory import Lane
+
+GOING_AWAY = 1001
+"""Close code: the server ends, or the connection is too old; clients connect anew."""
+
+UNSUPPORTED = 1003
+"""Close code: a binary message."""
+
+TOO_BIG = 1009
+"""Close code: a message of more bytes than are allowed."""
+
+BROKEN = 1011
+"""Close code: a fault in the server."""
+
+
+class Unheard(Exception):  # noqa: N818 - the client's error is inside
+    """What came ends the connection: tell `error`, then close with `code`."""
+
+    def __init__(self, error: ClientError, code: int) -> None:
+        super().__init__(error.message)
+        self.error, self.code = error, code
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Channel:
+    """Its methods may be called from several tasks; what one call sends stays together.
+
+    Sending waits for the client to read: what is not read yet is made no faster. Raises `ClientGone` when it has left.
+    """
+
+    def __init__(self, exchange: HttpExchange) -> None:
+        self._exchange, self._receive, self._send = exchange, exchange.receive, exchange.send
+        self._limit = exchange.limits.body
+        self._lock = asyncio.Lock()
+
+    async def accept(self) -> None:
+        """Take the connection."""
+        await self._exchange.accept()
+
+    async def hear(self) -> bytes | None:
+        """Return the next message, None when the client has left. Raises `Unheard`."""
+        message = await self._receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        text = message.get("text")
+        if text is None:
+            told = "Binary messages are not supported. Send JSON as text."
+            raise Unheard(ClientError(told, code="unsupported_message"), UNSUPPORTED)
+        body: bytes = text.encode("utf-8", "surrogatepass")
+        if len(body) > self._limit:
+            told = f"The message is larger than {self._limit} bytes."
+            raise Unheard(ClientError(told, status=413, code="request_too_large"), TOO_BIG)
+        return body
+
+    async def tell(self, events: Sequence[Event], lane: Lane = None) -> None:
+        """Send events, each as one message."""
+        if not events:
+            return
+        end = "}" if lane is None else f',"stream_id":"{lane}"}}'
+        async with self._lock:
+            for event in events:
+                await self._say(_encode(event)[:-1].decode() + end)
+
+    async def refuse(self, error: AntiphonError, lane: Lane = None) -> None:
+        """Send an error that ends one request and nothing else."""
+        inner = error.body()
+        headers = {name: value for name, value in error.headers.items() if name != "connection"}
+        if headers:
+            inner["headers"] = headers
+        told = {"type": "error", "status": error.status, "error": inner}
+        if lane is not None:
+            told["stream_id"] = lane
+        async with self._lock:
+            await self._say(_encode(told).decode())
+
+    async def close(self, code: int) -> None:
+        """End the connection."""
+        async with self._lock:
+            with suppress(OSError):  # it left by itself
+                await self._send({"type": "websocket.close", "code": code})
+
+    async def _say(self, text: str) -> None:
+        try:
+            await self._send({"type": "websocket.send", "text": text})
+        except OSError as error:
+            raise ClientGone from error

@@ -1,0 +1,308 @@
+"""WebSocket mode of `/v1/responses`: many responses on one connection, which remembers them (specification section 8).
+
+`Lanes` decides what begins when, `Recall` what can be followed, `Steering` what becomes of what is said into a
+response; here it is done. The connection is heard all the time, so that its client is seen to leave.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing, suppress
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.gateway import CHAINABLE, Gateway, Grant, Run, StoredItem, Ticket, going_away, weight_of_response
+from antiphon.protocol.events import TERMINAL, Event
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
+from antiphon.server.cache_header import with_cache
+from antiphon.server.disconnect import LATE, DisconnectWatch
+from antiphon.server.exchange import HttpExchange
+from antiphon.server.reply import ClientGone, Message
+from antiphon.server.request import HttpRequest
+from antiphon.server.streaming import GRACE, KEEPALIVE_AFTER
+from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, Channel, Unheard
+from antiphon.server.websocket.lanes import Asked, Lanes
+from antiphon.server.websocket.session_memory import Lane, Recall
+from antiphon.server.websocket.steering import Refused, Steering, Submission, failed, messages, required_input
+from antiphon.telemetry.context import About, about, begin
+
+OPEN_FOR = 3600.0
+"""Seconds after which a connection takes no more requests."""
+
+SOCKETS = "websockets"
+"""What connections expect news of: the end of this process is told to whoever expects anything."""
+
+
+def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
+    """Return what serves a request for a WebSocket."""
+
+    async def open_websocket(exchange: HttpExchange) -> None:
+        if not gateway.takes_work:
+            raise going_away()
+        channel = Channel(exchange)
+        await channel.accept()
+        gateway.websockets.add()
+        try:
+            await Connection(gateway, exchange.request, channel).serve()
+        finally:
+            gateway.websockets.add(by=-1)
+
+    return open_websocket
+
+
+def limit_reached() -> ClientError:
+    """Return the error for a request on a connection that is too old (specification section 8)."""
+    return ClientError(
+        "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.",
+        code="websocket_connection_limit_reached",
+    )
+
+
+class Connection:
+    """One client's WebSocket, from its acceptance to its end."""
+
+    def __init__(self, gateway: Gateway, http: HttpRequest, channel: Channel) -> None:
+        self._gateway, self._http, self._channel = gateway, http, channel
+        self._lanes, self._recall, self._steering = Lanes(), Recall(), Steering()
+        self._runs: dict[str, tuple[Run, Lane]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._why_over: Callable[[], AntiphonError] | None = None
+        self._is_left = False
+
+    async def serve(self) -> None:
+        """Answer what the client asks for, until it leaves or has to."""
+        sides = [asyncio.create_task(side) for side in (self._listen(), self._watch())]
+        try:
+            await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._is_left = True
+            await _end([*sides, *self._tasks])
+
+    async def _listen(self) -> None:
+        try:
+            while (body := await self._channel.hear()) is not None:
+                await self._take(body)
+        except ClientGone:
+            pass
+        except Unheard as unheard:
+            await self._close(unheard.error, unheard.code)
+        except Exception as error:
+            await self._close(reportable(error), BROKEN)
+
+    async def _watch(self) -> None:
+        """Close the connection when it is too old or the server ends; what was begun is finished first."""
+        gateway, loop = self._gateway, asyncio.get_running_loop()
+        until = loop.time() + OPEN_FOR
+        with gateway.expect(SOCKETS) as change:
+            while gateway.takes_work and (left := until - loop.time()) > 0:
+                await change.wait(left)
+        self._why_over = limit_reached if gateway.takes_work else going_away
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._close(self._why_over(), GOING_AWAY)
+
+    async def _close(self, error: AntiphonError, code: int) -> None:
+        with suppress(ClientGone):
+            await self._channel.refuse(error)
+        await self._channel.close(code)
+
+    # What the client says.
+
+    async def _take(self, body: bytes) -> None:
+        lane: Lane = None
+        try:
+            data = decode_message(body)
+            if data["type"] == "response.steer":
+                await self._steer(data, len(body))
+                return
+            lane = take_lane(data)
+            if self._why_over is not None:
+                raise self._why_over()
+            self._lanes.enter(Asked(lane, data, len(body)))
+        except AntiphonError as error:
+            await self._channel.refuse(error, lane)
+        else:
+            self._begin_next()
+
+    async def _steer(self, data: dict[str, Any], size: int) -> None:
+        """Let a response end for what its client has to say. Raises `ClientError` where none is named."""
+        target, given = data.get("previous_response_id"), data.get("input")
+        try:
+            steer = read_steer(data)
+        except ClientError as error:
+            if not isinstance(target, str):
+                raise
+            told: Event = failed("invalid_input", error.message, {"previous_response_id": target, "input": given})
+            await self._channel.tell([told], self._lane_of(target))
+        else:
+            await self._submit(steer, size)
+
+    async def _submit(self, steer: Steer, size: int) -> None:
+        target = steer.previous_response_id
+        run, lane = self._runs.get(target, (None, None))
+        submission = Submission(self._gateway.new_id("steer"), steer, size)
+        try:
+            self._steering.submit(submission, is_over=run is not None and run.is_over)
+        except Refused as refused:
+            told = failed(refused.code, str(refused), {"previous_response_id": target, "input": steer.input})
+            await self._channel.tell([told], lane)
+            return
+        if run is not None:
+            events = run.tell(submission.accepted())
+            run.steer()
+            await self._channel.tell(events, lane)
+
+    def _lane_of(self, response_id: str) -> Lane:
+        return self._runs[response_id][1] if response_id in self._runs else None
+
+    # What it is answered.
+
+    def _begin_next(self) -> None:
+        while not self._is_left and (asked := self._lanes.next()) is not None:
+            task = asyncio.create_task(self._answer(asked))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, asked: Asked) -> None:
+        known = about()
+        # The socket's; the response's comes with it.
+        begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id))
+        try:
+            await self._create(asked)
+        except ClientGone:
+            pass  # it is heard to leave
+        except Exception as error:
+            with suppress(ClientGone):
+                await self._channel.refuse(reportable(error), asked.lane)
+        finally:
+            self._lanes.leave(asked.lane)
+            self._begin_next()
+
+    async def _create(self, asked: Asked) -> None:
+        """Make the response that is asked for, and those that follow it unasked."""
+        lane, parent = asked.lane, asked.data.get("previous_response_id")
+        try:
+            create = read_create(asked.data)
+            request = with_cache(self._http, create.request)
+            request = with_input(request, messages(self._steering.pending(parent)))
+            run, said = await self._make(lane, request, generates=create.generates)
+        except Exception:
+            self._recall.fail(lane, parent)
+            raise
+        self._steering.commit(parent)
+        while said:
+            if owed := required_input(run.response):
+                self._steering.keep(run.response.id, said)
+                await self._tell_each(lane, run, (one.pending(owed) for one in said))
+                return
+            request = following(request, run.response.id, messages(said))
+            run, said = await self._follow(lane, request, run, said)
+
+    async def _follow(
+        self, lane: Lane, request: CreateResponse, run: Run, said: list[Submission]
+    ) -> tuple[Run, list[Submission]]:
+        try:
+            return await self._make(lane, request)
+        except ClientGone:
+            raise
+        except Exception as error:
+            message = reportable(error).message
+            self._recall.fail(lane, run.response.id)
+            await self._tell_each(lane, run, (one.failed(message) for one in said))
+            return run, []
+
+    async def _tell_each(self, lane: Lane, run: Run, events: Iterable[Event]) -> None:
+        for event in events:
+            await self._channel.tell(run.tell(event), lane)
+
+    async def _make(
+        self, lane: Lane, request: CreateResponse, *, generates: bool = True
+    ) -> tuple[Run, list[Submission]]:
+        """Make one response; return it with what was said into it. Raises `AntiphonError` where nothing was told."""
+        if not self._gateway.takes_work:
+            raise going_away()
+        recalled = self._recall.find(request.previous_response_id)
+        key = await self._http.key()
+        if key is None:
+            return await self._make_granted(lane, request, recalled, None, generates=generates)
+        with await self._gateway.lease(key, request.model, lambda: _weight(request)) as lease:
+            return await self._make_granted(lane, request, recalled, lease, generates=generates)
+
+    async def _make_granted(
+        self,
+        lane: Lane,
+        request: CreateResponse,
+        recalled: Sequence[StoredItem] | None,
+        lease: Grant | None,
+        *,
+        generates: bool,
+    ) -> tuple[Run, list[Submission]]:
+        ticket = Ticket(self._http.tenant)
+        run = await self._gateway.create(request, ticket, recalled=recalled, generates=generates)
+        if lease is not None:
+            lease.watch(run)
+        run.leave_out_error()  # on a socket an `error` answers a request that was refused: clients take it for the end
+        response_id = run.response.id
+        self._runs[response_id] = run, lane
+        self._steering.begin(response_id, request)
+        said: list[Submission] = []
+        try:
+            await _Telling(self._channel, lane, run, lambda: said.extend(self._settle(lane, run))).serve()
+        finally:
+            self._runs.pop(response_id, None)
+            self._steering.end(run.response)  # of what came to nothing nobody was told
+        return run, said
+
+    def _settle(self, lane: Lane, run: Run) -> list[Submission]:
+        """A response has ended, and its client is about to hear of it: it may be followed, or not."""
+        response = run.response
+        self._runs.pop(response.id, None)
+        if response.status in CHAINABLE:
+            self._recall.advance(lane, response.id, None if response.store else run.legacy)
+        else:
+            self._recall.fail(lane, response.previous_response_id)
+        return self._steering.end(response)
+
+
+class _Telling:
+    """Tells one response in its lane; a silent backend is covered up as in a stream of server-sent events."""
+
+    def __init__(self, channel: Channel, lane: Lane, run: Run, settle: Callable[[], None]) -> None:
+        self._channel, self._lane, self._run, self._settle = channel, lane, run, settle
+        self._loop = asyncio.get_running_loop()
+        self._last: float | None = None
+
+    async def serve(self) -> None:
+        async with DisconnectWatch(_never, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
+            async for batch in batches:
+                if isinstance(batch[-1], TERMINAL):
+                    self._settle()
+                await self._tell(batch)
+
+    async def _tick(self) -> float:
+        if self._last is None or self._loop.time() - self._last >= KEEPALIVE_AFTER:
+            with suppress(ClientGone):  # it is heard to leave
+                await self._tell(self._run.pulse())
+        return max(KEEPALIVE_AFTER + (self._last or 0.0) - self._loop.time(), 0.1)
+
+    async def _tell(self, batch: list[Event]) -> None:
+        self._last = self._loop.time()
+        await self._channel.tell(batch, self._lane)
+
+
+def _weight(request: CreateResponse) -> int:
+    return weight_of_response(request, msgspec.json.encode(request.input))
+
+
+async def _never() -> Message:
+    """The client's leaving is heard elsewhere: it ends the task that waits here."""
+    await asyncio.Event().wait()
+    return {"type": "websocket.disconnect"}
+
+
+async def _end(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

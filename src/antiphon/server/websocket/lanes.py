@@ -1,0 +1,84 @@
+"""Which `response.create` of a connection may begin now, and which waits (specification section 8). No I/O."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.errors import ClientError
+from antiphon.server.websocket.session_memory import Lane
+
+NAMES = 32
+"""Distinct lanes of a connection, beside the one without a name."""
+
+IN_FLIGHT = 16
+"""Responses of a connection that are made at once."""
+
+WAITING = 256
+"""Requests of a connection that wait at most."""
+
+WAITING_BYTES = 64 * 1024 * 1024
+"""Bytes of those requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A `response.create` as it came, its lane apart; `size` is its length in bytes."""
+
+    lane: Lane
+    data: dict[str, Any]
+    size: int = 0
+
+
+class Lanes:
+    """In a lane one follows the other, in the order in which they came; lanes go on beside each other."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._busy: set[Lane] = set()
+        self._waiting: deque[Asked] = deque()
+        self._bytes = 0
+
+    def enter(self, asked: Asked) -> None:
+        """Let a request wait for its turn, which may be now. Raises `ClientError` (400, 429)."""
+        if asked.lane is not None:
+            self._name(asked.lane)
+        if not self._is_free(asked.lane):
+            self._check_room(asked.size)
+        self._waiting.append(asked)
+        self._bytes += asked.size
+
+    def next(self) -> Asked | None:
+        """Return the request that begins now, the oldest one that can; its lane is then taken until it is `left`."""
+        for index, asked in enumerate(self._waiting):
+            if self._is_free(asked.lane):
+                del self._waiting[index]
+                self._bytes -= asked.size
+                self._busy.add(asked.lane)
+                return asked
+        return None
+
+    def leave(self, lane: Lane) -> None:
+        """The request that had taken this lane is answered."""
+        self._busy.discard(lane)
+
+    def _is_free(self, lane: Lane) -> bool:
+        return lane not in self._busy and len(self._busy) < IN_FLIGHT
+
+    def _name(self, lane: str) -> None:
+        if lane not in self._names and len(self._names) >= NAMES:
+            raise ClientError(
+                f"This WebSocket connection has reached its maximum number of distinct stream IDs ({NAMES}). "
+                "Reuse an existing stream_id or open a new WebSocket connection.",
+                code="websocket_stream_limit_reached",
+                param="stream_id",
+            )
+        self._names.add(lane)
+
+    def _check_room(self, size: int) -> None:
+        if len(self._waiting) >= WAITING or self._bytes + size > WAITING_BYTES:
+            raise ClientError(
+                "Too many requests wait on this WebSocket connection. Send more when responses have ended.",
+                status=429,
+                type="requests",
+                code="too_many_requests",
+            )
