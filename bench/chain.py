@@ -16,12 +16,12 @@ import asyncpg
 import uvloop
 
 from antiphon import ids
-from antiphon.engine.engine import Engine
-from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store, StoredResponse
 from antiphon.storage.open import open_store
 from antiphon.upstream.backend import Listing, Reply
+from antiphon.upstream.registry import ModelRegistry
 from bench.backend import ANSWER
 
 LENGTHS = (1, 10, 100, 1000)

@@ -5,14 +5,14 @@ import time
 from types import SimpleNamespace
 from typing import Any, cast
 
-from antiphon.engine.measuring import Measuring, ModelNames, timed
-from antiphon.engine.noting import Noting
-from antiphon.engine.observers import Call, Observer
-from antiphon.engine.routing.backend_state import BackendOptions, BackendState, Target
 from antiphon.protocol.response import Response, Usage
+from antiphon.telemetry.access_log import Noting
 from antiphon.telemetry.context import About, begin
 from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.observers import Call, Observer
+from antiphon.telemetry.response_metrics import Measuring, ModelNames, timed
 from antiphon.translation.dialects import DIALECTS
+from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
 from antiphon.upstream.scripted import ScriptedBackend
 
 _RESPONSES = 5_000

@@ -5,16 +5,16 @@ import time
 from typing import Any
 
 from antiphon import ids
-from antiphon.engine.engine import Engine
-from antiphon.engine.keys.mint import Mint
-from antiphon.engine.routing.registry import ModelRegistry
+from antiphon.access.api_keys import Mint
 from antiphon.gateway import Gateway
+from antiphon.runs.engine import Engine
 from antiphon.server.authentication import Authentication
 from antiphon.server.body import Room
 from antiphon.server.limits import Limits as Bounds
 from antiphon.server.request import HttpRequest
 from antiphon.storage.contract import Limits
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.upstream.registry import ModelRegistry
 
 _REQUESTS = 10_000
 

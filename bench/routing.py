@@ -3,9 +3,9 @@
 import asyncio
 import time
 
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.routing.router import Router
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.router import Router
 from antiphon.upstream.scripted import ScriptedBackend
 
 _REQUESTS = 5_000

@@ -10,8 +10,8 @@ from antiphon.application import build
 from antiphon.cli.logs import begin_log
 from antiphon.cli.serve import limits_of
 from antiphon.cli.settings import read_settings
-from antiphon.server.app import create_app
-from antiphon.server.host import Host
+from antiphon.server.application import create_app
+from antiphon.server.uvicorn.host import Host
 
 
 @asynccontextmanager

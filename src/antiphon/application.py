@@ -12,28 +12,28 @@ from urllib.parse import urlsplit
 
 from antiphon import ids
 from antiphon.access.keyring import Keyring, new_key, read_key
+from antiphon.cache.cache import Room
+from antiphon.cache.semantic import Similarity
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
-from antiphon.engine.caching.cache import Room
-from antiphon.engine.caching.similar import Similarity
-from antiphon.engine.engine import Engine
-from antiphon.engine.measuring import Measuring, ModelNames, timed
-from antiphon.engine.noting import Noting
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.routing.poll import Poll
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.toolset import Toolset
-from antiphon.engine.worker import Worker
 from antiphon.errors import ConfigError
+from antiphon.jobs.worker import Worker
 from antiphon.outbound.ssrf import Reach, read_networks
+from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.telemetry.access_log import Noting
 from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.response_metrics import Measuring, ModelNames, timed
 from antiphon.tools.mcp.servers import McpServers
+from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import tell_dialect
 from antiphon.upstream.backend import Backend
+from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.discover import discover, named_by_environment
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
+from antiphon.upstream.poll import Poll
+from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 

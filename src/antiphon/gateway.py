@@ -9,31 +9,31 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from antiphon.engine import background, conversations, replay, stored
-from antiphon.engine.background import Queued
-from antiphon.engine.compact import compact
-from antiphon.engine.counting import Count, count_input_tokens
-from antiphon.engine.engine import Engine, going_away
-from antiphon.engine.history import CHAINABLE
-from antiphon.engine.idempotency import Log, admit, check_key
-from antiphon.engine.keeping import Ticket
-from antiphon.engine.keys.limits import allows, check_model, weight_of, weight_of_response
-from antiphon.engine.keys.meter import Grant
-from antiphon.engine.keys.tally import Tally
-from antiphon.engine.measuring import known
-from antiphon.engine.passing import Passing, Sink
-from antiphon.engine.replay import CutOff
-from antiphon.engine.response import output_text
-from antiphon.engine.run import Run
-from antiphon.engine.status import Status, status_of, together
-from antiphon.engine.tool_policy import IGNORED
-from antiphon.engine.wakes import Change
+from antiphon.access.limits import allows, check_model, weight_of, weight_of_response
+from antiphon.access.metering import Grant, Tally
 from antiphon.errors import StoreError, log
+from antiphon.jobs import queue, replay
+from antiphon.jobs.queue import Queued
+from antiphon.jobs.replay import CutOff
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
+from antiphon.runs.compact import compact
+from antiphon.runs.context import CHAINABLE
+from antiphon.runs.engine import Engine, going_away
+from antiphon.runs.idempotency import Log, admit, check_key
+from antiphon.runs.input_tokens import Count, count_input_tokens
+from antiphon.runs.passthrough import Passing, Sink
+from antiphon.runs.persistence import Ticket
+from antiphon.runs.response import output_text
+from antiphon.runs.run import Run
+from antiphon.runs.tool_policy import IGNORED
 from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
+from antiphon.storage.notifications import Change
+from antiphon.stored import conversations, responses
 from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families
+from antiphon.telemetry.response_metrics import known
 from antiphon.translation.sse import COMMENT, encode
+from antiphon.upstream.status import Status, status_of, together
 from antiphon.webhooks.endpoints import Endpoints
 
 __all__ = [
@@ -108,11 +108,12 @@ class Gateway:
 
     def status(self) -> Status:
         """Return the state of this process's backends."""
-        return status_of(self._engine)
+        return status_of(self._engine.models, len(self._engine.runs))
 
     def measured(self, worker: str) -> list[Family]:
         """Return what this process has counted, labelled with its name."""
-        return families([*self._engine.measures.all(), *known(self._engine)], worker=worker)
+        engine = self._engine
+        return families([*engine.measures.all(), *known(engine.models, lambda: len(engine.runs))], worker=worker)
 
     async def backlog(self) -> list[Family]:
         """Return the counts that all processes have in common, since they stand in the store."""
@@ -155,23 +156,23 @@ class Gateway:
 
     def enqueue(self, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Awaitable[Queued]:
         """Queue a background response; `body` is the request's JSON, for the worker that makes it."""
-        return background.enqueue(self._engine, request, body, ticket)
+        return queue.enqueue(self._engine, request, body, ticket)
 
     def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
         """Return a stored response."""
-        return stored.retrieve(self._engine.store, tenant, response_id, include)
+        return responses.retrieve(self._engine.store, tenant, response_id, include)
 
     def cancel(self, tenant: str, response_id: str) -> Made:
         """Cancel a background response; return it as it stands."""
-        return background.cancel(self._engine, tenant, response_id)
+        return queue.cancel(self._engine, tenant, response_id)
 
     def delete(self, tenant: str, response_id: str) -> Made:
         """Delete a stored response."""
-        return stored.delete(self._engine.store, tenant, response_id)
+        return responses.delete(self._engine.store, tenant, response_id)
 
     def input_items(self, tenant: str, response_id: str, query: InputItemsQuery) -> Made:
         """Return a page of the items that a response was made from."""
-        return stored.list_input_items(self._engine.store, tenant, response_id, query)
+        return responses.list_input_items(self._engine.store, tenant, response_id, query)
 
     def check_replay(self, tenant: str, response_id: str) -> Awaitable[None]:
         """Raise `ClientError` unless the events of this response can be replayed."""

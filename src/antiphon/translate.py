@@ -8,13 +8,13 @@ import msgspec
 
 from antiphon import ids
 from antiphon.access.keyring import Keyring
-from antiphon.engine.history import nothing_given, previous_not_found
-from antiphon.engine.opening import opener
-from antiphon.engine.response import open_response, view_of
+from antiphon.access.unseal import opener
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.protocol.validation.call_rules import call_ids, check_calls
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.context import nothing_given, previous_not_found
+from antiphon.runs.response import open_response, view_of
 from antiphon.translation.dialects import tell_dialect
 from antiphon.translation.from_chat.answer import AnswerReader, conclude
 from antiphon.translation.from_chat.reader import ChatStream

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.engine.keys.mint import Mint
+from antiphon.access.api_keys import Mint
 from antiphon.storage.contract import ApiKey, Limits
 from antiphon.storage.open import open_store
 from tests.support.command import antiphon, on_a_terminal

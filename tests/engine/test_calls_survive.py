@@ -9,15 +9,15 @@ import msgspec
 import pytest
 
 from antiphon.access.keyring import Keyring
-from antiphon.engine.background import cancel, enqueue
-from antiphon.engine.engine import Engine
-from antiphon.engine.toolset import Toolset
-from antiphon.engine.worker import Worker
 from antiphon.errors import StoreError
+from antiphon.jobs.queue import cancel, enqueue
+from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.registry import Toolset
 from tests.support.engine import NOW, called, engine, said
 from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL, Servers, Web, output

@@ -16,17 +16,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.engine.chains import ChainCache
-from antiphon.engine.engine import Engine
-from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.chain_cache import ChainCache
+from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store, StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects import DIALECTS
 from antiphon.translation.to_chat.prefix import Prefix
 from antiphon.upstream.backend import Reply
+from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import NOW, said
 from tests.support.postgres import Postgres

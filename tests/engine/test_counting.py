@@ -10,10 +10,10 @@ import msgspec
 import pytest
 import tiktoken
 
-from antiphon.engine import counting
-from antiphon.engine.counting import Count, count_input_tokens
-from antiphon.engine.engine import Engine
 from antiphon.protocol.validation.validate import decode_count
+from antiphon.runs import input_tokens
+from antiphon.runs.engine import Engine
+from antiphon.runs.input_tokens import Count, count_input_tokens
 from antiphon.translation.to_chat.estimate import MEDIUM, tokens_of
 from antiphon.upstream.http import HttpBackend
 from tests.support.engine import ask, engine, plain
@@ -127,7 +127,7 @@ async def test_a_backend_that_does_not_count_is_no_failure(paths: Paths) -> None
 
 
 async def test_a_backend_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "PATIENCE", 0.05)
+    monkeypatch.setattr(input_tokens, "PATIENCE", 0.05)
     silent = Answer([], JSON, wait=asyncio.Event())
 
     made, _, _ = await asked({"/tokenize": lambda request: silent}, "vllm")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.toolset import Toolset
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.registry import Toolset
 from tests.support.engine import engine, stream
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import delta

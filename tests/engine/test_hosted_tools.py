@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine.engine import Engine
-from antiphon.engine.history import Context
-from antiphon.engine.steps import CallModel, ListTools
-from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
 from antiphon.protocol.items.hosted import McpApprovalResponse
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.context import Context
+from antiphon.runs.engine import Engine
+from antiphon.runs.steps import CallModel, ListTools
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.registry import Toolset
 from tests.support.engine import ask, called, engine, plain, said, stream, target, turn_for
 from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL, Servers, Web, boom, output

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.background import enqueue
 from antiphon.errors import ClientError
+from antiphon.jobs.queue import enqueue
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine import conversations
-from antiphon.engine.background import enqueue
-from antiphon.engine.keeping import Ticket
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
+from antiphon.jobs.queue import enqueue
 from antiphon.protocol.resources import CreateConversation
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.persistence import Ticket
+from antiphon.stored import conversations
+from antiphon.tools.registry import Toolset
+from antiphon.upstream.backend_state import BackendOptions
 from tests.support.engine import ask, engine, said
 from tests.support.tools import Servers
 

@@ -7,13 +7,21 @@ from typing import Any
 import pytest
 
 from antiphon import ids
-from antiphon.engine.measuring import MOST_MODELS, OTHER, READS, WRITES, Measuring, ModelNames, timed
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.toolset import Toolset
 from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.response_metrics import (
+    MOST_MODELS,
+    OTHER,
+    READS,
+    WRITES,
+    Measuring,
+    ModelNames,
+    timed,
+)
 from antiphon.testing import check_store
+from antiphon.tools.registry import Toolset
+from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import ask, called, engine, said
 from tests.support.tools import MCP, Servers, Web, boom

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.routing.backend_errors import TOO_LONG
 from antiphon.errors import BackendError, ClientError
 from antiphon.testing import assert_event_stream
+from antiphon.upstream.backend_errors import TOO_LONG
 from tests.support.engine import ask, engine, plain, said, stream
 from tests.support.replay import delta
 

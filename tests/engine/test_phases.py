@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.run import TRANSITIONS, Phase, StopReason
 from antiphon.errors import AntiphonError, BackendError
+from antiphon.runs.run import TRANSITIONS, Phase, StopReason
 from tests.support.engine import begin, engine, plain, said
 from tests.support.replay import delta
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from antiphon.engine.run import Run
-from antiphon.engine.stored import retrieve
 from antiphon.errors import BackendError, StoreError
+from antiphon.runs.run import Run
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.stored.responses import retrieve
 from antiphon.testing import assert_event_stream, fold
 from tests.support.chunks import chunks, last_chunks
 from tests.support.engine import NOW, ask, begin, called, engine, plain, said, stream

@@ -1,9 +1,9 @@
-from antiphon.engine.routing.backend_state import BackendOptions, BackendState, LoadReport
-from antiphon.engine.routing.health import MOST_FAILURES
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.routing.retry_policy import Failure
-from antiphon.engine.status import Status, status_of, together
 from antiphon.errors import BackendError
+from antiphon.upstream.backend_state import BackendOptions, BackendState, LoadReport
+from antiphon.upstream.health import MOST_FAILURES
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.retry_policy import Failure
+from antiphon.upstream.status import Status, status_of, together
 from tests.support.engine import Listed, engine
 
 
@@ -11,7 +11,7 @@ def known(*names: str) -> tuple[list[BackendState], Status]:
     """Backends, and what is told of them after they were changed."""
     made, _ = engine()
     made.models = ModelRegistry([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
-    return made.models.backends, status_of(made)
+    return made.models.backends, status_of(made.models, len(made.runs))
 
 
 def told(*changes: tuple[int, str]) -> Status:
@@ -19,7 +19,7 @@ def told(*changes: tuple[int, str]) -> Status:
     made.models = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
     for place, what in changes:
         _fail(made.models.backends[place], what)
-    return status_of(made)
+    return status_of(made.models, len(made.runs))
 
 
 def _fail(served: BackendState, what: str) -> None:
@@ -50,7 +50,7 @@ def test_models_are_told_by_whoever_knows_them_and_loaded_where_a_backend_tells(
     served.models, served.load, served.error = [{"id": "m"}], LoadReport(loaded=frozenset({"m"})), ""
     made, _ = engine()
     made.models.backends = [served]
-    after = together([before, status_of(made)])
+    after = together([before, status_of(made.models, len(made.runs))])
 
     assert before.backends[0].error
     assert (after.backends[0].models, after.backends[0].loaded, after.backends[0].error) == (["m"], ["m"], "")
@@ -61,6 +61,6 @@ def test_slots_and_the_queue_are_told() -> None:
     served = made.models.backends[0]
     served.update(options=BackendOptions(concurrency=3, queue=7))
     served.slots.in_flight, served.slots.waiting = 2, 1
-    (one,) = status_of(made).backends
+    (one,) = status_of(made.models, len(made.runs)).backends
 
     assert (one.in_flight, one.concurrency, one.waiting, one.queue) == (2, 3, 1, 7)

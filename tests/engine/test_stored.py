@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.engine import Engine
-from antiphon.engine.stored import delete, list_input_items, retrieve
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.validate import decode_input_items_query
+from antiphon.runs.engine import Engine
+from antiphon.stored.responses import delete, list_input_items, retrieve
 from tests.support.engine import ask, called, engine, said
 from tests.support.replay import delta
 

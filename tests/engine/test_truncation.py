@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.truncation import drop_oldest, thin_out
 from antiphon.protocol.items.calls import ToolSearchOutput
 from antiphon.protocol.items.messages import (
     FunctionCall,
@@ -17,6 +16,7 @@ from antiphon.protocol.items.messages import (
 )
 from antiphon.protocol.tools import FunctionTool
 from antiphon.protocol.validation.call_rules import awaited, check_calls
+from antiphon.runs.truncate import drop_oldest, thin_out
 
 
 def user(text: str) -> Message:

@@ -4,15 +4,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine.history import Context
-from antiphon.engine.routing.backend_state import Target
-from antiphon.engine.steps import CallModel, Finish
-from antiphon.engine.turn import Turn
 from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.context import Context
+from antiphon.runs.steps import CallModel, Finish
+from antiphon.runs.turn import Turn
 from antiphon.translation.from_chat.reader import Ending
+from antiphon.upstream.backend_state import Target
 from tests.support.engine import target, turn_for
 
 
@@ -83,7 +83,7 @@ def test_any_other_refusal_is_reported_at_once() -> None:
 
 def test_a_backend_that_refuses_everything_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter(f"p{number}" for number in range(100))
-    monkeypatch.setattr("antiphon.engine.model_request.refused_parameter", lambda *_: next(names))
+    monkeypatch.setattr("antiphon.runs.model_request.refused_parameter", lambda *_: next(names))
     one = turn()
 
     with pytest.raises(ClientError):

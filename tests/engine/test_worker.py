@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine import worker as workers
-from antiphon.engine.background import cancel, enqueue
-from antiphon.engine.engine import Engine
-from antiphon.engine.keeping import Ticket
-from antiphon.engine.measuring import Measuring, ModelNames
-from antiphon.engine.noting import Noting
-from antiphon.engine.worker import Worker
 from antiphon.errors import StoreError
+from antiphon.jobs import worker as workers
+from antiphon.jobs.queue import cancel, enqueue
+from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Ticket
 from antiphon.storage.contract import StoredConversation
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.telemetry.access_log import Noting
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.response_metrics import Measuring, ModelNames
 from tests.support.engine import NOW, engine, said
 
 
@@ -238,7 +238,7 @@ async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: py
 
 
 async def test_work_waits_for_a_store_that_fails_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.engine.recorder.TRY_AGAIN", 0.01)
+    monkeypatch.setattr("antiphon.jobs.recorder.TRY_AGAIN", 0.01)
 
     class Failing(SqliteStore):
         failures = 5

@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.engine.routing.backend_state import LoadReport
+from antiphon.upstream.backend_state import LoadReport
 from antiphon.upstream.http import HttpBackend
 from tests.support.pair import BODY, KEY, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import Answer, ReplayBackend

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.routing.backend_errors import TOO_LONG, read_failure
 from antiphon.protocol.chat import error_code, read_error
+from antiphon.upstream.backend_errors import TOO_LONG, read_failure
 
 
 def openai(message: str, code: Any = None, **fields: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from openai.types.responses.response_steer_error_code import ResponseSteerErrorC
 from tests.support.pages import table
 
 import antiphon
-from antiphon.engine.keys.limits import refusal
+from antiphon.access.limits import refusal
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.validation import refusals

@@ -10,8 +10,8 @@ from tests.support.engine import engine
 from tests.support.pages import table
 from tests.support.server import Served
 
-from antiphon.engine.measuring import known
 from antiphon.telemetry.metrics import Measures, Metric
+from antiphon.telemetry.response_metrics import known
 
 DASHBOARD = json.loads((Path(__file__).parents[2] / "deploy/grafana.json").read_text())
 ROWS = {name: labels for name, labels, _ in table("../how-to/watch-it", "Metric", "Labels", "What it is")}
@@ -39,7 +39,7 @@ async def kinds(served: Served) -> dict[str, str]:
 
 def counted() -> list[Metric]:
     """Every metric of a process."""
-    return [*Measures().all(), *known(engine()[0])]
+    return [*Measures().all(), *known(engine()[0].models, lambda: 0)]
 
 
 def labels_of(query: str) -> set[str]:

@@ -8,8 +8,8 @@ import pytest
 from openai import BadRequestError
 from openai.types.responses import Response
 
-from antiphon.engine.toolset import Toolset
 from antiphon.tools.base import Listing
+from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.server import Served, serve

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.keeping import Ticket
-from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.persistence import Ticket
+from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
 from tests.support.certificates import certificate

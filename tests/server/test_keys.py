@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from antiphon.engine.keys import known
-from antiphon.engine.keys.mint import Mint
+from antiphon.access import api_keys
+from antiphon.access.api_keys import Mint
 from antiphon.gateway import Gateway
 from antiphon.server.application import create_app, resources
 from antiphon.storage.contract import Store
@@ -115,7 +115,7 @@ async def test_who_has_the_database_has_no_key(guarded: Served) -> None:
 
 
 async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "FRESH", 0.0)
+    monkeypatch.setattr(api_keys, "FRESH", 0.0)
     store = guarded.engine.store
     for ended in ({"revoked_at": 1}, {"expires_at": int(time.time()) - 1}):
         key, kept = await issued(store)
@@ -170,7 +170,7 @@ async def test_a_websocket_needs_a_key_before_it_is_opened(guarded: Served) -> N
 async def test_an_ended_key_begins_nothing_on_its_open_websocket(
     guarded: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known, "FRESH", 0.0)
+    monkeypatch.setattr(api_keys, "FRESH", 0.0)
     key, kept = await issued(guarded.engine.store)
     async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
         await guarded.engine.store.put_api_key(replace(kept, revoked_at=1))

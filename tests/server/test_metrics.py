@@ -7,12 +7,12 @@ from contextlib import aclosing
 import pytest
 from starlette.types import Message
 
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.routing.health import MOST_FAILURES
 from antiphon.errors import StoreError
 from antiphon.server.application import create_app
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.http import HttpBackend
 from tests.support.metrics import scrape
 from tests.support.replay import Answer, ReplayBackend, completion, text

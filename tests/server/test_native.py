@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.testing import assert_event_stream, fold
+from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.demo import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from tests.support.native import answering, call, deltas, frames, message, opening, response, streamed, thought

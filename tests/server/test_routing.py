@@ -8,8 +8,8 @@ import aiohttp
 import openai
 import pytest
 
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.routing.health import MOST_FAILURES
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.health import MOST_FAILURES
 from tests.support.native import answering, message
 from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import JSON, Answer, completion, delta, sse, text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.engine import Engine
+from antiphon.runs.engine import Engine
 from antiphon.upstream.http import HttpBackend
 from tests.support.raw import post, say
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, echo, sse

@@ -7,26 +7,26 @@ from typing import Any
 
 import msgspec
 
-from antiphon.engine.agentic_turn import decide
-from antiphon.engine.engine import Engine
-from antiphon.engine.history import Context
-from antiphon.engine.plan import RunPlan
-from antiphon.engine.prepare import compacts, tools_of
-from antiphon.engine.response import open_response, view_of
-from antiphon.engine.routing.backend_state import BackendOptions, BackendState, Target
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.routing.router import Route, Router
-from antiphon.engine.run import Run
-from antiphon.engine.toolset import Toolset
-from antiphon.engine.turn import Turn
 from antiphon.errors import BackendError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.agentic_turn import decide
+from antiphon.runs.context import Context
+from antiphon.runs.engine import Engine
+from antiphon.runs.plan import RunPlan
+from antiphon.runs.prepare import compacts, tools_of
+from antiphon.runs.response import open_response, view_of
+from antiphon.runs.run import Run
+from antiphon.runs.turn import Turn
 from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import DIALECTS
 from antiphon.translation.to_chat.sealed import nothing
 from antiphon.upstream.backend import Backend, Listing, Reply
+from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.router import Route, Router
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.replay import completion, delta, sse
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from antiphon.engine.keys.mint import Mint
+from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Store
 

@@ -13,20 +13,20 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
 from antiphon.application import House
-from antiphon.engine.engine import Engine
-from antiphon.engine.measuring import Measuring, ModelNames, timed
-from antiphon.engine.noting import Noting
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.worker import Worker
+from antiphon.jobs.worker import Worker
+from antiphon.runs.engine import Engine
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.host import Host
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.telemetry.access_log import Noting
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.otel.collector import Traces
+from antiphon.telemetry.response_metrics import Measuring, ModelNames, timed
 from antiphon.upstream.backend import Backend
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 

@@ -2,7 +2,7 @@
 
 from antiphon.conformance.choice import chosen
 from antiphon.conformance.judging import Plan, judge
-from antiphon.engine.routing.backend_state import BackendOptions
+from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.demo import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from tests.support.server import serve

@@ -1,1 +1,1 @@
-"""API keys, sealing keys, limits and credentials."""
+"""Who may do what, and with which keys: API keys, limits, metering, sealed state, credentials."""

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from antiphon.access.api_keys import Mint
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
-from antiphon.engine.keys.mint import Mint
 from antiphon.errors import ConfigError
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Store

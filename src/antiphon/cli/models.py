@@ -10,7 +10,7 @@ from antiphon.application import build
 from antiphon.cli.flags import BackendFlag, ConfigFlag
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
-from antiphon.engine.routing.backend_state import BackendState, is_listed
+from antiphon.upstream.backend_state import BackendState, is_listed
 
 
 def offered(served: BackendState) -> list[str]:

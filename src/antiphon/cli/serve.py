@@ -22,7 +22,6 @@ from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import read_settings
 from antiphon.cli.workers import supervise
 from antiphon.config import Settings, settings_file
-from antiphon.engine.routing.backend_state import BackendState
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.gateway import Gateway
 from antiphon.server.application import create_app
@@ -31,6 +30,7 @@ from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
 from antiphon.server.uvicorn.workers import Siblings
 from antiphon.storage.open import open_store
+from antiphon.upstream.backend_state import BackendState
 from antiphon.version import __version__
 
 SHOWN = 8

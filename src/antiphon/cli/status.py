@@ -16,9 +16,9 @@ from rich.text import Text
 
 from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings
-from antiphon.engine.routing.backend_state import is_listed
-from antiphon.engine.status import BackendStatus, Status
 from antiphon.errors import AntiphonError
+from antiphon.upstream.backend_state import is_listed
+from antiphon.upstream.status import BackendStatus, Status
 
 EVERY = 1.0
 """Seconds between two looks."""

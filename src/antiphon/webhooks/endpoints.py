@@ -4,12 +4,12 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
-from antiphon.engine.announcements import announcement
 from antiphon.errors import ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.outbound.ssrf import Reach, check_url
 from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
 from antiphon.storage.contract import Store, WebhookEndpoint
+from antiphon.webhooks.announcement import announcement
 from antiphon.webhooks.courier import Courier
 from antiphon.webhooks.sign import hint, new_secret
 

@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine.caching import cache, flights
-from antiphon.engine.caching.cache import Cache, Room
-from antiphon.engine.engine import Engine
-from antiphon.engine.keeping import Ticket
-from antiphon.engine.measuring import Measuring, ModelNames
-from antiphon.engine.routing.backend_state import BackendOptions
+from antiphon.cache import cache, single_flight
+from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError, BackendError, StoreError
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Ticket
 from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.response_metrics import Measuring, ModelNames
 from antiphon.testing import check_event_stream
+from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import Listed, ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta, sse
@@ -244,7 +244,7 @@ async def test_a_server_that_starts_while_its_backend_is_down_still_gives_what_i
 
 
 async def test_an_answer_that_stands_still_is_not_waited_for_any_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flights, "PATIENCE", 0.05)
+    monkeypatch.setattr(single_flight, "PATIENCE", 0.05)
     made, backend = engine(said("never heard"), said("one"))
     events = (await begin(made, stream=True, **CACHED)).events()
     await anext(events)  # its client reads no further

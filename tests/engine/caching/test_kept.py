@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.engine.caching.kept import KeptAnswer, Origin, from_bytes, noted, retell, to_bytes
+from antiphon.cache.cached_answer import KeptAnswer, Origin, from_bytes, noted, retell, to_bytes
 from antiphon.protocol.events import OutputItemAdded, OutputItemDone
 from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import Response, Usage

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.caching.key import MAY_DIFFER, SEEN_AS_ITEMS, cache_key
+from antiphon.cache.key import MAY_DIFFER, SEEN_AS_ITEMS, cache_key
 from antiphon.ids import new_id
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request

@@ -7,13 +7,22 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.caching.cache import Room
-from antiphon.engine.caching.similar import Similarity
-from antiphon.engine.caching.vectors import MOST, Entry, cosine, from_bytes, nearest, to_bytes, unit, with_entry
-from antiphon.engine.engine import Engine
-from antiphon.engine.keeping import Ticket
+from antiphon.cache.cache import Room
+from antiphon.cache.semantic import Similarity
+from antiphon.cache.vectors import (
+    MOST,
+    Entry,
+    cosine,
+    from_bytes,
+    nearest,
+    to_bytes,
+    unit,
+    with_entry,
+)
 from antiphon.errors import BackendError
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Ticket
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import NOW, ask, begin, engine, said
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.keys import known as module
-from antiphon.engine.keys.known import KnownKeys
+from antiphon.access import api_keys as module
+from antiphon.access.api_keys import KnownKeys
 from antiphon.errors import StoreError
 from antiphon.storage.contract import ApiKey
 from antiphon.storage.sqlite.store import SqliteStore

@@ -4,7 +4,7 @@ import asyncio
 import time
 from typing import Any
 
-from antiphon.engine.keys.meter import Meter
+from antiphon.access.metering import Meter
 from antiphon.storage.contract import Level
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.keys import issued

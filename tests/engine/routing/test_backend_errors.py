@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.routing.backend_errors import is_overflow, read_failure
 from antiphon.errors import AntiphonError, BackendError, ClientError
+from antiphon.upstream.backend_errors import is_overflow, read_failure
 
 
 def failure(status: int, body: Any = None, **headers: str) -> AntiphonError:

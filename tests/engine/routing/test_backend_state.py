@@ -1,7 +1,7 @@
 import pytest
 
-from antiphon.engine.routing.backend_state import BackendOptions, BackendState, is_listed
 from antiphon.translation.dialects import DIALECTS
+from antiphon.upstream.backend_state import BackendOptions, BackendState, is_listed
 from tests.support.engine import listed
 
 

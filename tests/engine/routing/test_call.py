@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.routing.backend_state import Target
-from antiphon.engine.routing.call import Refusal, UpstreamReply, attempt, call
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.routing.router import Route, Router
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.call import Refusal, UpstreamReply, attempt, call
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.router import Route, Router
 from antiphon.upstream.scripted import ScriptedBackend
 
 DOWN = BackendError("Nobody is there.", status=503)

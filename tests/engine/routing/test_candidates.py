@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.engine.routing.candidates import Candidate, next_turn, order
+from antiphon.upstream.candidates import Candidate, next_turn, order
 
 flags = st.booleans()
 candidates = st.builds(

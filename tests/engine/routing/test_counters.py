@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.engine.engine import Engine
-from antiphon.engine.routing.backend_state import BackendOptions
 from antiphon.errors import AntiphonError
+from antiphon.runs.engine import Engine
+from antiphon.upstream.backend_state import BackendOptions
 from tests.support.engine import begin, called, engine, plain, said
 
 REFUSED = json.dumps({"error": {"message": "Unsupported parameter: 'top_p'.", "param": "top_p"}})

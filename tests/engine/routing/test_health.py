@@ -1,6 +1,6 @@
-from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER, Health
-from antiphon.engine.routing.retry_policy import KEY_REST, QUOTA_REST, Failure
 from antiphon.errors import BackendError
+from antiphon.upstream.health import MOST_FAILURES, PROBE_AFTER, Health
+from antiphon.upstream.retry_policy import KEY_REST, QUOTA_REST, Failure
 
 FAILED = Failure(500)
 GONE = Failure(0)

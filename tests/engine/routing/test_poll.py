@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.routing.backend_state import NO_REPORT, LoadReport
-from antiphon.engine.routing.health import MOST_FAILURES
-from antiphon.engine.routing.poll import REPORTS, Poll, of_llamacpp, of_ollama, of_vllm
-from antiphon.engine.routing.registry import ModelRegistry
 from antiphon.errors import BackendError
 from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend_state import NO_REPORT, LoadReport
+from antiphon.upstream.health import MOST_FAILURES
+from antiphon.upstream.poll import REPORTS, Poll, of_llamacpp, of_ollama, of_vllm
+from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import Listed
 

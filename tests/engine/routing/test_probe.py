@@ -2,9 +2,9 @@
 
 import pytest
 
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.routing.registry import ModelRegistry, probe
 from antiphon.errors import BackendError
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.registry import ModelRegistry, probe
 from antiphon.upstream.scripted import ScriptedBackend
 
 

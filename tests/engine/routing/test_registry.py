@@ -3,10 +3,10 @@ import math
 
 import pytest
 
-from antiphon.engine.routing.backend_state import BackendOptions
-from antiphon.engine.routing.registry import STALE_AFTER, ModelRegistry
 from antiphon.errors import BackendError, ClientError
 from antiphon.upstream.backend import Backend, Listing
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.registry import STALE_AFTER, ModelRegistry
 from tests.support.engine import Listed
 
 
@@ -197,7 +197,7 @@ async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_
         known.assign([new], options=share)
         return "responses"
 
-    monkeypatch.setattr("antiphon.engine.routing.registry.probe", replaced)
+    monkeypatch.setattr("antiphon.upstream.registry.probe", replaced)
     await known.refresh()
 
     assert known.backends[0].is_probed

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.routing.retry_after import resting, wait_of
 from antiphon.errors import BackendError, ClientError
+from antiphon.upstream.retry_after import resting, wait_of
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.routing.retry_policy import (
+from antiphon.upstream.retry_policy import (
     ERROR_REST,
     KEY_REST,
     LONGEST_REST,

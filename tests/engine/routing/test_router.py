@@ -3,15 +3,15 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from antiphon.engine.routing.backend_state import BackendOptions, LoadReport
-from antiphon.engine.routing.candidates import Candidates
-from antiphon.engine.routing.health import MOST_FAILURES, PROBE_AFTER
-from antiphon.engine.routing.registry import ModelRegistry
-from antiphon.engine.routing.retry_after import LONGEST_WAIT
-from antiphon.engine.routing.retry_policy import Failure
-from antiphon.engine.routing.router import Route, Router, chains_of
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.requests import CreateResponse
+from antiphon.upstream.backend_state import BackendOptions, LoadReport
+from antiphon.upstream.candidates import Candidates
+from antiphon.upstream.health import MOST_FAILURES, PROBE_AFTER
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.retry_after import LONGEST_WAIT
+from antiphon.upstream.retry_policy import Failure
+from antiphon.upstream.router import Route, Router, chains_of
 from tests.support.engine import Listed
 
 ERROR = BackendError("It failed.")
@@ -270,7 +270,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         naps.append(seconds)
         monkeypatch.setattr(Clock, "now", Clock.now + seconds)
 
-    monkeypatch.setattr("antiphon.engine.routing.router.asyncio.sleep", sleep)
+    monkeypatch.setattr("antiphon.upstream.router.asyncio.sleep", sleep)
     return naps
 
 
@@ -358,7 +358,7 @@ async def test_an_alias_asks_by_the_backends_own_name_and_a_star_takes_what_nobo
 
 
 async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.engine.routing.router.MOST_CHAINS", 10)
+    monkeypatch.setattr("antiphon.upstream.router.MOST_CHAINS", 10)
     field = Field("a")
     for number in range(100):
         await field.answer(f"resp_{number}")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from antiphon.engine.routing.slots import Slots
 from antiphon.errors import BackendError
+from antiphon.upstream.slots import Slots
 
 
 class Gone(Exception):  # noqa: N818 - no fault of the slots

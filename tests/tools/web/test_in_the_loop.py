@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.engine import Engine
-from antiphon.engine.toolset import Toolset
 from antiphon.errors import ClientError
 from antiphon.outbound.fetch import Fetcher
 from antiphon.outbound.ssrf import Reach, read_networks
+from antiphon.runs.engine import Engine
 from antiphon.testing import assert_event_stream
+from antiphon.tools.registry import Toolset
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.providers import PROVIDERS
 from antiphon.tools.web.tool import WebSearch

@@ -8,9 +8,9 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from starlette.types import ASGIApp
 
-from antiphon.engine.measuring import ModelNames
 from antiphon.telemetry.otel.serving import TracedRequests
 from antiphon.telemetry.otel.spans import Ids, Tracing
+from antiphon.telemetry.response_metrics import ModelNames
 from antiphon.version import __version__
 
 

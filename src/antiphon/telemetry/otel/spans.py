@@ -25,14 +25,14 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from antiphon.engine.measuring import ModelNames
-from antiphon.engine.observers import Call, Observer, ResponseRecord, ToolUse
 from antiphon.errors import AntiphonError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.context import note
+from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
 from antiphon.telemetry.otel.content import input_messages, output_messages, tool_definitions
 from antiphon.telemetry.otel.serving import carriage, serving
+from antiphon.telemetry.response_metrics import ModelNames
 from antiphon.upstream.backend import carried
 
 PROVIDERS = {

@@ -1,7 +1,7 @@
 """What the model thought before goes back to it: in the fields it came in, and only where the backend wants it.
 
 State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}}}`,
-the last two where there is something to say, and whose it is (`engine/sealer.py`). Only the
+the last two where there is something to say, and whose it is (`access/unseal.py`). Only the
 family that made it gets its signatures back; another gets the plain text (lesson L30).
 """
 

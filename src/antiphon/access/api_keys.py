@@ -1,0 +1,138 @@
+"""Which API keys are good: asked of the store, and remembered for a moment.
+
+As long as nobody has made a key nobody needs one, and a request asks the store nothing. What is remembered is found by
+the digest of the whole key, and who does not know the store's secret can aim at no digest: so how long it takes to
+look one up tells nothing of the keys that there are.
+"""
+
+import asyncio
+import hmac
+import secrets
+import time
+from dataclasses import dataclass, replace
+
+from antiphon.errors import StoreError
+from antiphon.ids import Clock
+from antiphon.storage.contract import ApiKey, Limits, Store
+
+PREFIX = "sk-antiphon-"
+
+SECRET = "api_keys"  # noqa: S105 - the name of one
+"""The name of the store's secret with which keys are digested."""
+
+SHOWN = 4
+"""Characters of a key's end that lists show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mint:
+    """Makes keys for one store, and digests them.
+
+    A key has 256 random bits, and what is stored is its HMAC-SHA-256: who reads the database cannot ask for anything.
+    """
+
+    secret: bytes
+
+    @classmethod
+    async def of(cls, store: Store) -> "Mint":
+        """Return the mint of a store; its servers share one secret."""
+        return cls(await store.secret(SECRET, secrets.token_bytes(32)))
+
+    def digest(self, key: bytes) -> bytes:
+        """Return what a key is known by: all of it counts."""
+        return hmac.digest(self.secret, key, "sha256")
+
+    def issue(
+        self, key_id: str, tenant: str, name: str, limits: Limits, now: int, expires_at: int | None
+    ) -> tuple[str, ApiKey]:
+        """Return a new key: itself, to be shown once, and what is kept of it."""
+        key = _new()
+        return key, ApiKey(key_id, tenant, name, self._digest(key), _shown(key), now, expires_at, limits=limits)
+
+    def rotate(self, old: ApiKey, old_until: int) -> tuple[str, ApiKey]:
+        """Return a new key in the place of an old one, which is good until `old_until`; its id and limits stay."""
+        key = _new()
+        kept = replace(old, digest=self._digest(key), shown=_shown(key), old_digest=old.digest, old_until=old_until)
+        return key, kept
+
+    def _digest(self, key: str) -> bytes:
+        return self.digest(key.encode())
+
+
+def _new() -> str:
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def _shown(key: str) -> str:
+    return f"{PREFIX}…{key[-SHOWN:]}"
+
+
+FRESH = 2.0
+"""Seconds for which the store's word is good: a key that is revoked there is refused everywhere soon after."""
+
+MOST = 10_000
+"""Digests that are remembered."""
+
+
+class KnownKeys:
+    """The keys of one store. `clock` never goes back, in seconds."""
+
+    def __init__(self, store: Store, clock: Clock = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._mint: Mint | None = None
+        self._has_any: bool | None = None
+        self._looked = float("-inf")
+        self._known: dict[bytes, tuple[float, ApiKey | None]] = {}
+        self._asked: dict[bytes, asyncio.Future[ApiKey | None]] = {}
+
+    async def are_needed(self) -> bool:
+        """Whether a key was ever made. Raises `StoreError` where that was never known."""
+        if self._has_any or (self._has_any is not None and self._clock() - self._looked < FRESH):
+            return self._has_any
+        return await self._look()
+
+    async def digest(self, key: bytes) -> bytes:
+        """Return what a key is known by."""
+        if self._mint is None:
+            self._mint = await Mint.of(self._store)
+        return self._mint.digest(key)
+
+    async def find(self, digest: bytes) -> ApiKey | None:
+        """Return the key of this digest, None where there is none that is good."""
+        known = self._known.get(digest)
+        if known is not None and self._clock() - known[0] < FRESH:
+            return known[1]
+        return await self._ask(digest)
+
+    async def _look(self) -> bool:
+        is_known, self._looked = self._has_any is not None, self._clock()
+        try:
+            self._has_any = await self._store.has_api_keys()
+        except StoreError:
+            # No key can be made either as long as the store is away, or nobody here could know of it.
+            if not is_known:
+                raise
+        return bool(self._has_any)
+
+    async def _ask(self, digest: bytes) -> ApiKey | None:
+        """Ask the store; who comes meanwhile shares the answer."""
+        asked = self._asked.get(digest)
+        if asked is None:
+            asked = self._asked[digest] = asyncio.ensure_future(self._read(digest))
+            asked.add_done_callback(lambda done: self._forget(digest, done))
+        return await asyncio.shield(asked)
+
+    async def _read(self, digest: bytes) -> ApiKey | None:
+        now = self._clock()
+        found = await self._store.find_api_key(digest)
+        self._known.pop(digest, None)
+        if len(self._known) >= MOST:
+            del self._known[next(iter(self._known))]
+        self._known[digest] = now, found
+        return found
+
+    def _forget(self, digest: bytes, done: "asyncio.Future[ApiKey | None]") -> None:
+        del self._asked[digest]
+        if not done.cancelled():
+            done.exception()  # who asked has it

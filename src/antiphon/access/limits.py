@@ -1,0 +1,142 @@
+"""What a key's limits mean for one request: whether it is let through, and what its reply says of them.
+
+The numbers are the store's `Level`; the headers are those of specification section 14, the errors of section 13.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+from antiphon.errors import ClientError
+from antiphon.protocol.requests import CreateResponse
+from antiphon.storage.contract import ApiKey, Level, Limits
+from antiphon.translation.to_chat.estimate import MEDIUM, by_size
+from antiphon.upstream.backend_state import LATEST
+from antiphon.upstream.registry import model_not_found
+
+MINUTE = 60.0
+DAY = 86_400
+
+OUTPUT = 1_000
+"""Tokens that are reserved for an answer whose length the request does not bound."""
+
+_DATA = re.compile(rb'"(?:data:[^"]*|[A-Za-z0-9+/=_-]{1000,})"')
+"""An image, a sound or a file inside a request."""
+
+Headers = Mapping[str, str]
+
+Weigh = Callable[[], int]
+"""Returns the tokens that a request is expected to take."""
+
+
+def check_model(key: ApiKey | None, model: str) -> None:
+    """Raise `ClientError` (400), as for a model that there is not, where the key does not allow it."""
+    if key is not None and not allows(key.limits, model):
+        raise model_not_found(model)
+
+
+def allows(limits: Limits, model: str) -> bool:
+    """Whether the model is one of those that are allowed; `llama3` and `llama3:latest` are one."""
+    plain = model.removesuffix(LATEST)
+    return not limits.models or any(name in limits.models for name in (model, plain, plain + LATEST))
+
+
+def counts_tokens(limits: Limits) -> bool:
+    """Whether a request's tokens matter before it begins."""
+    return limits.tokens_per_minute is not None or limits.tokens_per_day is not None
+
+
+def counts_anything(limits: Limits) -> bool:
+    """Whether the store is to be asked before a request begins."""
+    return limits.requests_per_minute is not None or counts_tokens(limits)
+
+
+def weight_of(body: bytes, output: int | None = None) -> int:
+    """Return the tokens that a request and its answer are expected to be.
+
+    What its history adds is not known yet; what was reserved is settled for what was used in the end.
+    """
+    media = _DATA.findall(body)
+    text = len(body) - sum(map(len, media))
+    return text // 4 + MEDIUM * len(media) + (OUTPUT if output is None else output)
+
+
+def weight_of_response(request: CreateResponse, body: bytes) -> int:
+    """Return the tokens that a response is expected to take."""
+    return weight_of(body, request.max_output_tokens)
+
+
+def size_of(text: str) -> int:
+    """Return the tokens of a text that nobody counted."""
+    return by_size(text)
+
+
+def rate_headers(limits: Limits, level: Level, now: float) -> dict[str, str]:
+    """Return `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` for the limits that there are."""
+    headers: dict[str, str] = {}
+    if (most := limits.requests_per_minute) is not None:
+        headers |= _headers("requests", most, _left(most, level.requests_in), level.requests_in)
+    if (most := limits.tokens_per_minute) is not None:
+        headers |= _headers("tokens", most, _left(most, level.tokens_in), level.tokens_in)
+    elif (most := limits.tokens_per_day) is not None:
+        headers |= _headers("tokens", most, max(0, most - level.tokens_today), _to_midnight(now))
+    return headers
+
+
+def refusal(limits: Limits, level: Level, tokens: int, now: float) -> ClientError:
+    """Return the error for a request that the limits have no room for: 429, with the seconds to wait."""
+    tokens = limits.fit(tokens)
+    if limits.tokens_per_day is not None and level.tokens_today + tokens > limits.tokens_per_day:
+        return _over_quota(limits.tokens_per_day, now)
+    waits = {
+        "requests": _wait(level.requests_in, 1, limits.requests_per_minute),
+        "tokens": _wait(level.tokens_in, tokens, limits.tokens_per_minute),
+    }
+    kind = max(waits, key=lambda one: waits[one])
+    most = limits.requests_per_minute if kind == "requests" else limits.tokens_per_minute
+    text = f"Rate limit reached: this API key allows {most} {kind} per minute."
+    return _rate(kind, f"{text} Please try again in {_duration(waits[kind])}.", waits[kind])
+
+
+def too_many_at_once(most: int) -> ClientError:
+    """Return the error for a request beside as many as the key allows."""
+    return _rate("requests", f"This API key allows {most} requests at once. Please try again when one has ended.", 1.0)
+
+
+def _over_quota(most: int, now: float) -> ClientError:
+    wait = _to_midnight(now)
+    text = f"You exceeded your current quota: this API key allows {most} tokens a day. It is renewed at midnight, UTC."
+    headers = {"retry-after": str(math.ceil(wait)), "x-should-retry": "false"}
+    return ClientError(text, status=429, type="insufficient_quota", code="insufficient_quota", headers=headers)
+
+
+def _rate(kind: str, text: str, wait: float) -> ClientError:
+    headers = {"retry-after": str(max(1, math.ceil(wait)))}
+    return ClientError(text, status=429, type=kind, code="rate_limit_exceeded", headers=headers)
+
+
+def _wait(full_in: float, amount: int, most: int | None) -> float:
+    """Return the seconds until so much is there again."""
+    return 0.0 if most is None else max(0.0, full_in + amount * MINUTE / most - MINUTE)
+
+
+def _left(most: int, full_in: float) -> int:
+    return max(0, math.floor(most * (MINUTE - full_in) / MINUTE))
+
+
+def _headers(kind: str, most: int, left: int, reset: float) -> dict[str, str]:
+    values = {"limit": str(most), "remaining": str(left), "reset": _duration(reset)}
+    return {f"x-ratelimit-{name}-{kind}": value for name, value in values.items()}
+
+
+def _to_midnight(now: float) -> float:
+    return DAY - now % DAY
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as OpenAI writes it: `20ms`, `1s`, `6m0s`, `1h0m0s`."""
+    if 0 < seconds < 1:
+        return f"{math.ceil(seconds * 1000)}ms"
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return (f"{hours}h" if hours else "") + (f"{minutes}m" if hours or minutes else "") + f"{rest}s"

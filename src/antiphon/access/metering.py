@@ -1,0 +1,276 @@
+"""Holds keys to their limits, and writes down what they used.
+
+What a request is expected to take is reserved in the store before its model is asked, and settled for what the backend
+reported when it has ended, however it ended. What was used is written soon after, all that came together in one step.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from antiphon.access.limits import (
+    check_model,
+    counts_anything,
+    counts_tokens,
+    rate_headers,
+    refusal,
+    too_many_at_once,
+)
+from antiphon.errors import BackendError, StoreError, log
+from antiphon.ids import Clock
+from antiphon.protocol.chat import ChatChunk
+from antiphon.protocol.response import Usage
+from antiphon.storage.contract import NOTHING_TAKEN, ApiKey, Level, Store, Taken, Use
+from antiphon.translation.from_chat.decode import decode_chunk
+from antiphon.translation.from_chat.usage import read_usage
+from antiphon.translation.sse import DONE, EventDecoder
+from antiphon.translation.to_chat.estimate import asked_tokens, by_size
+
+MAX_PLAIN = 64 * 1024 * 1024
+"""Bytes of a plain answer that are looked through."""
+
+
+class Tally:
+    """Is fed an answer of Chat Completions or embeddings, and tells its tokens."""
+
+    def __init__(self, *, is_stream: bool) -> None:
+        self._usage: Usage | None = None
+        self._said = 0
+        self._events = EventDecoder() if is_stream else None
+        self._plain: list[bytes] = []
+        self._size = 0
+
+    def feed(self, part: bytes) -> None:
+        """Take bytes as they are passed on."""
+        if self._events is None:
+            self._size += len(part)
+            if self._size <= MAX_PLAIN:
+                self._plain.append(part)
+            return
+        try:
+            for data in self._events.feed(part):
+                if data != DONE:
+                    self._see(decode_chunk(data))
+        except BackendError:
+            self._events = EventDecoder()  # who reads the answer will see that it is broken
+
+    def spent(self, request: dict[str, Any]) -> tuple[int, int]:
+        """Return the tokens in and out: as they were reported, else as many as the texts look like. No bytes follow."""
+        self._finish()
+        if self._usage is not None:
+            return self._usage.input_tokens, self._usage.output_tokens
+        return asked_tokens(request), self._said
+
+    def _finish(self) -> None:
+        if self._plain and self._size <= MAX_PLAIN:
+            try:
+                self._see(decode_chunk(b"".join(self._plain)))
+            except BackendError:
+                self._said += by_size(b"".join(self._plain).decode("utf-8", "replace"))
+
+    def _see(self, chunk: ChatChunk) -> None:
+        self._usage = read_usage(chunk.usage) or self._usage
+        for choice in chunk.choices or ():
+            said = choice.delta or choice.message
+            texts = (said.content, said.reasoning_content, said.reasoning) if said else ()
+            self._said += sum(by_size(text) for text in texts if isinstance(text, str))
+            self._said += sum(by_size(str(call)) for call in (said.tool_calls if said else None) or ())
+
+
+TRY_AGAIN = 0.5
+"""Seconds between two tries to write down what was used, where the store fails."""
+
+LAST_TRY = 5.0
+"""Seconds that the end of the process waits for that."""
+
+DAY = 86_400
+
+
+class Spender(Protocol):
+    """What a request comes to, and what that takes."""
+
+    def spent(self) -> tuple[int, int]:
+        """Return the tokens in and out."""
+        ...
+
+
+class Grant:
+    """Leave to ask a model, from `with` to its end; this one of somebody who came in without a key."""
+
+    headers: Mapping[str, str] = {}
+    taken: Taken = NOTHING_TAKEN
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+        """The request has ended."""
+
+    def watch(self, run: Spender) -> None:
+        """This response is what the request comes to."""
+
+    def tell(self, input_tokens: int, output_tokens: int) -> None:
+        """The request used so many tokens."""
+
+    def hand_over(self) -> None:
+        """The request goes on without this grant: a job has `taken` now, and settles it."""
+
+
+FREE = Grant()
+
+
+class Metered(Grant):
+    """Leave for a key; what was used is charged to it when it ends."""
+
+    def __init__(self, meter: "Meter", key: ApiKey, tokens: int, headers: Mapping[str, str]) -> None:
+        self._meter, self._key = meter, key
+        self.headers = headers
+        self.taken = Taken(key.id, tokens)
+        self._began = meter.now()
+        self._spent: Callable[[], tuple[int, int]] = lambda: (0, 0)
+        self._is_handed_over = False
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+        """See `Grant`."""
+        self._meter.leave(self._key.id)
+        if not self._is_handed_over:
+            self._meter.charge(self._key.tenant, self.taken, self._began, 1, self._spent())
+
+    def watch(self, run: Spender) -> None:
+        """See `Grant.watch`."""
+        self._spent = run.spent
+
+    def tell(self, input_tokens: int, output_tokens: int) -> None:
+        """See `Grant.tell`."""
+        self._spent = lambda: (input_tokens, output_tokens)
+
+    def hand_over(self) -> None:
+        """See `Grant.hand_over`."""
+        self._is_handed_over = True
+
+
+@dataclass(slots=True)
+class Meter:
+    """Grants requests and counts what they use, for one process; what minutes and days hold, the store knows."""
+
+    store: Store
+    now: Clock
+    _at_once: dict[str, int] = field(default_factory=dict)
+    """Requests of each key that are here."""
+    _uses: dict[tuple[str, str, int], Use] = field(default_factory=dict)
+    """What is not written down yet, by tenant, key and day."""
+    _writing: asyncio.Task[None] | None = None
+
+    async def admit(self, key: ApiKey | None, model: str, weigh: Callable[[], int]) -> Grant:
+        """Let a request through; `weigh` tells the tokens that it is expected to take, where that matters.
+
+        Raises `ClientError`: 400 for a model that the key does not allow, 429 where a limit is reached.
+        """
+        if key is None:
+            return FREE
+        check_model(key, model)
+        self._enter(key)
+        try:
+            return await self._take(key, weigh)
+        except BaseException:
+            self.leave(key.id)
+            raise
+
+    def leave(self, key_id: str) -> None:
+        """One request of this key is no longer there."""
+        left = self._at_once[key_id] - 1
+        if left:
+            self._at_once[key_id] = left
+        else:
+            del self._at_once[key_id]
+
+    def charge(self, tenant: str, taken: Taken, began: float, requests: int, spent: tuple[int, int]) -> None:
+        """Count what was used, for good soon, and give back what was taken for it when it began."""
+        if not taken.key_id:
+            return
+        now = int(self.now())
+        # What was taken on another day is not given back to this one.
+        back = taken.tokens if int(began) // DAY == now // DAY else 0
+        self._add(Use(tenant, taken.key_id, now, requests, *spent, taken=back))
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def settle(self) -> None:
+        """Wait until everything that was used is written down."""
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def close(self) -> None:
+        """Write down what is left, if the store takes it soon."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_TRY):
+                await self.settle()
+        if self._writing is not None:
+            self._writing.cancel()
+            log.warning("The store took no account of what the last requests used.")
+
+    def _enter(self, key: ApiKey) -> None:
+        most, now = key.limits.concurrency, self._at_once.get(key.id, 0)
+        if most is not None and now >= most:
+            raise too_many_at_once(most)
+        self._at_once[key.id] = now + 1
+
+    async def _take(self, key: ApiKey, weigh: Callable[[], int]) -> Metered:
+        limits = key.limits
+        if not counts_anything(limits):
+            return Metered(self, key, 0, {})
+        tokens = limits.fit(weigh()) if counts_tokens(limits) else 0
+        level = await self._reserve(key, tokens)
+        now = self.now()
+        headers = rate_headers(limits, level, now)
+        if not level.is_granted:
+            error = refusal(limits, level, tokens, now)
+            error.headers = {**headers, **error.headers}
+            raise error
+        return Metered(self, key, tokens, headers)
+
+    async def _reserve(self, key: ApiKey, tokens: int) -> Level:
+        """Take the tokens in the store; where the client leaves meanwhile, they are given back as soon as they came."""
+        taking = asyncio.ensure_future(self.store.take(key.id, key.limits, tokens))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(lambda done: self._give_back(key, tokens, done))
+            raise
+
+    def _give_back(self, key: ApiKey, tokens: int, taking: asyncio.Future[Level]) -> None:
+        if not taking.cancelled() and taking.exception() is None and taking.result().is_granted:
+            self.charge(key.tenant, Taken(key.id, tokens), self.now(), 0, (0, 0))
+
+    async def _write(self) -> None:
+        """Write all that has come; what comes meanwhile goes with the next."""
+        try:
+            while self._uses:
+                uses, self._uses = self._uses, {}
+                try:
+                    await self.store.charge(list(uses.values()))
+                except StoreError as error:
+                    log.warning("What was used is not written down yet: %s", error)
+                    for use in uses.values():
+                        self._add(use)
+                    await asyncio.sleep(TRY_AGAIN)
+        finally:
+            self._writing = None
+
+    def _add(self, use: Use) -> None:
+        place = use.tenant, use.key_id, use.at // DAY
+        before = self._uses.get(place)
+        self._uses[place] = use if before is None else _sum(before, use)
+
+
+def _sum(one: Use, other: Use) -> Use:
+    return replace(
+        one,
+        requests=one.requests + other.requests,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        taken=one.taken + other.taken,
+    )

@@ -1,0 +1,1 @@
+"""Answers that are kept, to be given again."""

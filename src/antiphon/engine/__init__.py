@@ -1,1 +1,0 @@
-"""One response from request to stored result."""

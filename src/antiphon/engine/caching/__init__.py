@@ -1,1 +1,0 @@
-"""The response cache: what a model answered is given again to who asks the same."""

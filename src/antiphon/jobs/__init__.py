@@ -1,0 +1,1 @@
+"""Background responses: queued, made by a worker, replayed."""

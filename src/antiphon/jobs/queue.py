@@ -1,0 +1,174 @@
+"""Background responses: put into the queue, cancelled, and made by whichever worker claims them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace as replace_struct
+
+from antiphon.access.credentials import carries_credentials, without_credentials
+from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frame
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.response import Response
+from antiphon.protocol.tools import McpTool
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.chain_cache import load_item
+from antiphon.runs.checkpoints import from_bytes
+from antiphon.runs.context import conversation_locked, conversation_not_found, gather
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Retention, Ticket, encode_json, ended
+from antiphon.runs.plan import ResumeState
+from antiphon.runs.prepare import checked_tools, prepare_again
+from antiphon.runs.response import open_response, view_of
+from antiphon.runs.run import Run
+from antiphon.storage.contract import Job, Outcome, Reply
+from antiphon.stored.responses import not_found, shown_response
+from antiphon.translation.writer import ResponseWriter
+from antiphon.webhooks.announcement import announcement
+
+MOST_LOST = 3
+"""Workers that may die of one job; then it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A background response as it stands, and the types of tools that its model will not be offered."""
+
+    response: Response
+    ignored_tools: Sequence[str]
+
+
+async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Queued:
+    """Put a background response into the queue; return it as it stands, durable.
+
+    Raises `ClientError` for what can be refused before the model is asked.
+    """
+    ticket = engine.ticket(ticket)
+    context = await gather(request, engine.store, engine.new_id, ticket.tenant)
+    candidates, items = await engine.models.candidates(request.model), context.items
+    if carries_credentials(request) and (
+        McpTool in engine.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)
+    ):
+        raise lost_meanwhile()
+    ignored = checked_tools(engine, request, items, candidates[0])
+    response = open_response(request, ticket.response_id, int(engine.now()))
+    response = replace_struct(response, status="queued")
+    writer = _writer(engine, response)
+    writer.queue()
+    reply = _reply(response, ticket, bool(request.stream))
+    stored = _retention_of(engine, request, ticket.tenant).of(response, context, [])
+    frames = [frame(writer.take())] if stored.is_streamed else []
+    outcome = await engine.store.enqueue(stored, without_credentials(request, body), frames, reply, ticket.taken)
+    if outcome is Outcome.UNKNOWN:
+        raise conversation_not_found(str(request.conversation_id))
+    if outcome is Outcome.BUSY:
+        raise conversation_locked()
+    engine.observers.queued(response.id)
+    return Queued(response, ignored)
+
+
+async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any]:
+    """End a background response, whoever makes it; return it as it stands. One that has ended stays as it is.
+
+    Raises `ClientError`: 404 where it is unknown, 400 where it is none of the background (specification section 13).
+    """
+    while (job := await engine.store.find_job(tenant, response_id)) is not None:
+        if await end(engine, job):
+            break
+    stored = await engine.store.load(tenant, response_id)
+    if stored is None:
+        raise not_found(response_id)
+    response = shown_response(stored, ())
+    if not response["background"]:
+        raise ClientError("Cannot cancel a synchronous response.")
+    return response
+
+
+async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> bool:
+    """End a job from outside, failed with the error, else cancelled; False where somebody wrote to it meanwhile.
+
+    The items that are done stay.
+    """
+    stored = job.response
+    writer = _writer(engine, msgspec.json.decode(stored.body, type=Response))
+    writer.rewind(job.next_number)
+    if error is not None:
+        writer.fail(error)
+    else:
+        writer.cancel()
+    response = writer.response
+    writer.response = replace_struct(response, output=[msgspec.json.decode(item.body) for item in stored.output])
+    writer.end()
+    is_ended = await engine.store.finish(
+        job,
+        ended(replace(stored, status=response.status, body=encode_json(response)), engine.now()),
+        [frame(writer.take())] if stored.is_streamed else [],
+        append=False,
+        announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
+    )
+    if is_ended:
+        engine.meter.charge(stored.tenant, job.taken, stored.created_at, 1, (0, 0))
+    return is_ended
+
+
+async def work(engine: Engine, job: Job) -> None:
+    """Make a background response to its end, unless somebody else writes to it."""
+    try:
+        if job.lost >= MOST_LOST:
+            raise AntiphonError("The server had an error while processing your request.", code="server_error")
+        recorder = await _take_up(engine, job)
+    except Exception as error:
+        await end(engine, job, reportable(error))
+        engine.measures.jobs.add("done")
+        return
+    try:
+        await recorder.record()
+        engine.measures.jobs.add("done")
+    except Lost:
+        engine.measures.jobs.add("lost")
+
+
+async def _take_up(engine: Engine, job: Job) -> BackgroundRecorder:
+    stored = job.response
+    request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
+    is_sealed_shown = view_of(request).encrypted
+    resume = ResumeState(
+        created_at=stored.created_at,
+        kept=[load_item(item if is_sealed_shown else replace(item, sealed=None)) for item in stored.output],
+        sealed={item.id: item.sealed for item in stored.output if item.sealed},
+        next_number=job.next_number,
+        begins=job.kept_number <= QUEUED,
+        work=from_bytes(job.called),
+    )
+    recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
+    plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume)
+    recorder.run = Run(plan, engine)
+    return recorder
+
+
+def lost_meanwhile() -> ClientError:
+    """Return the error for keys to other servers that would be used: no worker would have them to give."""
+    return ClientError(
+        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not kept, so a background response "
+        "would be made without them. Send the request without 'background'.",
+        code="unsupported_value",
+        param="tools",
+    )
+
+
+def _retention_of(engine: Engine, request: CreateResponse, tenant: str) -> Retention:
+    return Retention(tenant, request.store is not False, engine.retention, bool(request.stream))
+
+
+def _writer(engine: Engine, response: Response) -> ResponseWriter:
+    """Return a writer for a response that no model is asked for now."""
+    return ResponseWriter(response, engine.new_id, engine.now, seal=lambda state: "")
+
+
+def _reply(response: Response, ticket: Ticket, is_stream: bool) -> Reply | None:
+    """Return what answers the same request again: the queued response, or a replay of its log."""
+    if not ticket.key:
+        return None
+    return Reply(ticket.tenant, ticket.key, is_stream, b"" if is_stream else encode_json(response))

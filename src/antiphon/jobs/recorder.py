@@ -1,0 +1,208 @@
+"""Stores a background response while it is made: its events, the items that are done, and its end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, TypeVar
+
+from antiphon.errors import StoreError, log
+from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
+from antiphon.protocol.response import Response
+from antiphon.runs.checkpoints import Checkpoint, to_bytes
+from antiphon.runs.context import CHAINABLE, store_item
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Retention, ended, stored_output
+from antiphon.runs.run import Run
+from antiphon.storage.contract import Frames, Job, Progress, StoredItem, Taken
+from antiphon.translation.sse import encode
+from antiphon.webhooks.announcement import announcement
+
+FLUSH_EVERY = 0.04
+"""Seconds for which events gather before they are written: what a reader waits, and how many writes there are."""
+
+PULSE_AFTER = 60.0
+"""Seconds of silence after which a `keepalive` goes into the log."""
+
+TRY_AGAIN = 0.5
+"""Seconds between two tries to write where the store fails: the work waits for it."""
+
+QUEUED = 2
+"""Events of every log that were written when the job was queued."""
+
+R = TypeVar("R")
+
+
+class Lost(Exception):  # noqa: N818 - nothing went wrong here: the job belongs to another, or has ended
+    """Another worker wrote to the job."""
+
+
+def frame(events: Sequence[Event]) -> Frames:
+    """Return events as they are kept for replay."""
+    return Frames(events[0].sequence_number, events[-1].sequence_number, encode(events))
+
+
+class BackgroundRecorder:
+    """Records one job, made by `run`, which is to be set before `record` is called.
+
+    Its task is cancelled when the job turns out to belong to another worker. `leave` and `drop` write nothing: the
+    worker puts an unfinished job back into the queue.
+    """
+
+    def __init__(self, engine: Engine, job: Job, retention: Retention) -> None:
+        self._engine = engine
+        self._job = job
+        self._retention = retention
+        self._work: asyncio.Task[Any] | None = None
+        self._is_lost = False
+        self.run: Run
+        self._pending: list[Event] = []
+        self._open = 0
+        self._news = asyncio.Event()
+        self._writing = asyncio.Lock()
+        self._done: list[tuple[int, StoredItem]] = []
+        self._is_kept = False
+        self.sees_events = False
+
+    async def record(self) -> None:
+        """Make the response to its end. Raises `Lost` where the job belongs to somebody else."""
+        self._work = asyncio.current_task()
+        self._flushing = asyncio.create_task(self._flush_often())
+        try:
+            async with aclosing(self.run.events()) as batches:
+                async for batch in batches:
+                    self.add(batch)
+        except asyncio.CancelledError:
+            if not self._is_lost or self._work is None:
+                raise
+            self._work.uncancel()
+            raise Lost from None
+        finally:
+            self._flushing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._flushing
+            self._charge()
+
+    def add(self, batch: Sequence[Event]) -> None:
+        """Take events; they are written soon."""
+        self._pending += batch
+        self._news.set()
+
+    def see(self, batch: Sequence[Event]) -> None:
+        """See `Recorder.see`: `add` has them."""
+
+    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+        """See `Recorder.keep`. Raises `Lost` where the job belongs to somebody else."""
+        async with self._writing:
+            self._flushing.cancel()
+            events, self._pending = [*self._pending, *end], []
+            kept = self._retention.of(response, self.run.context, stored_output(response, sealed))
+            stored = ended(kept, self._engine.now())
+            is_kept = await self._persist(
+                lambda: self._engine.store.finish(
+                    self._job,
+                    stored,
+                    [frame(events)] if stored.is_streamed else [],
+                    append=response.status in CHAINABLE,
+                    announcement=announcement(self._engine.new_id, self._engine.now, response.id, response.status),
+                )
+            )
+            if not is_kept:
+                raise Lost
+            self._is_kept = True
+
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
+        """See `Recorder.leave`: it goes on, here or elsewhere, unless somebody has ended it."""
+        with suppress(StoreError):
+            return await self._engine.store.find_job(self._job.response.tenant, self._job.response.id) is None
+        return False
+
+    async def save_checkpoint(self, work: Checkpoint) -> None:
+        """See `Checkpoints`. Where the job belongs to somebody else, the work is cancelled."""
+        try:
+            async with self._writing:
+                await self._flush()  # what comes before the calls is to stand before them
+                await self._save(Progress((), (), keep=False, called=to_bytes(work)))
+        except Lost:
+            self._is_lost = True
+            raise asyncio.CancelledError from None
+
+    async def drop(self) -> None:
+        """See `Recorder.drop`."""
+
+    def _charge(self) -> None:
+        """Count what this attempt used; the one that ends the job counts the request, and settles what was reserved."""
+        job, whose = self._job, self._job.taken
+        if not whose.key_id:
+            return
+        taken, requests = (whose, 1) if self._is_kept else (Taken(whose.key_id), 0)
+        self._engine.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
+
+    async def _flush_often(self) -> None:
+        try:
+            while True:
+                await self._wait()
+                async with self._writing:
+                    await self._flush()
+        except Lost:
+            self._is_lost = True
+            if self._work is not None:
+                self._work.cancel()
+
+    async def _wait(self) -> None:
+        """Wait for events, and a moment longer for those that follow at once."""
+        while not self._pending:
+            try:
+                async with asyncio.timeout(PULSE_AFTER):
+                    await self._news.wait()
+            except TimeoutError:
+                self.add(self.run.pulse())
+        await asyncio.sleep(FLUSH_EVERY)
+
+    async def _flush(self) -> None:
+        batch, self._pending = self._pending, []
+        self._news.clear()
+        kept = self._note(batch)
+        for events, keep in ((batch[:kept], True), (batch[kept:], False)):
+            if events:
+                await self._advance(events, keep)
+
+    def _note(self, batch: Sequence[Event]) -> int:
+        """Note the items that close; return how many events there are to the last moment at which none was open."""
+        kept = 0
+        for count, event in enumerate(batch, 1):
+            if isinstance(event, OutputItemAdded):
+                self._open += 1
+            elif isinstance(event, OutputItemDone):
+                self._open -= 1
+                self._done.append((event.output_index, self._stored(event.item)))
+            if not self._open:
+                kept = count
+        return kept
+
+    def _stored(self, item: Any) -> StoredItem:
+        return store_item(item, self.run.sealed.get(item.id))
+
+    async def _advance(self, events: Sequence[Event], keep: bool) -> None:
+        output, self._done = (self._done, []) if keep else ((), self._done)
+        frames = [frame(events)] if self._retention.is_streamed else []
+        if not (frames or output):
+            return
+        await self._save(Progress(frames, output, keep))
+
+    async def _save(self, progress: Progress) -> None:
+        newer = await self._persist(lambda: self._engine.store.advance(self._job, progress))
+        if newer is None:
+            raise Lost
+        self._job = newer
+
+    async def _persist(self, write: Callable[[], Awaitable[R]]) -> R:
+        """Write, and wait for the store where it fails: what the model has said is not to be lost."""
+        is_told = False
+        while True:
+            try:
+                return await write()
+            except StoreError as error:
+                if not is_told:
+                    log.warning("Background work waits for the store: %s", error)
+                is_told = True
+                await asyncio.sleep(TRY_AGAIN)

@@ -1,0 +1,81 @@
+"""A background response's stream, read from its log: what was, from any event on, then what comes (section 9)."""
+
+from collections.abc import AsyncGenerator
+from functools import partial
+
+import msgspec
+
+from antiphon.errors import ClientError
+from antiphon.runs.engine import Engine
+from antiphon.storage.contract import Frames, StoredResponse, Tail
+from antiphon.stored.responses import not_found
+
+LOOK_AGAIN = 1.0
+"""Seconds after which the log is looked at without having been told: another replica's news may not reach us."""
+
+OPEN = frozenset({"queued", "in_progress"})
+
+
+class CutOff(Exception):  # noqa: N818 - the reader is to come again; there is nothing to report
+    """The log lost its half-made end: who has read that must not take what follows for its continuation."""
+
+
+async def begin_replay(engine: Engine, tenant: str, response_id: str) -> None:
+    """Raise `ClientError` unless the response has a log: 404 where it is unknown, else 400."""
+    tail = await engine.store.tail(tenant, response_id, -1)
+    if tail is None:
+        raise not_found(response_id)
+    if not tail.is_streamed:
+        stored = await engine.store.load(tenant, response_id)
+        raise _no_log(stored)
+
+
+async def replay(
+    engine: Engine, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
+) -> AsyncGenerator[bytes, None]:
+    """Give the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
+    generation: int | None = None
+    with engine.wakes.expect(response_id) as change:
+        while True:
+            tail = await change.look((tenant, after), partial(engine.store.tail, tenant, response_id, after))
+            if tail is None or engine.is_over or generation not in (None, tail.generation):
+                raise CutOff
+            generation = tail.generation
+            for frames in tail.frames:
+                yield _shown(frames, after, padding)
+                after = frames.last
+            if _is_over(tail):
+                return
+            if not tail.frames:
+                await change.wait(LOOK_AGAIN)
+
+
+def _is_over(tail: Tail) -> bool:
+    return tail.status not in OPEN and not tail.frames
+
+
+def _shown(frames: Frames, after: int, padding: bool) -> bytes:
+    body = frames.body
+    if frames.first <= after:
+        events = body.split(b"\n\n")
+        body = b"\n\n".join(events[after - frames.first + 1 :])
+    return body if padding else _without_padding(body)
+
+
+def _without_padding(body: bytes) -> bytes:
+    return b"\n\n".join(map(_bare, body.split(b"\n\n")))
+
+
+def _bare(event: bytes) -> bytes:
+    head, mark, data = event.partition(b"data: ")
+    if b'"obfuscation"' not in data:
+        return event
+    values = msgspec.json.decode(data)
+    values.pop("obfuscation", None)
+    return head + mark + msgspec.json.encode(values)
+
+
+def _no_log(stored: StoredResponse | None) -> ClientError:
+    is_background = stored is not None and msgspec.json.decode(stored.body)["background"]
+    reason = "stream=true" if is_background else "background=true"
+    return ClientError(f"This response cannot be streamed because it was not created with {reason}.", param="stream")

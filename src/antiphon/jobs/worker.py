@@ -1,0 +1,187 @@
+"""A process's background work: claims jobs, shows that it lives, and watches whether the others do.
+
+Nothing here asks what time it is. A worker is dead when its beat has stood still, as far as this one has seen, for
+`SILENCE` seconds of this one's own clock, looked at again and again; clocks that jump, a database that stalls and a
+watcher that was stopped itself kill nobody.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from antiphon.errors import StoreError, log, reportable
+from antiphon.jobs.queue import end, work
+from antiphon.runs.engine import Engine
+from antiphon.storage.contract import JOBS, Job
+
+BEAT_EVERY = 1.5
+LOOK_EVERY = 1.0
+LOOK_AFTER = 0.1
+"""From news of a response that is made here to a look whether it is still ours."""
+SILENCE = 6.0
+"""All in seconds."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """What was seen of another worker's beat, and for how long it has stood still."""
+
+    beat: int
+    silence: float = 0.0
+
+
+@dataclass(slots=True)
+class Worker:
+    """Works for one engine, from `start` to `close`.
+
+    `concurrency` jobs at once here; `per_tenant` jobs of a tenant at once, on all replicas together.
+    """
+
+    engine: Engine
+    concurrency: int = 16
+    per_tenant: int = 1_000_000
+    _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _claiming: list[asyncio.Task[None]] = field(default_factory=list)
+    _beating: list[asyncio.Task[None]] = field(default_factory=list)
+    _watched: dict[str, Watch] = field(default_factory=dict)
+    _looked: float = 0.0
+    _asked: "asyncio.Future[Job | None] | None" = None
+    """The claim that was made last."""
+    _soon: asyncio.TimerHandle | None = None
+    _looks: "set[asyncio.Future[None]]" = field(default_factory=set)
+    _strays: dict[str, float] = field(default_factory=dict)
+    """What this worker owns or holds and does not know of, since when."""
+
+    def start(self) -> None:
+        """Begin to work."""
+        self.engine.wakes.listen(self.engine.store)
+        self.engine.store.on_change(self._hear)
+        self._claiming = [
+            asyncio.create_task(self._repeat(self._claim, LOOK_EVERY)),
+            asyncio.create_task(self._repeat(self._look, LOOK_EVERY)),
+        ]
+        self._beating = [asyncio.create_task(self._repeat(self._beat, BEAT_EVERY))]
+
+    async def hand_back(self) -> None:
+        """Take no more jobs, and put those that are being made back into the queue, for others."""
+        if self._soon is not None:
+            self._soon.cancel()
+        claiming, self._claiming = self._claiming, []
+        await _cancel([*claiming, *self._looks])
+        await _cancel(list(self._running.values()))
+        with suppress(StoreError):
+            if self._asked is not None:  # a claim that was under way may have been granted
+                await self._asked
+            for response_id in await self.engine.store.owned(self.engine.worker):
+                await self.engine.store.give_back(self.engine.worker, response_id)
+
+    async def close(self) -> None:
+        """Hand the jobs back, and let go of everything else."""
+        await self.hand_back()
+        await _cancel(self._beating)
+        with suppress(StoreError):
+            await self.engine.store.bury(self.engine.worker, None)
+
+    async def _repeat(self, act: Callable[[], Awaitable[None]], every: float) -> None:
+        with self.engine.wakes.expect(JOBS) as change:
+            while True:
+                try:
+                    await act()
+                except StoreError as error:
+                    log.debug("Background work waits for the store: %s", error)
+                except Exception as error:
+                    reportable(error)  # into the log; the others' work must go on
+                await (change.wait(every) if act == self._claim else asyncio.sleep(every))
+
+    async def _claim(self) -> None:
+        while len(self._running) < self.concurrency:
+            self._asked = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant))
+            job = await asyncio.shield(self._asked)
+            if job is None:
+                return
+            self.engine.measures.jobs.add("claimed")
+            task = asyncio.create_task(self._work(job))
+            self._running[job.response.id] = task
+
+    async def _work(self, job: Job) -> None:
+        try:
+            await work(self.engine, job)
+        except StoreError as error:
+            log.warning("A background response waits for the store: %s", error)
+        except Exception as error:
+            await self._fail(job, error)
+        finally:
+            del self._running[job.response.id]
+            self.engine.wakes.wake(JOBS)
+
+    async def _fail(self, job: Job, error: Exception) -> None:
+        known = reportable(error)
+        newest = await self.engine.store.find_job(job.response.tenant, job.response.id)
+        if newest is not None and newest.attempt == job.attempt:
+            await end(self.engine, newest, known)
+
+    def _hear(self, what: str) -> None:
+        """A change of a response that is made here may be its end: somebody cancelled it."""
+        if self._soon is None and (what in self._running or (not what and self._running)):
+            self._soon = asyncio.get_running_loop().call_later(LOOK_AFTER, self._look_soon)
+
+    def _look_soon(self) -> None:
+        self._soon = None
+        task = asyncio.ensure_future(self._look_at_own())
+        self._looks.add(task)
+        task.add_done_callback(self._looked_at)
+
+    def _looked_at(self, task: "asyncio.Future[None]") -> None:
+        self._looks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), StoreError):
+            log.debug("Background work waits for the store: %s", error)
+
+    async def _beat(self) -> None:
+        if self._running or self.engine.holding:
+            await self.engine.store.beat(self.engine.worker)
+
+    async def _look(self) -> None:
+        await self._look_at_others()
+        await self._look_at_own()
+
+    async def _look_at_others(self) -> None:
+        """Bury the workers that have been silent for too long."""
+        now = asyncio.get_running_loop().time()
+        # A gap in the looking is no silence: nobody looked.
+        gap, self._looked = min(now - self._looked, 2 * LOOK_EVERY), now
+        beats = await self.engine.store.beats()
+        for worker in self._watched.keys() - beats.keys():
+            del self._watched[worker]
+        for worker, beat in beats.items():
+            watch = self._watched.get(worker)
+            if worker == self.engine.worker or watch is None or watch.beat != beat:
+                self._watched[worker] = Watch(beat)
+                continue
+            watch.silence += gap
+            if watch.silence >= SILENCE and await self.engine.store.bury(worker, beat):
+                log.warning("Took over the work of %s, which has been silent for too long.", worker)
+                del self._watched[worker]
+
+    async def _look_at_own(self) -> None:
+        """Stop what does not belong to this worker any more; give back what it owns or holds and does not know of."""
+        running = set(self._running)
+        owned = await self.engine.store.owned(self.engine.worker)
+        for response_id in running - owned.keys():
+            if task := self._running.get(response_id):
+                task.cancel()
+        held = await self.engine.store.held(self.engine.worker)
+        now = asyncio.get_running_loop().time()
+        strays = (owned.keys() - self._running.keys()) | (set(held) - self.engine.holding)
+        self._strays = {one: self._strays.get(one, now) for one in strays}
+        # Only after a while: a look may come between a step in the store and the same step here.
+        for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
+            await self.engine.store.give_back(self.engine.worker, response_id)
+            await self.engine.store.release(self.engine.worker, response_id)
+
+
+async def _cancel(tasks: "Sequence[asyncio.Future[None]]") -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

@@ -1,0 +1,1 @@
+"""One response, from request to result: it is prepared, then run."""

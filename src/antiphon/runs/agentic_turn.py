@@ -1,0 +1,332 @@
+"""The turns of responses that may use this server's tools, search for tools, compact the context or mend a call.
+
+next() ──> [AuxiliaryCall for a summary ──> Compact]                  where the context is too long already
+       ──> ListTools of MCP servers ──> RunTools that the client approved
+       ──> CallModel ── refused(error) ──> next()                without the parameter, or with less history
+              └──────── answered(ending) ──> AuxiliaryCall, to mend a call's input ──> Settle
+                                         ──> RunTools that the model called ──> CallModel
+                                         ──> Tell what a search for tools found ──> CallModel
+                                         ──> [AuxiliaryCall for a summary ──> Compact] ──> Finish
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import replace as replace_struct
+
+from antiphon.errors import AntiphonError, BackendError, ClientError, log
+from antiphon.protocol.items.calls import CustomToolCall, ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.content import Item, OutputText
+from antiphon.protocol.items.messages import Compaction, CompactionTrigger, InputItem, Message
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.response import Usage
+from antiphon.protocol.validation.call_rules import CALLS, open_calls
+from antiphon.runs.auxiliary_calls import repair_of, summary_of
+from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.runs.model_request import RequestBuilder
+from antiphon.runs.plan import RunPlan
+from antiphon.runs.steps import (
+    AuxiliaryCall,
+    CallModel,
+    Compact,
+    Finish,
+    ListTools,
+    RunTools,
+    Settle,
+    Step,
+    Steps,
+    Tell,
+)
+from antiphon.runs.tool_policy import Approved, ToolPolicy
+from antiphon.runs.turn import ModelResult, Turn, added
+from antiphon.tools.registry import Toolset
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.hosted_items import HostedCall
+from antiphon.translation.to_chat.estimate import tokens_of
+from antiphon.translation.to_chat.prefix import joined
+from antiphon.translation.to_responses.request import countable
+from antiphon.translation.tool_items import StreamingCustomCall
+from antiphon.translation.tool_mapping.offering import NOTHING, Toolbox
+from antiphon.translation.tool_mapping.search import search
+from antiphon.translation.tool_mapping.toolbox import relaxed
+
+MAX_SEARCHES = 8
+"""Times that the model may search for tools in one response, where `max_tool_calls` does not say."""
+
+THRESHOLD = 100_000
+"""Tokens from which a context is compacted where the client leaves that to the server."""
+
+
+def decide(plan: RunPlan, made: Callable[[], Sequence[Any]] = list) -> Turn:
+    """Return the turn of a response; `made` gives the items that it has so far."""
+    context = plan.context
+    served = plan.tools.served if plan.tools else NOTHING
+    builder = RequestBuilder(plan.request, plan.items, len(context.history), plan.route.target, plan.unseal, served)
+    if plan.tools is None and not plan.compacts:
+        return Turn(builder)
+    return AgenticTurn(builder, plan, made)
+
+
+class AgenticTurn(Turn):
+    """A turn that may use this server's tools, search for tools, compact the context, or mend a call's input.
+
+    It takes up what an earlier attempt left, where the plan says so.
+    """
+
+    def __init__(self, builder: RequestBuilder, plan: RunPlan, made: Callable[[], Sequence[Any]]) -> None:
+        super().__init__(builder)
+        resume = plan.resume
+        work = resume.work if resume else Checkpoint()
+        self._before = work.usage
+        self._remaining = resume.remaining if resume else None
+        self._made = made
+        toolset = plan.tools or Toolset()
+        items = plan.items
+        self._hosted = ToolPolicy(
+            plan.request, toolset, lambda: joined(items, made()), made, plan.unseal, plan.context.input, work.rounds
+        )
+        self._cap = plan.request.max_output_tokens
+        self._searches = 0
+        self._is_optional = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """See `Turn.usage`."""
+        return added(self._before, self.own_usage)
+
+    def is_late(self) -> None:
+        """The time that this server's own tools may take is over."""
+        self._hosted.is_late = True
+
+    def failed(self, error: AntiphonError) -> None:
+        """See `Turn.failed`."""
+        if not self._is_optional:
+            raise error
+        self._result = ModelResult(Ending("completed", None, BackendError(error.message, gist=error.gist)))
+
+    # What happens, in its order.
+
+    def _decide(self) -> Steps:
+        if self._builder.items and isinstance(self._builder.items[-1], CompactionTrigger):
+            error = yield from self._compact(is_wanted=True)
+            yield self._finish(Ending("completed", None, error))
+            return
+        if self._limit and self._is_crowded(self._limit):
+            yield from self._compact()
+        ending = yield from self._respond()
+        if self._limit and self._is_too_long(ending, self._limit):
+            yield from self._compact()
+        yield self._finish(ending)
+
+    def _respond(self) -> Generator[Step, None, Ending]:
+        """Call the model until it wants nothing more of this server."""
+        if self._remaining is not None:
+            yield self._run_tools(left=self._remaining)
+            yield from map(Tell, self._find())
+            if self._waits_for_client():
+                return Ending("completed", None)
+        if self._cap is not None and self._spent:
+            self._leave_rest()
+        while True:
+            made = len(self._made()) if self._builder.request.max_tool_calls else 0
+            result = yield from self._ask()
+            ending = result.ending
+            for call in ending.held:
+                if isinstance(call, StreamingCustomCall):
+                    yield from self._repair(call) if ending.error is None else iter([Settle(call, call.text)])
+            if ending.error is not None or ending.outcome != "completed":
+                return ending
+            goes_on = yield from self._carry_out(ending)
+            if ending.are_used_up and not goes_on:
+                goes_on = not any(isinstance(item, Message) for item in self._made()[made:])
+            if not goes_on or self._waits_for_client():
+                return ending
+            if self._hosted.is_enough(were_used_up=ending.are_used_up):
+                return replace(ending, outcome="max_messages")
+            if self._cap is not None and self._spent >= self._cap:
+                return replace(ending, outcome="max_output_tokens")
+            self._leave_rest()
+
+    def _leave_rest(self) -> None:
+        """The model may say what is left of its tokens."""
+        if self._cap is not None:
+            rest = max(1, self._cap - self._spent)
+            self._builder.request = replace_struct(self._builder.request, max_output_tokens=rest)
+
+    def _run_tools(
+        self, held: Sequence[HostedCall] = (), approved: Sequence[Approved] = (), left: Sequence[ToolCallRecord] = ()
+    ) -> RunTools:
+        return RunTools(held, approved, left, self.usage, self._hosted.rounds)
+
+    def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
+        """Do what the model called this server for; return whether it is to go on with what came of that."""
+        calls = [call for call in ending.held if isinstance(call, HostedCall)]
+        if calls:
+            yield self._run_tools(calls)
+        found = self._find()
+        for item in found:
+            yield Tell(item)
+        return bool(calls or found)
+
+    def _relax(self) -> None:
+        """The choice's demand was met by a call, be it one that waited for its approval: the model may speak."""
+        if self._hosted.were_called:
+            self._builder.request = replace_struct(
+                self._builder.request, tool_choice=relaxed(self._builder.request.tool_choice)
+            )
+
+    @property
+    def _spent(self) -> int:
+        """The tokens that the model has said so far, as far as they were reported."""
+        usage = self.usage
+        return usage.output_tokens if usage else 0
+
+    def _waits_for_client(self) -> bool:
+        return bool(open_calls(self._made())) or self._hosted.waits_for_client
+
+    def _prepare(self) -> Steps:
+        """Before a model is asked by Chat: look at the servers' tools, and make the calls that the client approved."""
+        if not self._hosted.begins():
+            return
+        self._hosted.check()
+        if servers := self._hosted.servers():
+            yield ListTools(servers, self._hosted.listed())
+        toolbox = self._builder.toolbox(self._conversation())
+        if approved := self._hosted.approved(toolbox):
+            yield self._run_tools(approved=approved)
+
+    def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
+        """Have the conversation summarised; return why not. Unless it `is_wanted`, the response goes on without."""
+        self._is_optional, self._builder.thins_out = not is_wanted, True
+        answer = yield from self._ask_aside(
+            lambda: summary_of(self._builder.request, self._conversation()), compacts=is_wanted
+        )
+        self._is_optional, self._builder.thins_out = False, False
+        text, error = text_of(answer.items), answer.ending.error
+        if text and error is None:
+            yield Compact(text)
+            return None
+        error = error or BackendError("The model gave no summary.")
+        if not is_wanted:
+            log.warning("The context was not compacted: %s", error.gist)
+        return error
+
+    def _repair(self, call: StreamingCustomCall) -> Steps:
+        """Have a custom tool's input written once more; what does not fit then is passed as it was."""
+        self._is_optional = True
+        item = CustomToolCall(call_id=call.call_id, name=call.offer.name, input=call.text)
+        if call.offer.namespace:
+            item.namespace = call.offer.namespace
+        answer = yield from self._ask_aside(
+            lambda: repair_of(self._builder.request, self._builder.items, item, call.misfit)
+        )
+        inputs = [
+            each.input for each in answer.items if isinstance(each, CustomToolCall) and each.status == "completed"
+        ]
+        self._is_optional = False
+        fits = bool(inputs) and call.offer.misfit is not None and not call.offer.misfit(inputs[0])
+        if not fits:
+            log.warning("The input of a custom tool does not fit its grammar.")
+        yield Settle(call, inputs[0] if fits else call.text)
+
+    def _finish(self, ending: Ending) -> Finish:
+        return Finish(Ending(ending.outcome, self.usage, ending.error))
+
+    # Asking the model.
+
+    def _ask(self) -> Generator[Step, None, ModelResult]:
+        builder, hosted = self._builder, self._hosted
+        while (result := self._taken()) is None:
+            if builder.api_for(builder.request, self._conversation()) == "chat":
+                yield from self._prepare()
+                if hosted.waits_for_client:
+                    return ModelResult(Ending("completed", None))
+                self._relax()
+            built = builder.build(builder.request, self._conversation(), self._limit_tools)
+            calls = hosted.left, hosted.sources(), hosted.call_ids()
+            yield CallModel(built.body, built.toolbox, built.allowed, built.api, *calls)
+        return result
+
+    def _ask_aside(
+        self, what: Callable[[], tuple[CreateResponse, list[InputItem]]], *, compacts: bool = False
+    ) -> Generator[Step, None, ModelResult]:
+        while (result := self._taken()) is None:
+            try:
+                built = self._builder.build(*what(), self._limit_tools)
+            except ClientError as error:  # this backend cannot be asked for that
+                self.failed(error)
+            else:
+                yield AuxiliaryCall(built.body, built.toolbox, built.allowed, built.api, compacts)
+        return result
+
+    def _taken(self) -> ModelResult | None:
+        """Return the result that was not looked at yet, its tokens counted."""
+        result = self._result
+        if result is not None:
+            self._take_usage()
+        return result
+
+    def _limit_tools(self, toolbox: Toolbox) -> None:
+        """Take out of what is offered what was used often enough."""
+        if self._searches >= (self._builder.request.max_tool_calls or MAX_SEARCHES):
+            toolbox.drop_search()
+        toolbox.are_used_up = self._hosted.left == 0
+
+    def _conversation(self) -> Sequence[InputItem]:
+        return joined(self._builder.items, self._made())
+
+    # What this server does itself.
+
+    def _find(self) -> list[ToolSearchOutput]:
+        """Return what the searches for tools find that were not answered yet."""
+        if self._builder.api == "responses":
+            return []  # the backend has done that itself
+        made = self._made()
+        searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
+        answered = sum(isinstance(item, ToolSearchOutput) for item in made)
+        new = searches[answered:]
+        if not new:
+            return []
+        self._searches = len(searches)
+        toolbox = self._builder.toolbox(self._conversation())
+        return [
+            ToolSearchOutput(
+                call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)
+            )
+            for item in new
+        ]
+
+    @property
+    def _limit(self) -> int | None:
+        """Tokens from which the context is to be compacted."""
+        return min(
+            (entry.compact_threshold or THRESHOLD for entry in self._builder.request.context_management or ()),
+            default=None,
+        )
+
+    def _is_crowded(self, limit: int) -> bool:
+        """Whether what the model is about to see is too long, and there is something to fold away."""
+        folded = [place for place, item in enumerate(self._builder.items) if isinstance(item, Compaction)]
+        new = self._builder.items[folded[-1] + 1 :] if folded else self._builder.items
+        is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
+        return is_worth and self._size() >= limit
+
+    def _size(self) -> int:
+        """Return the tokens of what the model is about to see."""
+        # A choice may name what no list has told yet; it is no part of what is long.
+        request = replace_struct(self._builder.request, tool_choice=None)
+        built = self._builder.build(request, self._builder.items, self._limit_tools)
+        return tokens_of(countable(built.body) if built.api == "responses" else built.body)
+
+    def _is_too_long(self, ending: Ending, limit: int) -> bool:
+        """Whether what the model saw and said is too long; calls that wait for the client are not folded away."""
+        if ending.error is not None or ending.outcome != "completed" or self._waits_for_client():
+            return False
+        return ending.usage is not None and ending.usage.total_tokens >= limit
+
+
+def text_of(items: Sequence[Item]) -> str:
+    """Return what was said in messages."""
+    said = [item.content for item in items if isinstance(item, Message)]
+    return "".join(part.text for content in said for part in content if isinstance(part, OutputText)).strip()

@@ -1,0 +1,61 @@
+"""`POST /responses/compact`: a context made shorter, for the client to go on from (specification section 11)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.protocol.items.content import InputText
+from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
+from antiphon.protocol.requests import CompactRequest, CreateResponse
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Ticket
+from antiphon.runs.run import Run
+
+
+async def compact(
+    engine: Engine, request: CompactRequest, tenant: str = "", watch: Callable[[Run], None] = lambda run: None
+) -> dict[str, Any]:
+    """Return the object `response.compaction`: the messages of users and systems as they were, then a compaction.
+
+    `watch` is told of the response that makes it.
+
+    Raises `ClientError` as a response to the same input would, `BackendError` where the model gave no summary.
+    """
+    asked = CreateResponse(
+        model=request.model,
+        input=[*_items(request.input), CompactionTrigger()],
+        instructions=request.instructions,
+        previous_response_id=request.previous_response_id,
+        prompt_cache_key=request.prompt_cache_key,
+        prompt_cache_options=request.prompt_cache_options,
+        prompt_cache_retention=request.prompt_cache_retention,
+        service_tier=request.service_tier,
+        store=False,
+    )
+    run = await engine.create(asked, Ticket(tenant))
+    watch(run)
+    response = await run.result()
+    kept = [_renewed(engine, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
+    return {
+        "id": response.id,
+        "object": "response.compaction",
+        "created_at": response.created_at,
+        "output": [*kept, *response.output],
+        "usage": response.usage,
+    }
+
+
+def _items(given: Any) -> list[InputItem]:
+    if isinstance(given, str):
+        return [Message(role="user", content=[InputText(text=given)])] if given else []
+    return [item for item in given or () if not isinstance(item, CompactionTrigger)]
+
+
+def _stays(message: Message) -> bool:
+    return message.role != "assistant"
+
+
+def _renewed(engine: Engine, message: Message) -> Message:
+    """Return a message as another one that says the same."""
+    return replace(message, id=engine.new_id(ID_PREFIXES[Message]), status="completed")

@@ -1,0 +1,196 @@
+"""The items that the model is to see, and those that are to be stored (specification section 10)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+
+from antiphon.access.credentials import kept_item
+from antiphon.errors import ClientError
+from antiphon.ids import NewId
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.messages import InputItem, ItemReference
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.call_rules import check_calls
+from antiphon.runs.chain_cache import WITH_STATE, ChainCache, load_item
+from antiphon.storage.contract import Store, StoredItem
+from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_chat.prefix import Conversation, Prefix
+
+MANY = 250
+"""Items from which on other requests have their turn between reading, checking and translating them."""
+
+CHAINABLE = {"completed", "incomplete"}
+"""Statuses of a response that another can follow."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass
+class Context:
+    """What a response starts from: the chain's items, and its own new input."""
+
+    history: list[InputItem] = field(default_factory=list)
+    input: list[InputItem] = field(default_factory=list)
+    conversation_end: int | None = None
+    """The position in the conversation at which the new input will stand."""
+    tenant: str = ""
+    is_recalled: bool = False
+    """The history stands in no store: who keeps the response keeps its history with it."""
+
+    prefix: Prefix | None = None
+    """The history, where it is a chain's."""
+
+    @cached_property
+    def items(self) -> Conversation:
+        """Everything the model is to see, oldest first: parents' input and output in order, then the new input."""
+        return Conversation([*self.history, *self.input], self.prefix)
+
+
+async def gather(
+    request: CreateResponse,
+    store: Store,
+    new_id: NewId,
+    tenant: str = "",
+    recalled: Sequence[StoredItem] | None = None,
+    *,
+    needs_input: bool = True,
+    chains: ChainCache | None = None,
+) -> Context:
+    """Return the context of a request.
+
+    `recalled` is what the previous response leaves to the next one, where that is known without the store; `chains`
+    are remembered from earlier turns.
+
+    Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
+    (404), an empty input, and a call or an output without the other (specification section 13).
+    """
+    context = Context(tenant=tenant, is_recalled=recalled is not None)
+    if recalled is not None:
+        context.history = [load_item(item) for item in recalled]
+    elif request.previous_response_id is not None:
+        chains = chains if chains is not None else ChainCache()
+        context.prefix = await _chain(request.previous_response_id, store, tenant, chains)
+        context.history = context.prefix.items
+    elif request.conversation_id is not None:
+        await _converse(request.conversation_id, context, store, tenant)
+    given = request.input if request.input is not msgspec.UNSET else []
+    if needs_input and not given and request.previous_response_id is None and not context.history:
+        raise nothing_given()
+    if len(given) > MANY and not isinstance(given, str):
+        await asyncio.sleep(0)  # others have their turn
+    for item in normalise_input(given, new_id) if given else ():
+        context.input.append(await _resolve(item, store, tenant))
+    if request.conversation_id is not None:
+        _check_new(context)
+    if context.prefix is not None:
+        context.prefix.check_calls(context.input)
+    else:
+        check_calls(context.items)
+    if len(context.items) > MANY:
+        await asyncio.sleep(0)
+    return context
+
+
+def nothing_given() -> ClientError:
+    """Return the error for a request with nothing to answer (specification section 13)."""
+    return ClientError(
+        """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
+        code="missing_required_parameter",
+    )
+
+
+def previous_not_found(response_id: str) -> ClientError:
+    """Return the error for a chain that is not stored here (specification section 13)."""
+    return ClientError(
+        f"Previous response with id '{response_id[:100]}' not found.",
+        code="previous_response_not_found",
+        param="previous_response_id",
+    )
+
+
+def conversation_not_found(conversation_id: str) -> ClientError:
+    """Return the error for a conversation that is not there (specification section 13)."""
+    return ClientError(f"Conversation with id '{conversation_id[:100]}' not found.", status=404, param="conversation")
+
+
+def conversation_locked() -> ClientError:
+    """Return the error for a conversation that a response holds (specification section 13)."""
+    return ClientError(
+        "Another process is currently operating on this conversation. Please retry in a few seconds.",
+        code="conversation_locked",
+        param="conversation",
+        headers={"retry-after": "2"},
+    )
+
+
+def duplicate_item(item_id: str, param: str = "input") -> ClientError:
+    """Return the error for an item that the conversation has already (specification section 13)."""
+    return ClientError(
+        f"Duplicate item found with id {item_id[:100]}. Remove duplicate items from your input and try again.",
+        param=param,
+    )
+
+
+def store_item(item: Item, sealed: str | None = None) -> StoredItem:
+    """Return an item as it is kept; `encrypted_content` is kept apart, but for a compaction, which is nothing else."""
+    if isinstance(item, WITH_STATE) and item.encrypted_content:
+        sealed = item.encrypted_content
+        item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
+    return StoredItem(str(item.id), _encode(kept_item(item)), sealed)
+
+
+async def _converse(conversation_id: str, context: Context, store: Store, tenant: str) -> None:
+    conversation = await store.load_conversation(tenant, conversation_id)
+    stored = await store.items(tenant, conversation_id)
+    if conversation is None or stored is None:
+        raise conversation_not_found(conversation_id)
+    context.history = [load_item(item) for item in stored]
+    context.conversation_end = conversation.next_position
+
+
+def _check_new(context: Context) -> None:
+    known = {item.id for item in context.history}
+    for item in context.input:
+        if item.id in known:
+            raise duplicate_item(str(item.id))
+
+
+async def _chain(response_id: str, store: Store, tenant: str, chains: ChainCache) -> Prefix:
+    parent = await store.load(tenant, response_id)
+    if parent is None or not parent.is_stored:
+        raise previous_not_found(response_id)
+    if parent.status not in CHAINABLE:
+        if await store.history(tenant, response_id) is None:
+            raise previous_not_found(response_id)
+        raise ClientError(
+            f"Invalid 'previous_response_id': response '{response_id}' has status '{parent.status}', "
+            "and only a completed or incomplete response can be followed.",
+            code="invalid_value",
+            param="previous_response_id",
+        )
+    prefix = await chains.prefix(store, parent)
+    if prefix is None:
+        raise previous_not_found(response_id)
+    return prefix
+
+
+async def _resolve(item: InputItem, store: Store, tenant: str) -> InputItem:
+    """Return what an item stands for: a reference for the stored item, bare reasoning for what was kept with it."""
+    if isinstance(item, ItemReference):
+        stored = await store.find_item(tenant, str(item.id))
+        if stored is None:
+            raise ClientError(
+                f"Item with id '{item.id}' not found. Items are not persisted when `store` is set to false. "
+                "Try again with `store` set to true, or remove this item from your input.",
+                status=404,
+                param="input",
+            )
+        return load_item(stored)
+    if isinstance(item, WITH_STATE) and not item.encrypted_content and item.id:
+        stored = await store.find_item(tenant, item.id)
+        if stored is not None and stored.sealed:
+            item.encrypted_content = stored.sealed
+    return item

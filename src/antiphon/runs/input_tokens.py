@@ -1,0 +1,169 @@
+"""How many tokens the model would see: of its own backend where that tells, else as near as can be said from here."""
+
+import asyncio
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.access.unseal import opener, sealer_of
+from antiphon.errors import BackendError
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import HostedChoice
+from antiphon.runs.context import gather
+from antiphon.runs.engine import Engine
+from antiphon.translation.to_chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
+from antiphon.translation.to_chat.request import to_chat
+from antiphon.translation.to_chat.tokenizers import WAYS, Ask, Way, by_responses
+from antiphon.translation.to_responses.request import countable, to_responses
+from antiphon.translation.tool_mapping.offering import toolbox_of
+from antiphon.upstream.backend import Backend
+from antiphon.upstream.backend_state import Target
+
+FILES = {
+    "o200k_base": (
+        "fb374d419588a4632f3f557e76b4b70aebbca790",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+    "cl100k_base": (
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+}
+"""A vocabulary's name -> its file's name in tiktoken's cache, and the SHA-256 of what must be in it.
+
+tiktoken downloads a file that is missing or damaged, so it is asked only where neither is so.
+"""
+
+NEWEST = "o200k_base"
+
+
+def vocabulary_of(model: str) -> str | None:
+    """Return the name of a model's vocabulary, None for a model that is not OpenAI's, or where tiktoken is missing."""
+    try:
+        from tiktoken import model as models  # noqa: PLC0415 - an extra: who has it not need not load it
+    except ImportError:
+        return None
+    try:
+        name: str = models.encoding_name_for_model(model)
+    except KeyError:
+        return None
+    return name
+
+
+def tokens_by(name: str) -> Callable[[str], int] | None:
+    """Return what counts the tokens of a text in a vocabulary; None where its data are not at hand."""
+    try:
+        import tiktoken  # noqa: PLC0415 - as above
+    except ImportError:
+        return None
+    if name not in tiktoken.registry.ENCODINGS and not _is_at_hand(name):
+        return None
+    encoding = tiktoken.get_encoding(name)
+    return lambda text: len(encoding.encode_ordinary(text))
+
+
+def _is_at_hand(name: str) -> bool:
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    file, digest = FILES.get(name, ("", ""))
+    return bool(folder and file) and _digest(Path(folder) / file) == digest
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+PATIENCE = 5.0
+"""Seconds that a backend has for one way of counting."""
+
+LARGEST = 1_000_000
+"""Characters of a request's messages up to which tiktoken counts them: it takes about a second for these."""
+
+OPENAI = {"openai", "azure"}
+"""Families that serve OpenAI's models, whose vocabularies are public."""
+
+PRIMINGS = {"gpt-3": 3, "gpt-4": 3, "o3": 2, "o4": 2, "gpt-5": 2}
+"""How a model's name begins -> the tokens that open its answer. Recordings: what is 14 to gpt-4o is 13 to gpt-5."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of tokens; `is_exact` says whether the model's own template and tokenizer made it."""
+
+    input_tokens: int
+    is_exact: bool
+
+
+async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: str = "") -> Count:
+    """Return what a response to this request would be charged as input; nothing is made or stored.
+
+    Raises `ClientError` for what would be refused before the model is asked; a backend that does not count is no
+    failure.
+    """
+    context = await gather(request, engine.store, engine.new_id, tenant)
+    target = await engine.models.find(request.model)
+    refused = frozenset(target.refused)
+    unseal = opener(engine.keyring, tenant, refuses=False)
+    if target.api_for(request, context.items) == "responses":
+        asked = to_responses(request, context.items, target.dialect, refused, unseal=unseal, origin=sealer_of(target))
+        count = await _asked(target.backend, by_responses, asked | {"model": target.model})
+        if count is not None:
+            return Count(count, is_exact=True)
+        return await asyncio.to_thread(_worked_out, countable(asked), target)
+    if isinstance(request.tool_choice, HostedChoice):  # it may demand what is listed only for a response
+        request = replace(request, tool_choice=None)
+    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
+    history = len(context.history)
+    body = to_chat(request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history)
+    for way in WAYS.get(target.dialect.name, ()):
+        count = await _asked(target.backend, way, body)
+        if count is not None:
+            media = media_tokens(body)
+            return Count(count + media, not media)
+    return await asyncio.to_thread(_worked_out, body, target)
+
+
+async def _asked(backend: Backend, way: Way, body: dict[str, Any]) -> int | None:
+    """Return what the backend says, None where it says nothing."""
+    steps = way(body)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            ask = next(steps)
+            while True:
+                ask = steps.send(await _answer(backend, ask))
+    except StopIteration as end:
+        count: int | None = end.value
+        return count
+    except (BackendError, TimeoutError):
+        return None
+
+
+async def _answer(backend: Backend, ask: Ask) -> Any:
+    reply = await backend.post(ask.path, json.dumps(ask.body).encode())
+    try:
+        return json.loads(await reply.read()) if reply.status == 200 else None
+    except (ValueError, RecursionError):
+        return None
+    finally:
+        await reply.close()
+
+
+def _worked_out(body: dict[str, Any], target: Target) -> Count:
+    """Count with OpenAI's vocabulary where it is at hand, else by size."""
+    is_openai = target.dialect.name in OPENAI
+    name = vocabulary_of(target.model) if is_openai else None
+    measure = tokens_by(name or NEWEST) if tokens_of(body, len) <= LARGEST else None
+    priming = next((tokens for begin, tokens in PRIMINGS.items() if target.model.startswith(begin)), None)
+    is_known = None not in (name, measure, priming)
+    return Count(tokens_of(body, measure, priming or PRIMING), is_known and is_plain(body))

@@ -1,0 +1,292 @@
+"""Calls models for one response: which stream reader for which API, and what follows for the turn.
+
+The turn hears how a call ended, the writer what the model said, the observers all of it.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.protocol.validation.call_rules import call_ids
+from antiphon.runs.model_request import RENAMES
+from antiphon.runs.plan import RunPlan
+from antiphon.runs.steps import AuxiliaryCall, CallModel
+from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
+from antiphon.runs.turn import Turn
+from antiphon.telemetry.observers import Call, Observer, ResponseRecord
+from antiphon.translation.dialects import Api
+from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
+from antiphon.translation.from_chat.reader import ChatStream, Ending
+from antiphon.translation.from_responses.reader import ResponsesStream
+from antiphon.translation.to_chat.prefix import encode_body
+from antiphon.translation.to_chat.request import output_cap
+from antiphon.translation.writer import ResponseWriter
+from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.call import Refusal, UpstreamReply, attempt
+from antiphon.upstream.retry_after import wait_of
+from antiphon.upstream.retry_policy import Failure
+
+
+class Tokens:
+    """When the last one came. Of complete silence, and of what comes before the first one, the backend takes care."""
+
+    def __init__(self, reply: Reply, answer: AnswerReader) -> None:
+        self._answer = answer
+        self._loop = asyncio.get_running_loop()
+        self._timeout = reply.idle_timeout
+        self._seen, self._last = 0, self._loop.time()
+
+    def look(self) -> None:
+        """Bytes came of an answer that has begun. Raises `BackendError` where no token was among them for too long."""
+        now = self._loop.time()
+        if self._answer.chunks != self._seen:
+            self._seen, self._last = self._answer.chunks, now
+        elif now - self._last > self._timeout:
+            raise BackendError("The backend keeps the connection and says nothing.")
+
+
+PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/responses"}
+"""The endpoint of each API."""
+
+JSON_TYPES = {"application/json", "text/json"}
+
+
+class ModelStream:
+    """An answer of the model while it is read: the client's, or one that the turn requested for itself."""
+
+    __slots__ = (
+        "_newest",
+        "has_begun",
+        "is_broken",
+        "is_plain",
+        "parts",
+        "reader",
+        "stall",
+        "stream",
+        "upstream",
+        "writer",
+    )
+
+    def __init__(
+        self,
+        upstream: UpstreamReply[Call],
+        writer: ResponseWriter,
+        stream: AnswerStream,
+    ) -> None:
+        reply = upstream.reply
+        self.upstream = upstream
+        self.writer = writer
+        self.stream = stream
+        self.is_plain = reply.content_type in JSON_TYPES
+        """It is one JSON object, and awaited as a whole."""
+        self.reader = AnswerReader(stream, is_json=self.is_plain)
+        self.has_begun = False
+        self.is_broken = False
+        """It did not come to its end."""
+        self._newest = newest = writer.newest
+        reply.has_begun = lambda: writer.newest != newest  # without this object, which refers to the reply
+        if not self.is_plain:
+            self.parts = aiter(reply.body)
+            self.stall = Tokens(reply, self.reader)
+
+    def has_said(self) -> bool:
+        """Whether anything came of it yet."""
+        return self.writer.newest != self._newest
+
+
+class ModelCaller:
+    """All calls of models for one response, along one route.
+
+    open(step) ──> read(stream) as long as it returns one ──> close()    for each step that calls a model
+    """
+
+    def __init__(self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observer) -> None:
+        self._plan = plan
+        self._turn = turn
+        self._writer = writer
+        self._route = plan.route
+        self._observers = observers
+        self._call_ids = call_ids(plan.items)
+        self._request = plan.request
+        tenant = plan.context.tenant
+        self._chain = f"{tenant}\0{plan.response.id}"
+        """What later responses call the chain of this one."""
+        self._newest: AnswerStream | None = None
+        """The newest answer that is the client's."""
+        self._call: Call | None = None
+        """The attempt that is under way."""
+        self._upstream: UpstreamReply[Call] | None = None
+        self._stream: ModelStream | None = None
+        self.uncounted: list[Mapping[str, Any]] = []
+        """The bodies of calls whose tokens the backend did not report: in its answer, or since the client left."""
+
+    @property
+    def target(self) -> Target:
+        """The model and backend that is called."""
+        return self._route.target
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the answer that is being read holds a call."""
+        return self._newest is not None and self._newest.has_calls
+
+    def choose(self) -> None:
+        """Select the best backend as of now: other requests may have come since this one did."""
+        self._route.reselect()
+        target = self._route.target
+        if target is not self._turn.target or target.name != self._writer.response.model:
+            self._follow()
+
+    async def open(self, record: ResponseRecord, step: CallModel | AuxiliaryCall) -> ModelStream | None:
+        """Call the model; return its answer, to be read. None: the turn decides what to do instead."""
+        if self._route.redirect():
+            self._follow()
+            return None
+
+        def begin(target: Target) -> Call:
+            self._call = call = Call(record, target, step.body)
+            return call
+
+        try:
+            upstream = self._upstream = await attempt(
+                self._route,
+                PATHS[step.api],
+                encode_body(step.body),
+                self._observers,
+                begin,
+                rename=RENAMES[step.api],
+                on_refusal=self._refused,
+                records_status=True,
+            )
+        except AntiphonError as error:
+            self._turn.failed(error)
+            return None
+        if upstream is None:
+            self._follow()
+            return None
+        writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
+        self._note_tools(record, step.api, upstream)
+        self._stream = ModelStream(upstream, writer, self._reader(writer, step))
+        return self._stream
+
+    async def read(self, stream: ModelStream) -> ModelStream | None:
+        """Read the answer's next part; return it if there may be more. At its end the turn hears how it ended."""
+        try:
+            if stream.is_plain:
+                body = await stream.upstream.reply.read(MAX_PLAIN_ANSWER)
+                if body:
+                    stream.upstream.spoke()
+                stream.reader.feed(body)
+            else:
+                async for part in stream.parts:
+                    if not stream.has_begun:
+                        stream.has_begun = True
+                        stream.upstream.spoke()
+                    stream.reader.feed(part)
+                    if stream.reader.is_over:
+                        break
+                    if stream.has_said():
+                        stream.stall.look()
+                    return stream
+        except BackendError as error:
+            stream.is_broken = True
+            stream.reader.fail(error)
+        self._stream = None
+        self._conclude(stream)
+        return None
+
+    async def close(self) -> None:
+        """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
+        stream, self._stream = self._stream, None
+        upstream, self._upstream = self._upstream, None
+        call, self._call = self._call, None
+        try:
+            if stream is not None:
+                self._turn.abandoned(self._end(stream).usage)
+        finally:
+            if upstream is not None:
+                await upstream.close()
+            elif call is not None and call.error is None:
+                self.uncounted.append(call.body)
+
+    def _note_tools(self, record: ResponseRecord, api: Api, upstream: UpstreamReply[Call]) -> None:
+        """Note which tools are left out: here, or by another Antiphon that is called."""
+        plan, header = self._plan, upstream.reply.headers.get(IGNORED)
+        if header:
+            record.ignored_tools = plain_types(header)
+        elif plan.request.tools is not None or plan.tools is not None:
+            served = plan.tools.served if plan.tools else ()
+            record.ignored_tools = look_at_tools(plan.request, plan.items, api, served, refuses=False)
+
+    def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall) -> AnswerStream:
+        """Return what reads the answer, by its API."""
+        only_one = self._request.parallel_tool_calls is False
+        stream: AnswerStream
+        if step.api == "responses":
+            stream = ResponsesStream(writer, call_ids=self._call_ids, only_one=only_one)
+        else:
+            stream = self._chat_reader(writer, step, only_one=only_one)
+        if isinstance(step, CallModel):
+            self._newest = stream
+        return stream
+
+    def _chat_reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, *, only_one: bool) -> ChatStream:
+        own, target = step if isinstance(step, CallModel) else None, self._route.target
+        return ChatStream(
+            writer,
+            offers=step.toolbox.offers,
+            allowed=step.allowed,
+            call_ids=self._call_ids | own.call_ids if own else self._call_ids,
+            only_one=only_one,
+            hosted_left=own.hosted_left if own else 0,
+            sources=own.sources if own else None,
+            preopened=target.preopened,
+            needs_reason=not target.dialect.ends_without_finish_reason,
+            cap=output_cap(step.body),
+        )
+
+    def _conclude(self, stream: ModelStream) -> None:
+        ending = self._end(stream)
+        call, answer = stream.upstream.record, stream.stream
+        call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls
+        is_silent = ending.error is not None and not stream.has_said()
+        if ending.error is None:
+            self._route.succeeded(self._chain)
+        elif not self._is_settled(stream, ending.error, is_silent=is_silent):
+            return
+        items = [] if stream.writer is self._writer else stream.writer.output
+        self._turn.answered(ending, items, is_silent=is_silent)
+        self._route.target.preopened = answer.preopened
+
+    def _end(self, stream: ModelStream) -> Ending:
+        ending = stream.reader.finish()
+        if ending.usage is None:
+            self.uncounted.append(stream.upstream.record.body)
+        return ending
+
+    # What follows from a failure.
+
+    def _refused(self, refusal: Refusal) -> None:
+        """The backend answered 400 or above, and no other is called: the turn finds a way, or that was it."""
+        self._turn.refused(refusal.status, refusal.headers, refusal.body)
+
+    def _is_settled(self, stream: ModelStream, error: AntiphonError, *, is_silent: bool) -> bool:
+        """Return whether this answer counts though it failed; where it said nothing, another may come instead."""
+        if is_silent and self._turn.asks_plainly():
+            return False
+        status = 0 if stream.is_broken else error.status
+        failure = Failure(status, error.code, wait_of({}, error.message), is_broken=stream.is_broken)
+        if not is_silent:
+            stream.upstream.report_failure(failure, error)
+            return True
+        if not stream.upstream.fail_over(failure, error):
+            return True
+        self._follow()
+        return False
+
+    def _follow(self) -> None:
+        """Set which model answers: it may be one in the place of another (`fallback`)."""
+        self._turn.target = target = self._route.target
+        self._writer.response.model = target.name

@@ -1,0 +1,85 @@
+"""A request for Chat Completions or embeddings on its way through the backends, passed on byte for byte."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Protocol
+
+from antiphon.access.metering import FREE, Grant
+from antiphon.errors import BackendError
+from antiphon.telemetry.observers import Call, Observer, Operation
+from antiphon.translation.to_chat.estimate import asked_tokens
+from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.call import BROKEN, UpstreamReply, call
+from antiphon.upstream.router import Route
+
+OPERATIONS: dict[str, Operation] = {"/chat/completions": "chat", "/embeddings": "embeddings"}
+
+
+class Sink(Protocol):
+    """Where an answer goes that is passed on."""
+
+    async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
+        """The answer begins: its status, the label of the backend that gives it, and its headers."""
+        ...
+
+    async def write(self, part: bytes, *, more_body: bool = True) -> None:
+        """A part of it comes, the last one without more."""
+        ...
+
+
+class Passing:
+    """One request. `run` calls its backends until one answers."""
+
+    def __init__(
+        self, observers: Observer, route: Route, path: str, request: dict[str, Any], body: bytes, grant: Grant | None
+    ) -> None:
+        self._observers, self._route, self._grant = observers, route, grant or FREE
+        self._path, self._request, self._body = path, request, body
+        self._newest: Call | None = None
+
+    async def run(self, sink: Sink) -> None:
+        """Pass the answer on to `sink`. Raises `AntiphonError` where no backend gives one, or it breaks off."""
+        try:
+            upstream, answer = await call(
+                self._route, self._path, self._body_for, self._observers, self._record, _begin
+            )
+            try:
+                await _copy(upstream, *answer, sink)
+            finally:
+                await upstream.close()
+        except asyncio.CancelledError:
+            if self._newest is not None and self._newest.error is None:
+                self._grant.tell(asked_tokens(self._request), 0)  # unless an answer began, of which more is known
+            raise
+
+    def _record(self, target: Target) -> Call:
+        self._newest = newest = Call(None, target, self._request, OPERATIONS[self._path])
+        return newest
+
+    def _body_for(self, target: Target) -> bytes:
+        if target.model == self._request["model"]:
+            return self._body
+        return json.dumps({**self._request, "model": target.model}).encode()
+
+
+async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
+    """Await the first part of an answer; return it with the rest."""
+    parts = aiter(reply.body)
+    return await anext(parts, b""), parts
+
+
+async def _copy(upstream: UpstreamReply[Call], first: bytes, rest: AsyncIterator[bytes], sink: Sink) -> None:
+    """Pass an answer on, byte for byte."""
+    upstream.spoke()
+    await sink.begin(upstream.reply.status, upstream.target.state.label, upstream.reply.headers)
+    await sink.write(first)
+    try:
+        async for part in rest:
+            await sink.write(part)
+    except BackendError as error:
+        upstream.report_failure(BROKEN, error)
+        raise
+    await sink.write(b"", more_body=False)
+    upstream.succeeded()

@@ -1,0 +1,178 @@
+"""How a response becomes durable, together with its conversation and its `Idempotency-Key`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from antiphon.errors import StoreError, log
+from antiphon.protocol.events import Event
+from antiphon.protocol.response import Response
+from antiphon.runs.checkpoints import Checkpoint, Checkpoints
+from antiphon.runs.context import CHAINABLE, Context, store_item
+from antiphon.runs.response import output_text
+from antiphon.storage.contract import (
+    NOTHING_TAKEN,
+    Reply,
+    Store,
+    StoredItem,
+    StoredResponse,
+    Taken,
+)
+from antiphon.translation.sse import encode
+
+UNSTORED = 600
+"""Seconds for which background work with `store: false` can be polled once it has ended (specification section 9)."""
+
+encode_json = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty where it has none.
+
+    `taken` is for a job: by which API key it was asked for, and what was taken of that key's tokens.
+    """
+
+    tenant: str = ""
+    response_id: str = ""
+    key: str = ""
+    taken: Taken = NOTHING_TAKEN
+
+
+class Recorder(Checkpoints, Protocol):
+    """Stores one response."""
+
+    sees_events: bool
+    """Whether it takes note of events that go out."""
+
+    def see(self, batch: Sequence[Event]) -> None:
+        """Take note of events that go out."""
+        ...
+
+    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+        """Make a response that has ended durable, together with the events of its end."""
+        ...
+
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
+        """The client disconnected: it was cancelled with what there is. Return whether that is its end."""
+        ...
+
+    async def drop(self) -> None:
+        """There is nothing to store: release what was held for it."""
+        ...
+
+
+@dataclass(slots=True)
+class Retention:
+    """How a response is stored."""
+
+    tenant: str
+    is_stored: bool
+    retention: int
+    """Seconds."""
+    is_streamed: bool = False
+
+    def of(self, response: Response, context: Context, output: Sequence[StoredItem]) -> StoredResponse:
+        """Return a response as it is stored."""
+        return StoredResponse(
+            id=response.id,
+            created_at=response.created_at,
+            status=response.status,
+            previous_response_id=None if context.is_recalled else response.previous_response_id,
+            body=encode_json(replace(response, output=[])),
+            input=[store_item(item) for item in (context.items if context.is_recalled else context.input)],
+            output=output,
+            tenant=self.tenant,
+            conversation_id=response.conversation.id if response.conversation else None,
+            conversation_end=context.conversation_end,
+            expires_at=response.created_at + self.retention if self.is_stored else None,
+            is_stored=self.is_stored,
+            is_streamed=self.is_streamed,
+        )
+
+
+def ended(stored: StoredResponse, now: float) -> StoredResponse:
+    """Return a background response that ends now, as it is kept: one that is unstored goes soon."""
+    return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
+
+
+def stored_output(response: Response, sealed: Mapping[str, str]) -> list[StoredItem]:
+    """Return a response's output items as they are kept."""
+    return [store_item(item, sealed.get(item.id)) for item in response.output]
+
+
+@dataclass(slots=True)
+class ForegroundRecorder:
+    """Stores a response that a client waits for."""
+
+    store: Store
+    retention: Retention
+    context: Context
+    ticket: Ticket
+    conversation_id: str | None
+    is_stream: bool
+    holding: set[str]
+    """Responses of this process that hold something while they are made."""
+    _frames: list[bytes] = field(default_factory=list)
+    sees_events: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sees_events = bool(self.ticket.key) and self.is_stream
+
+    def see(self, batch: Sequence[Event]) -> None:
+        """See `Recorder.see`; a stream with a key is kept as it went out."""
+        self._frames.append(encode(batch))
+
+    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+        """See `Recorder.keep`. Raises `StoreError`, also where this server lost hold of the conversation or the key."""
+        is_good = response.status in CHAINABLE
+        reply = self._reply(response, end) if self.ticket.key and is_good else None
+        try:
+            if self.retention.is_stored or self.conversation_id or reply:
+                await self._save(response, sealed, append=is_good, reply=reply)
+        finally:
+            self.holding.discard(response.id)
+        if self.ticket.key and not is_good:
+            await self._free_key()
+
+    async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
+        """See `Recorder.leave`."""
+        try:
+            await self.keep(response, sealed, ())
+        except StoreError as error:
+            log.warning("A response that its client left was not stored: %s", error)
+        return True
+
+    async def save_checkpoint(self, work: Checkpoint) -> None:
+        """See `Checkpoints`. Nothing is saved: the client sees a failure, and no other server takes it up."""
+
+    async def drop(self) -> None:
+        """See `Recorder.drop`."""
+        self.holding.discard(self.ticket.response_id)
+        try:
+            if self.conversation_id is not None:
+                await self.store.let_go(self.conversation_id, self.ticket.response_id)
+            if self.ticket.key:
+                await self._free_key()
+        except StoreError as error:
+            # The worker frees it when the store can be reached again.
+            log.warning("A response that came to nothing still holds its conversation or its key: %s", error)
+
+    async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
+        stored = self.retention.of(response, self.context, stored_output(response, sealed))
+        if not await self.store.save(stored, append=append, reply=reply):
+            raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
+
+    async def _free_key(self) -> None:
+        await self.store.free_key(self.ticket.tenant, self.ticket.key, self.ticket.response_id)
+
+    def _reply(self, response: Response, end: Sequence[Event]) -> Reply:
+        if self.is_stream:
+            body = b"".join([*self._frames, encode(end)])
+        else:
+            body = encode_json(replace(response, output_text=output_text(response)))
+        return Reply(self.ticket.tenant, self.ticket.key, self.is_stream, body)

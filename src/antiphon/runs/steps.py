@@ -1,0 +1,97 @@
+"""What `turn.py` decides and `run.py` does: the steps of one response."""
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.response import Usage
+from antiphon.protocol.tools import McpTool
+from antiphon.runs.checkpoints import ToolCallRecord
+from antiphon.runs.tool_policy import Approved
+from antiphon.translation.dialects import Api
+from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.hosted_items import HostedCall
+from antiphon.translation.tool_items import StreamingCustomCall
+from antiphon.translation.tool_mapping.offering import Toolbox
+
+
+class CallModel(Struct, frozen=True):
+    """Send this body to the backend; what comes is the client's."""
+
+    body: dict[str, Any]
+    toolbox: Toolbox
+    """What the model is offered over Chat."""
+    allowed: frozenset[str] | None
+    """The names that may be called, None where any may."""
+    api: Api
+    """The API in which the backend is asked."""
+    hosted_left: int | None = None
+    """How many calls of this server's own tools are heard, None for any number."""
+    sources: Mapping[str, str] = {}
+    """What the model may cite: the title by the URL."""
+    call_ids: frozenset[str] = frozenset()
+    """The ids of this server's own calls, which are no client's to see: a new call has another."""
+
+
+class AuxiliaryCall(Struct, frozen=True):
+    """Send this body to the backend; what comes is the turn's, and the client sees none of it."""
+
+    body: dict[str, Any]
+    toolbox: Toolbox
+    allowed: frozenset[str] | None
+    api: Api
+    compacts: bool = False
+    """The client is told, once the backend answers, that what came before is being made shorter."""
+
+
+class Tell(Struct, frozen=True):
+    """Give the client an item that no model made."""
+
+    item: Item
+
+
+class ListTools(Struct, frozen=True):
+    """Look which tools these servers have; tell it where the conversation does not know (`listed`, by label)."""
+
+    servers: Sequence[McpTool]
+    listed: Mapping[str, McpListTools]
+
+
+class RunTools(Struct, frozen=True):
+    """Carry these calls out side by side, and tell what came of each.
+
+    They are held, since the model said them; or `approved`, to be told first; or left by an earlier attempt (`left`).
+    """
+
+    held: Sequence[HostedCall] = ()
+    approved: Sequence[Approved] = ()
+    left: Sequence[ToolCallRecord] = ()
+    usage: Usage | None = None
+    """The tokens that were reported until now, and how often the model has asked for tools: to be kept with them."""
+    rounds: int = 0
+
+
+class Settle(Struct, frozen=True):
+    """End a call that was held, with this input."""
+
+    call: StreamingCustomCall
+    text: str
+
+
+class Compact(Struct, frozen=True):
+    """Give the client the compaction that holds this summary."""
+
+    summary: str
+
+
+class Finish(Struct, frozen=True):
+    """The response is over."""
+
+    ending: Ending
+
+
+Step = CallModel | AuxiliaryCall | Tell | ListTools | RunTools | Settle | Compact | Finish
+Steps = Generator[Step, None, None]

@@ -1,0 +1,311 @@
+"""Executes the tool calls of one response that this server runs itself: lists MCP servers, runs calls in parallel.
+
+Events go through the response's writer, which keeps the items in their order. The result of a call is durable before
+anything else is done with it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
+
+from antiphon.errors import BackendError, reportable
+from antiphon.protocol.events import STEP_EVENTS
+from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.tool_bindings import Kind, Offer
+from antiphon.protocol.tools import McpTool, Tool
+from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.runs.plan import RunPlan
+from antiphon.runs.provenance import provenance_of
+from antiphon.runs.steps import ListTools, RunTools
+from antiphon.runs.tool_policy import Approved, sources_of
+from antiphon.telemetry.observers import Observer, ResponseRecord, ToolUse
+from antiphon.tools.base import Listing, Use
+from antiphon.tools.registry import KINDS, Toolset
+from antiphon.translation.from_responses.items import pass_on
+from antiphon.translation.hosted_items import ApprovalRequest, HostedCall, Result, begin
+from antiphon.translation.tool_items import read_object
+from antiphon.translation.tool_mapping.mcp import is_repeatable, lists_in, permitted, too_many
+from antiphon.translation.tool_mapping.offering import tools_of
+from antiphon.translation.writer import ResponseWriter
+
+SIDE_BY_SIDE = 32
+"""Calls of one response that are executed at once; more wait."""
+
+LOST = (
+    "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
+    "it was not made again."
+)
+UNREADABLE = "The arguments are not a JSON object."
+LATE = "The time for tools was over before the result came."
+LEFT = "The response ended before the list came."
+NOT_HERE = "This server does not run the tool any more."
+NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."
+BROKEN = "The tool failed inside this server."
+
+CODES = {UNREADABLE: -32602, NO_SUCH_TOOL: -32602}
+"""JSON-RPC's code for what is wrong; -32603 for everything else."""
+
+
+@dataclass(slots=True)
+class PendingCall:
+    """A call that is being executed, and its record in the checkpoint."""
+
+    call: HostedCall
+    note: ToolCallRecord
+    was_begun: bool = False
+    """An earlier attempt may have executed it."""
+
+
+class ToolExecutor:
+    """Executes all tool calls of one response. `seen` returns the conversation so far."""
+
+    def __init__(
+        self, plan: RunPlan, writer: ResponseWriter, observers: Observer, seen: Callable[[], Sequence[InputItem]]
+    ) -> None:
+        self._request = plan.request
+        self._tenant = plan.context.tenant
+        self._toolset = plan.tools or Toolset()
+        self._writer = writer
+        self._checkpoints = plan.recorder
+        self._observers = observers
+        self._seen = seen
+        self._unseal = plan.unseal
+        self._until: float | None = None
+        self._sources: dict[str, str] = {}
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time limit for tools has passed."""
+        return self._until is not None and asyncio.get_running_loop().time() >= self._until
+
+    async def list_tools(self, step: ListTools) -> AsyncGenerator[None, None]:
+        """List the tools of the servers, all in parallel; yield whenever there may be events to send."""
+        self._begin()
+        asked = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
+        try:
+            for tool, listing in zip(step.servers, asked, strict=True):
+                known = step.listed.get(tool.server_label)
+                if known is None or _differs(known, tool, await listing):
+                    async for _ in self._tell_list(tool, listing):
+                        yield
+        finally:
+            await _cancel(asked)
+
+    async def execute(self, record: ResponseRecord, step: RunTools) -> AsyncGenerator[None, None]:
+        """Execute calls in parallel; yield whenever one has ended."""
+        self._begin()
+        running = [
+            *map(self._held, step.held),
+            *(self._held(self._approved(one)) for one in step.approved),
+            *self._restored(step.left),
+        ]
+        work = Checkpoint(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
+        calls = [one for one in running if not one.note.is_done]
+        yield
+        if not calls:
+            return
+        await self._save(work)
+        self._sources = sources_of(self._seen(), self._unseal)
+        was_provided = provenance_of(self._request, self._seen(), self._unseal)
+        places = asyncio.Semaphore(SIDE_BY_SIDE)
+        tasks = [asyncio.ensure_future(self._run(record, one, was_provided, places)) for one in calls]
+        try:
+            for one in calls:
+                one.call.run()
+            yield
+            for task in asyncio.as_completed(tasks):
+                await task
+                await self._save(work)
+                yield
+        finally:
+            await _cancel(tasks)
+
+    async def _save(self, work: Checkpoint) -> None:
+        """Keep how far the calls are, so that a crash makes none twice."""
+        if self._checkpoints is not None:
+            await self._checkpoints.save_checkpoint(work)
+
+    def _begin(self) -> None:
+        if self._until is None:
+            self._until = asyncio.get_running_loop().time() + self._toolset.seconds
+
+    # Lists.
+
+    async def _list(self, tool: McpTool) -> Listing:
+        servers = self._toolset.mcp
+        return await servers.list(tool, self._tenant) if servers else Listing(error=NOT_HERE)
+
+    async def _tell_list(self, tool: McpTool, listing: Awaitable[Listing]) -> AsyncGenerator[None, None]:
+        """Emit an `mcp_list_tools` item (specification section 16)."""
+        writer, label = self._writer, tool.server_label
+        item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[], error=None)
+        index = writer.open_item(item)
+        step = partial(_tell_step, writer, index, str(item.id))
+        step("in_progress")
+        writer.waiting[index] = lambda: writer.close_item(index, replace(item, error=LEFT))
+        yield
+        found = await listing
+        tools = [dict(each) for each in permitted(tool, found.tools)]
+        error = found.error or too_many(tool, tools)
+        step("failed" if error else "completed")
+        writer.close_item(index, replace(item, tools=[] if error else tools, error=error or None))
+        yield
+
+    # Calls as they begin.
+
+    def _held(self, call: HostedCall) -> PendingCall:
+        call.joins_next = any(_is_call(item) for _, item in self._writer.since(call.output_index + 1))
+        offer = call.offer
+        note = ToolCallRecord(
+            index=call.output_index,
+            item=Raw(b"null"),
+            is_done=False,
+            kind=offer.kind,
+            namespace=offer.namespace,
+            name=offer.name,
+            call_id=call.call_id,
+            arguments=call.arguments,
+            joins_next=call.joins_next,
+            approval_request_id=offer.approval_request_id,
+        )
+        running = PendingCall(call, note)
+        if isinstance(call, ApprovalRequest):
+            self._end(running, Result())
+        return running
+
+    def _approved(self, approved: Approved) -> HostedCall:
+        """Begin a call that the client approved; request approval again where the tool has changed since."""
+        return begin(self._writer, approved.call_id, approved.offer, approved.arguments)
+
+    def _restored(self, left: Sequence[ToolCallRecord]) -> list[PendingCall]:
+        """Emit the finished calls of an earlier attempt; return those that had not finished."""
+        return [PendingCall(call, note, was_begun=True) for note in left if (call := self._restore(note)) is not None]
+
+    def _restore(self, note: ToolCallRecord) -> HostedCall | None:
+        if not note.is_done:
+            call = begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
+            call.joins_next = note.joins_next
+            return call
+        value = msgspec.json.decode(note.item)
+        passed = pass_on(self._writer, value)
+        if passed is not None:
+            if note.sealed:
+                self._writer.sealed[passed.id] = note.sealed
+            passed.end(value)
+            passed.close(None)
+        return None
+
+    def _offer_of(self, note: ToolCallRecord) -> Offer:
+        return Offer(
+            "",
+            note.kind,
+            note.name,
+            namespace=note.namespace,
+            is_hosted=True,
+            tool=next((tool for tool in tools_of(self._request, self._seen()) if _is_behind(tool, note)), None),
+            approval_request_id=note.approval_request_id,
+        )
+
+    def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
+        """Return the records of the answer that contained these calls: all that was not emitted completely."""
+        notes = {one.note.index: one.note for one in running}
+        first = min(notes, default=0)
+        for index, item in self._writer.since(first):
+            if item is not None and index not in notes:
+                encoded = Raw(msgspec.json.encode(item))
+                notes[index] = ToolCallRecord(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
+        return [notes[index] for index in sorted(notes)]
+
+    # Calls as they are executed.
+
+    async def _run(
+        self, record: ResponseRecord, one: PendingCall, was_provided: Callable[[str], bool], places: asyncio.Semaphore
+    ) -> None:
+        use = ToolUse(record, one.note.name, "extension", one.call.call_id, one.note.kind)
+        async with places:
+            self._observers.used(use)
+            try:
+                result = await self._result(one, was_provided)
+                use.error = BackendError("The tool failed.") if result.is_failed else None
+                use.is_over = True
+            finally:
+                self._observers.returned(use)
+            self._end(one, result)
+
+    def _end(self, one: PendingCall, result: Result) -> None:
+        item = one.call.end(result)
+        one.note.item = Raw(msgspec.json.encode(item))
+        one.note.sealed = self._writer.sealed.get(str(item.id))
+        one.note.is_done = True
+
+    async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
+        kind = one.note.kind
+        if one.was_begun and not self._is_repeatable(one.note):
+            return _failed(kind, LOST)
+        arguments = read_object(one.call.arguments)
+        if arguments is None:
+            return _failed(kind, UNREADABLE)
+        tool, behind = one.call.offer.tool, self._toolset.of(kind)
+        if tool is None or behind is None:
+            was_there = one.was_begun or one.call.offer.approval_request_id
+            return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
+        use = Use(tool, one.note.name, arguments, self._tenant, was_provided, self._sources)
+        try:
+            async with asyncio.timeout_at(self._until):
+                outcome = await behind.run(use)
+        except TimeoutError:
+            return _failed(kind, LATE)
+        except Exception as error:
+            reportable(error)  # into the log; the response goes on
+            return _failed(kind, BROKEN)
+        first = len(self._sources)
+        self._sources.update(outcome.sources)
+        return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed)
+
+    def _is_repeatable(self, note: ToolCallRecord) -> bool:
+        """Whether a call that may have been executed can safely be repeated."""
+        if note.kind != "mcp":
+            return True
+        listed = lists_in(self._seen()).get(note.namespace)
+        return is_repeatable(
+            next((each for each in listed.tools if each["name"] == note.name), None) if listed else None
+        )
+
+
+def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:
+    writer.emit(STEP_EVENTS["mcp_list_tools", step](output_index=output_index, item_id=item_id))
+
+
+def _differs(known: McpListTools, tool: McpTool, found: Listing) -> bool:
+    """Whether the conversation's list of a server's tools is not any more what the server says."""
+    return not found.error and list(permitted(tool, found.tools)) != known.tools
+
+
+def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
+    is_its_kind = note.kind in KINDS and isinstance(tool, KINDS[note.kind])
+    return is_its_kind and note.namespace in ("", getattr(tool, "server_label", ""))
+
+
+def _is_call(item: Any) -> bool:
+    """Whether an item behind a held one is a call, which is then of the same answer; an open one is."""
+    return item is None or getattr(item, "call_id", UNSET) is not UNSET or hasattr(item, "approval_request_id")
+
+
+def _failed(kind: Kind, message: str) -> Result:
+    """Return a result that is none (specification section 5, MCP errors)."""
+    error = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
+    return Result({"error": error} if kind == "mcp" else {}, f"Error: {message}", is_failed=True)
+
+
+async def _cancel(tasks: Sequence["asyncio.Future[Any]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

@@ -1,0 +1,259 @@
+"""What is to be done with this server's own tools in one response: which servers to list, which calls the client
+approved, how many may follow, which tools the model is not offered. It decides, `tool_calls.py` does."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.errors import ClientError, log
+from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import (
+    McpApprovalRequest,
+    McpApprovalResponse,
+    McpCall,
+    McpListTools,
+    WebSearchCall,
+)
+from antiphon.protocol.items.messages import InputItem, kinds_of
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.protocol.tools import McpTool, Tool
+from antiphon.tools.registry import Toolset
+from antiphon.translation.dialects import Api
+from antiphon.translation.to_chat.hosted import approvals_in, state_of
+from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.tool_mapping.mcp import lists_in, permitted
+from antiphon.translation.tool_mapping.offering import Toolbox, left_out, servers_of
+
+IGNORED = "antiphon-ignored-tools"
+"""The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
+
+MADE_HERE = (McpListTools, McpCall, WebSearchCall, ToolSearchOutput)
+"""Items that this server made: a response that is taken up again stands on them."""
+
+CALLED_HERE = frozenset({McpCall, McpApprovalRequest, WebSearchCall})
+"""Items of calls that the model made of this server's own tools."""
+
+CONCERNED = frozenset({*MADE_HERE, *CALLED_HERE, McpApprovalResponse, AdditionalTools})
+"""Items that may ask something of this server's own tools."""
+
+_logged: set[str] = set()
+"""Types of tools that were left out, and the log says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A call that the client approved, to be made; or to be asked for again, where its tool is another by now."""
+
+    offer: Offer
+    call_id: str
+    arguments: str
+
+
+class ToolPolicy:
+    """The decisions. `conversation` gives everything that was said so far, of which `new` came with the request."""
+
+    def __init__(
+        self,
+        request: CreateResponse,
+        toolset: Toolset,
+        conversation: Callable[[], Sequence[InputItem]],
+        made: Callable[[], Sequence[Item]],
+        unseal: Unseal,
+        new: Sequence[InputItem] = (),
+        rounds: int = 0,
+    ) -> None:
+        self._new = new
+        self.rounds = rounds
+        """How often the model has asked for tools."""
+        self._request = request
+        self._toolset = toolset
+        self._conversation = conversation
+        self._made = made
+        self._unseal = unseal
+        self._has_begun = False
+        self.is_late = False
+        """The time for tools is over."""
+        self._was_warned = False
+        self._are_none = not self._concerns()
+
+    def _concerns(self) -> bool:
+        """Whether any of this is about such tools: most responses know none, and pay for none."""
+        served = tuple(self._toolset.served)
+        if any(isinstance(tool, served) for tool in self._request.tools or ()):
+            return True
+        return not kinds_of(self._conversation()).isdisjoint(CONCERNED)
+
+    def begins(self) -> bool:
+        """Whether servers are to be looked at and approved calls to be made: once a response, where there are any."""
+        if self._are_none or self._has_begun or McpTool not in self._toolset.served:
+            return False
+        self._has_begun = True
+        if any(isinstance(tool, McpTool) for tool in self._request.tools or ()):
+            return True
+        return any(isinstance(item, McpApprovalResponse | AdditionalTools) for item in self._conversation())
+
+    def servers(self) -> Sequence[McpTool]:
+        """Return the servers to be looked at: all but those of which an earlier attempt told that it could not."""
+        failed = {item.server_label for item in self._made() if isinstance(item, McpListTools) and item.error}
+        return [tool for tool in servers_of(self._request, self._conversation()) if tool.server_label not in failed]
+
+    def listed(self) -> Mapping[str, McpListTools]:
+        """Return what is known of each server's tools, by its label."""
+        return lists_in(self._conversation())
+
+    def approved(self, toolbox: Toolbox) -> list[Approved]:
+        """Return the calls that the client approved and that were not made yet. Raises as `check`."""
+        return [self._call_of(request, server, toolbox) for request, server in self._to_call()]
+
+    def check(self) -> None:
+        """Raise `ClientError` (400) for a word on a request that nobody made, or to a server that is not given."""
+        self._to_call()
+
+    def _to_call(self) -> list[tuple[McpApprovalRequest, McpTool]]:
+        items = self._conversation()
+        requests = {item.id: item for item in items if isinstance(item, McpApprovalRequest)}
+        approvals = approvals_in(items)
+        for item in self._new:
+            if isinstance(item, McpApprovalResponse) and item.approval_request_id not in requests:
+                raise _unknown(item)
+        servers = {tool.server_label: tool for tool in servers_of(self._request, items)}
+        return [
+            (requests[request_id], _server_of(requests[request_id], servers))
+            for request_id, answer in approvals.answers.items()
+            if answer.approve and request_id in requests and request_id not in approvals.settled
+        ]
+
+    def _call_of(self, request: McpApprovalRequest, server: McpTool, toolbox: Toolbox) -> Approved:
+        name = toolbox.names.get(("mcp", request.server_label, request.name), "")
+        found = toolbox.offers.get(name) or Offer(
+            "",
+            "mcp",
+            request.name,
+            namespace=request.server_label,
+            tool=self._if_there(server, request),
+            is_hosted=True,
+        )
+        made = state_of(request, self._unseal).get("call") or {}
+        is_changed = found.is_changed
+        offer = replace(
+            found,
+            needs_approval=is_changed,
+            approval_request_id=None if is_changed else str(request.id),
+        )
+        return Approved(offer, str(made.get("id") or f"call_{request.id}"[:64]), request.arguments)
+
+    def _if_there(self, server: McpTool, request: McpApprovalRequest) -> McpTool | None:
+        """Return the server, None where its list has no such tool any more, or the client allows it no more."""
+        listed = self.listed().get(request.server_label)
+        is_there = listed is None or any(each["name"] == request.name for each in permitted(server, listed.tools))
+        return server if is_there else None
+
+    def sources(self) -> Mapping[str, str]:
+        """Return what the model may cite: the title by the URL, numbered as when it was told them."""
+        return {} if self._are_none else sources_of(self._conversation(), self._unseal)
+
+    def call_ids(self) -> frozenset[str]:
+        """Return the ids of the calls made so far, as the model knows them."""
+        return frozenset() if self._are_none else call_ids_of(self._conversation(), self._unseal)
+
+    # Limits.
+
+    @property
+    def left(self) -> int | None:
+        """How many calls may still be made (specification section 2, `max_tool_calls`); None for any number."""
+        most = self._request.max_tool_calls
+        return None if most is None else max(0, most - self._used())
+
+    def _used(self) -> int:
+        return sum(isinstance(item, McpCall | WebSearchCall | ToolSearchOutput) for item in self._made())
+
+    def is_enough(self, *, were_used_up: bool) -> bool:
+        """Whether another answer is not asked for: the loop has gone on for long enough.
+
+        A model that calls what it is not offered any more has one chance to speak instead.
+        """
+        self.rounds += 1
+        is_deaf = were_used_up and self._was_warned
+        self._was_warned = were_used_up
+        return is_deaf or self.is_late or self.rounds >= self._toolset.rounds
+
+    @property
+    def were_called(self) -> bool:
+        """Whether a tool was called in this response."""
+        return not self._are_none and any(isinstance(item, McpCall | WebSearchCall) for item in self._made())
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether the client is asked for its word in this response."""
+        return not self._are_none and any(isinstance(item, McpApprovalRequest) for item in self._made())
+
+
+def settled(kept: Sequence[Any]) -> int:
+    """Return how many of the items of an earlier attempt stand: up to the last that this server made."""
+    return max((place + 1 for place, item in enumerate(kept) if isinstance(item, MADE_HERE)), default=0)
+
+
+def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
+    """Return what the model was given to cite in a conversation, in its order: the title by the URL."""
+    states = [state_of(item, unseal) for item in items if type(item) is WebSearchCall]
+    found: dict[str, str] = {}
+    for state in sorted(states, key=lambda state: int(state.get("first") or 0)):
+        for url, title in (state.get("sources") or {}).items():
+            found.setdefault(url, title)
+    return found
+
+
+def call_ids_of(items: Iterable[Item], unseal: Unseal) -> frozenset[str]:
+    """Return the ids of the calls that this server carried out or asked its client for, as the model knows them."""
+    made = (state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE)
+    return frozenset(str(call["id"]) for call in made if call.get("id"))
+
+
+def _server_of(request: McpApprovalRequest, servers: Mapping[str, McpTool]) -> McpTool:
+    server = servers.get(request.server_label)
+    if server is None:
+        raise ClientError(
+            f"The approved call of '{request.name}' is for the MCP server '{request.server_label}', which is not "
+            "among the tools. Give the same tools as in the request before.",
+            code="invalid_value",
+            param="tools",
+        )
+    return server
+
+
+def _unknown(answer: McpApprovalResponse) -> ClientError:
+    return ClientError(
+        f"Approval request with id '{answer.approval_request_id[:100]}' not found.", code="invalid_value", param="input"
+    )
+
+
+def look_at_tools(
+    request: CreateResponse, items: Sequence[InputItem], api: Api, served: Collection[type[Tool]], *, refuses: bool
+) -> list[str]:
+    """Return the types of tools that are left out, not being `served`; the log has a line for each, once.
+
+    A backend that is asked by Responses, its `api`, is given every tool: what it does not run, it refuses itself.
+
+    Raises `ClientError` (400) for the first of them where this server `refuses` such tools.
+    """
+    types = left_out(request, items, served) if api == "chat" else []
+    if types and refuses:
+        raise ClientError(
+            f"Unsupported tool: this server does not run tools of type '{types[0]}'.",
+            code="unsupported_value",
+            param="tools",
+        )
+    new = [each for each in types if each not in _logged]
+    if new:
+        _logged.update(new)
+        log.warning("Tools that this server does not run are left out of what the model sees: %s", ", ".join(new))
+    return types
+
+
+def plain_types(header: str) -> list[str]:
+    """Return the types that a backend's header tells; what is none is left out, for it goes on to the client."""
+    return [name for name in header.split(", ") if name.isascii() and name.isidentifier()]

@@ -1,0 +1,1 @@
+"""What was stored, as clients get it back: responses and conversations."""

@@ -1,0 +1,133 @@
+"""Conversations: the eight operations on them and their items (specification section 1)."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import ClientError
+from antiphon.protocol.requests import Include
+from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
+from antiphon.runs.context import conversation_locked, duplicate_item, store_item
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Ticket
+from antiphon.storage.contract import Outcome, Reply, StoredConversation, StoredItem
+from antiphon.stored.responses import page_of, shown_item
+from antiphon.translation.to_chat.input import normalise_input
+
+
+async def create(engine: Engine, request: CreateConversation, ticket: Ticket) -> dict[str, Any]:
+    """Make a conversation with its first items; the ticket names it."""
+    metadata = msgspec.json.encode(request.metadata or {})
+    conversation = StoredConversation(ticket.response_id, int(engine.now()), metadata, ticket.tenant)
+    shown = _shown(conversation)
+    body = msgspec.json.encode(shown)
+    reply = Reply(ticket.tenant, ticket.key, False, body) if ticket.key else None
+    await engine.store.create_conversation(conversation, _new_items(engine, request.items or []), reply)
+    return shown
+
+
+async def retrieve(engine: Engine, tenant: str, conversation_id: str) -> dict[str, Any]:
+    """Return a conversation. Raises `ClientError` (404) where it is unknown."""
+    return _shown(_found(await engine.store.load_conversation(tenant, conversation_id), conversation_id))
+
+
+async def update(
+    engine: Engine, tenant: str, conversation_id: str, metadata: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """Replace a conversation's metadata. Raises `ClientError` (404) where it is unknown."""
+    body = msgspec.json.encode(metadata or {})
+    return _shown(_found(await engine.store.update_conversation(tenant, conversation_id, body), conversation_id))
+
+
+async def delete(engine: Engine, tenant: str, conversation_id: str) -> dict[str, Any]:
+    """Forget a conversation and its items. Raises `ClientError`: 404 where it is unknown, 400 while it is held."""
+    _check(await engine.store.delete_conversation(tenant, conversation_id), conversation_id)
+    return {"id": conversation_id, "object": "conversation.deleted", "deleted": True}
+
+
+async def add_items(
+    engine: Engine, tenant: str, conversation_id: str, request: AddItems, include: list[Include]
+) -> dict[str, Any]:
+    """Put items at the end; return them as a list.
+
+    Raises `ClientError`: 404 where the conversation is unknown, 400 while it is held or where it has one of them.
+    """
+    items = _new_items(engine, request.items)
+    outcome = await engine.store.add_items(tenant, conversation_id, items)
+    if outcome is Outcome.DUPLICATE:
+        known = [item.id for item in items if await engine.store.conversation_item(tenant, conversation_id, item.id)]
+        raise duplicate_item(known[0] if known else items[0].id, "items")
+    _check(outcome, conversation_id)
+    return page_of(items, InputItemsQuery(limit=len(items), order="asc", include=include))
+
+
+async def list_items(engine: Engine, tenant: str, conversation_id: str, query: InputItemsQuery) -> dict[str, Any]:
+    """Return a page of the items. Raises `ClientError`: 404 where it is unknown, 400 where `after` is none of it."""
+    await retrieve(engine, tenant, conversation_id)
+    if query.before is not None:
+        raise ClientError("Unknown parameter: 'before'.", code="unknown_parameter", param="before")
+    items = await engine.store.items(
+        tenant, conversation_id, after=query.after, limit=query.limit + 1, descending=query.order == "desc"
+    )
+    if items is None:
+        raise ClientError(
+            f"Invalid 'after': no item with id '{str(query.after)[:100]}'.", code="invalid_value", param="after"
+        )
+    return page_of(items, query)
+
+
+async def retrieve_item(
+    engine: Engine, tenant: str, conversation_id: str, item_id: str, include: Collection[str]
+) -> dict[str, Any]:
+    """Return an item. Raises `ClientError` (404) where it or its conversation is unknown."""
+    await retrieve(engine, tenant, conversation_id)
+    item = await engine.store.conversation_item(tenant, conversation_id, item_id)
+    if item is None:
+        raise _item_not_found(item_id)
+    return shown_item(item, include)
+
+
+async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id: str) -> dict[str, Any]:
+    """Take an item out; return the conversation. Raises `ClientError`: 404 where it is unknown, 400 while held."""
+    conversation = await retrieve(engine, tenant, conversation_id)
+    outcome = await engine.store.delete_item(tenant, conversation_id, item_id)
+    if outcome is Outcome.UNKNOWN:
+        raise _item_not_found(item_id)
+    _check(outcome, conversation_id)
+    return conversation
+
+
+def not_found(conversation_id: str) -> ClientError:
+    """Return the error for a conversation that is not there (specification section 13)."""
+    return ClientError(f"Conversation with id '{conversation_id[:100]}' not found.", status=404)
+
+
+def _item_not_found(item_id: str) -> ClientError:
+    return ClientError(f"Item with id '{item_id[:100]}' not found.", status=404)
+
+
+def _found(conversation: StoredConversation | None, conversation_id: str) -> StoredConversation:
+    if conversation is None:
+        raise not_found(conversation_id)
+    return conversation
+
+
+def _check(outcome: Outcome, conversation_id: str) -> None:
+    if outcome is Outcome.UNKNOWN:
+        raise not_found(conversation_id)
+    if outcome is Outcome.BUSY:
+        raise conversation_locked()
+
+
+def _new_items(engine: Engine, items: Any) -> list[StoredItem]:
+    return [store_item(item) for item in normalise_input(items, engine.new_id)]
+
+
+def _shown(conversation: StoredConversation) -> dict[str, Any]:
+    return {
+        "id": conversation.id,
+        "object": "conversation",
+        "created_at": conversation.created_at,
+        "metadata": msgspec.json.decode(conversation.metadata),
+    }

@@ -1,0 +1,48 @@
+"""Keeps the journal of responses: which one is made, by which backend, and how it ended."""
+
+import logging
+import time
+from dataclasses import dataclass
+
+from antiphon.telemetry.context import about, note
+from antiphon.telemetry.formatters import fields
+from antiphon.telemetry.observers import Call, Observer, ResponseRecord
+from antiphon.telemetry.response_metrics import OTHER
+from antiphon.upstream.backend_state import Target, is_listed
+
+log = logging.getLogger("antiphon.access")
+
+
+@dataclass(slots=True)
+class Noting(Observer):
+    """Notes what the lines of the log say of a response.
+
+    What one HTTP request asks for is told in the line of that request; what came over a WebSocket or was made in the
+    background gets one of its own.
+    """
+
+    def queued(self, response_id: str) -> None:
+        """See `Observer.queued`."""
+        note(response_id=response_id, outcome="queued")
+
+    def began(self, record: ResponseRecord) -> None:
+        """See `Observer.began`."""
+        note(response_id=record.response.id, backend="", model="", cache="", outcome="")
+
+    def asked(self, call: Call) -> None:
+        """See `Observer.asked`."""
+        note(backend=call.backend)
+
+    def ended(self, record: ResponseRecord) -> None:
+        """See `Observer.ended`."""
+        model = {"model": _model(record.target)} if log.isEnabledFor(logging.INFO) else {}
+        note(outcome=record.outcome, cache=record.cache or "", **model)
+        if not about().is_exchange:
+            took = (time.monotonic() - record.began) * 1000
+            kind = "background" if record.is_background else "message"
+            log.info("%s %.0f ms", kind, took, extra=fields(kind=kind, ms=round(took, 1)))
+
+
+def _model(target: Target) -> str:
+    name, offers = target.name, target.state.offers()
+    return next((one["id"] for one in offers if is_listed(name, [one["id"]])), OTHER)

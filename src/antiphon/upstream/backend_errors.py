@@ -1,0 +1,116 @@
+"""A backend's HTTP error in the words of the Responses API: whose fault it is decides (specification section 13).
+
+The client's is 4xx with the name of its own parameter. The operator's, such as a key that the backend refuses, is a
+502 that says so and tells nothing more. The backend's is 502 or 503.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from antiphon.errors import AntiphonError, BackendError, ClientError
+from antiphon.protocol.chat import error_code, error_message
+from antiphon.translation.from_chat.text_filters import repaired
+from antiphon.translation.to_chat.request import responses_parameter
+from antiphon.upstream.retry_after import wait_of, waits
+
+TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGNORECASE)
+"""How a 403 says that it is about who asks, whatever is asked."""
+
+ASKS_TOO_MUCH = re.compile(r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE)
+"""How a 402 says that there is money, though not for so long an answer (OpenRouter)."""
+
+
+def read_failure(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    model: str,
+    rename: Callable[[str], str | None] = responses_parameter,
+) -> AntiphonError:
+    """Return the error to report for a backend's answer of 400 and above.
+
+    `rename` gives the client's own name for a Chat parameter; None where the client sent none.
+    """
+    value = _value(body)
+    message, code = error_message(value), error_code(value)
+    if status < 500 and _own(value, "code") == "model_not_found":
+        return _model_not_found(model)
+    if status == 401 or (status == 403 and OF_A_KEY.search(message)):
+        return BackendError("The model backend refused this server's credentials. Its operator must correct them.")
+    if status == 402 and ASKS_TOO_MUCH.search(message):
+        return ClientError(message, param=rename("max_tokens"))
+    if status == 402 or code == "insufficient_quota":
+        return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
+    if status == 403:  # of this request perhaps: of a model that the key may not use, of what the input says
+        return BackendError("The model backend refused this request with status 403.")
+    if status == 429:
+        return _rate_limit(headers, message)
+    if code == "context_length_exceeded":
+        return too_long(rename("messages"))
+    if status == 404 and model in message:
+        return _model_not_found(model)
+    if status in {400, 404, 409, 413, 415, 422}:
+        return _client_error(status, value, message, rename)
+    if status in {503, 529}:
+        text = "The model backend is overloaded. Please try again later."
+        return BackendError(
+            text, status=503, type="service_unavailable_error", code="server_is_overloaded", headers=_wait(headers)
+        )
+    return BackendError(f"The model backend failed with status {status}.")
+
+
+def too_long(param: str | None = "input") -> ClientError:
+    """Return the error for input that does not fit the model's context (specification section 13)."""
+    return ClientError(TOO_LONG, code="context_length_exceeded", param=param)
+
+
+def is_overflow(error: AntiphonError) -> bool:
+    """Whether the input did not fit the model's context."""
+    return error.code == "context_length_exceeded"
+
+
+def _value(body: bytes) -> Any:
+    try:
+        return repaired(json.loads(body))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _client_error(status: int, value: Any, message: str, rename: Callable[[str], str | None]) -> ClientError:
+    param = _own(value, "param")
+    return ClientError(
+        message or f"The model backend refused the request with status {status}.",
+        status=413 if status == 413 else 400,
+        code=_own(value, "code"),
+        param=None if param is None else rename(param),
+    )
+
+
+def _own(value: Any, name: str) -> str | None:
+    """Return what the error object itself says under this name."""
+    inner = value.get("error") if isinstance(value, dict) else None
+    told = inner.get(name) if isinstance(inner, dict) else None
+    return told if isinstance(told, str) else None
+
+
+def _model_not_found(model: str) -> ClientError:
+    return ClientError(f"The requested model '{model}' does not exist.", code="model_not_found", param="model")
+
+
+def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
+    waits = _wait(headers, message)
+    wait = waits.get("retry-after")
+    text = message or "Rate limit reached."
+    if wait and "try again in" not in text.lower():
+        text = f"{text.rstrip('. ')}. Please try again in {wait}s."
+    return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits)
+
+
+def _wait(headers: Mapping[str, str], message: str = "") -> dict[str, str]:
+    """Return the headers that tell a client how long to wait, in whole seconds."""
+    return waits(wait_of(headers, message) or 0.0)

@@ -1,0 +1,229 @@
+"""One request to an upstream, whatever it is for: acquire a slot, send, and where that fails call another backend.
+
+attempt() ──> UpstreamReply ──> succeeded() | fail_over() | report_failure() ──> close()
+    └──────> None: the route has another target, or the refusal was dealt with; call again
+
+`call` repeats the attempt until a backend begins its answer. A turn, which may want another body or another step for
+another backend, repeats it itself.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend_errors import read_failure
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.retry_after import wait_of
+from antiphon.upstream.retry_policy import Failure, unanswered
+from antiphon.upstream.router import Route
+
+MAX_ERROR_BODY = 1024 * 1024
+"""Bytes of a backend's error that are read."""
+
+BROKEN = Failure(0, is_broken=True)
+"""The backend accepted the request and did not answer to the end."""
+
+Rename = Callable[[str], str | None]
+"""Gives the client's own name for a parameter that the backend complains of; None where the client sent none."""
+
+
+class CallRecord(Protocol):
+    """What is recorded of one attempt."""
+
+    error: AntiphonError | None
+    """Why there is no answer, or no whole one."""
+
+
+Record = TypeVar("Record", bound=CallRecord)
+Seen_contra = TypeVar("Seen_contra", contravariant=True)
+Begun = TypeVar("Begun")
+
+
+class CallObserver(Protocol[Seen_contra]):
+    """Sees every attempt. Each method returns at once and never raises."""
+
+    def asked(self, call: Seen_contra, /) -> None:
+        """The request is about to be sent, by this task."""
+
+    def spoke(self, call: Seen_contra, /) -> None:
+        """The answer began."""
+
+    def answered(self, call: Seen_contra, /) -> None:
+        """The answer is over, or there was none."""
+
+
+@dataclass(slots=True)
+class Unobserved:
+    """The record and the observer of a call that is not observed."""
+
+    error: AntiphonError | None = None
+
+    def asked(self, call: CallRecord, /) -> None:
+        """See `CallObserver.asked`."""
+
+    def spoke(self, call: CallRecord, /) -> None:
+        """See `CallObserver.spoke`."""
+
+    def answered(self, call: CallRecord, /) -> None:
+        """See `CallObserver.answered`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A backend's answer of 400 or above, which no other backend makes good."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    error: AntiphonError
+    """What to report."""
+
+
+def report(refusal: Refusal) -> None:
+    """Raise the refusal's error."""
+    raise refusal.error
+
+
+class UpstreamReply(Generic[Record]):
+    """A backend that accepted the request: its answer, and the slot that it holds until `close`."""
+
+    __slots__ = ("_observer", "_route", "record", "reply", "target")
+
+    def __init__(
+        self, route: Route, target: Target, reply: Reply, record: Record, observer: CallObserver[Record]
+    ) -> None:
+        self._route = route
+        self._observer = observer
+        self.target = target
+        self.reply = reply
+        self.record = record
+
+    def spoke(self) -> None:
+        """The first bytes of the answer came."""
+        self._observer.spoke(self.record)
+
+    def succeeded(self, *chains: str) -> None:
+        """The backend answered to the end; the route's chains, and these, go to it from now on."""
+        self._route.succeeded(*chains)
+
+    def fail_over(self, failure: Failure, error: AntiphonError) -> bool:
+        """The answer failed before it began; return whether the route has another target for the request."""
+        self.record.error = error
+        return self._route.fail_over(failure, error)
+
+    def report_failure(self, failure: Failure, error: AntiphonError) -> None:
+        """The answer failed in its middle."""
+        self.record.error = error
+        self._route.report_failure(failure, error)
+
+    async def close(self) -> None:
+        """End the exchange, release the slot. To be called in any case, once."""
+        await _end(self._route, self.reply, self.record, self._observer)
+
+
+async def attempt(
+    route: Route,
+    path: str,
+    body: bytes,
+    observer: CallObserver[Record],
+    record: Callable[[Target], Record],
+    *,
+    rename: Rename = str,
+    on_refusal: Callable[[Refusal], None] = report,
+    records_status: bool = False,
+    takes_any_status: bool = False,
+) -> UpstreamReply[Record] | None:
+    """Send the request to the route's target; None where it is to be sent again, to the target that the route has now.
+
+    Raises `AntiphonError` where no backend can be reached. An answer of 400 or above that no other backend can make
+    good goes to `on_refusal`, which raises or finds another way. It is recorded as what clients are to hear of it, with
+    `records_status` as the status that it is. With `takes_any_status` it is a reply like any other, and the backend's
+    health does not suffer.
+    """
+    target = route.target
+    await route.acquire()
+    call = record(target)
+    reply: Reply | None = None
+    accepted: UpstreamReply[Record] | None = None
+    try:
+        observer.asked(call)
+        try:
+            reply = await target.backend.post(path, body)
+        except AntiphonError as error:
+            call.error = error
+            if not route.fail_over(unanswered(error), error):
+                raise
+            return None
+        if reply.status < 400 or takes_any_status:
+            accepted = UpstreamReply(route, target, reply, call, observer)
+            return accepted
+        refusal = await _refused(reply, target, call, rename)
+        if not records_status:
+            call.error = refusal.error
+        failure = Failure(refusal.status, refusal.error.code, wait_of(refusal.headers, refusal.error.message))
+        if not route.fail_over(failure, refusal.error):
+            on_refusal(refusal)
+        return None
+    finally:
+        if accepted is None:
+            await _end(route, reply, call, observer)
+
+
+async def call(
+    route: Route,
+    path: str,
+    body: Callable[[Target], bytes],
+    observer: CallObserver[Record],
+    record: Callable[[Target], Record],
+    begin: Callable[[Reply], Awaitable[Begun]],
+    *,
+    takes_any_status: bool = False,
+) -> tuple[UpstreamReply[Record], Begun]:
+    """Send the request until a backend begins its answer; return that, to be closed, and what `begin` made of it.
+
+    `begin` reads as much of an answer as must come for it to count; where that fails, another backend is called too.
+    Raises `AntiphonError` where no backend answers.
+    """
+    while True:
+        sent = body(route.target)
+        upstream = await attempt(route, path, sent, observer, record, takes_any_status=takes_any_status)
+        if upstream is None:
+            continue
+        begun = False
+        try:
+            first = await begin(upstream.reply)
+            begun = True
+        except BackendError as error:
+            if not upstream.fail_over(BROKEN, error):
+                raise
+        else:
+            return upstream, first
+        finally:
+            if not begun:
+                await upstream.close()
+
+
+async def _refused(reply: Reply, target: Target, call: CallRecord, rename: Rename) -> Refusal:
+    status, headers = reply.status, reply.headers
+    call.error = BackendError(f"The model backend answered with status {status}.", status=status)
+    body = await _error_body(reply)
+    return Refusal(status, headers, body, read_failure(status, headers, body, target.model, rename))
+
+
+async def _error_body(reply: Reply) -> bytes:
+    """Return the body of a backend's error; nothing where it breaks off or has no end, for the status says enough."""
+    try:
+        return await reply.read(MAX_ERROR_BODY)
+    except BackendError:
+        return b""
+
+
+async def _end(route: Route, reply: Reply | None, record: Record, observer: CallObserver[Record]) -> None:
+    try:
+        if reply is not None:
+            await reply.close()
+    finally:
+        route.release()
+        observer.answered(record)

@@ -1,0 +1,82 @@
+"""Which backend is called, of several that could answer: a pure function of what is known of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from antiphon.upstream.backend_state import Target
+
+
+class Candidates(tuple[Target, ...]):
+    """Where a model is served, then where the models are that may answer in its place; computed when that changes."""
+
+    ranks: Sequence[int]
+    """By place, 0 for the model that was requested, 1 for the first that may answer in its place, and so on."""
+
+    @classmethod
+    def of(cls, targets: Iterable[Target]) -> "Candidates":
+        """Return these targets as candidates."""
+        made = cls(targets)
+        names = list(dict.fromkeys(target.name for target in made))
+        made.ranks = [names.index(target.name) for target in made]
+        return made
+
+
+@dataclass(slots=True)
+class Candidate:
+    """What is known at this moment of a backend that could answer."""
+
+    is_up: bool = True
+    """Healthy, or due for a probe."""
+    is_able: bool = True
+    """It does not rest, and can take one more request, if only into its queue."""
+    was_tried: bool = False
+    """It failed at this very request."""
+    fallback: int = 0
+    """0 for the model that was requested, 1 for the first that may answer in its place, and so on."""
+    is_full: bool = False
+    """A new request must wait."""
+    is_warm: bool = False
+    """It served the chain last, and still has its prefix in memory."""
+    is_loaded: bool = True
+    """The model is in its memory already."""
+    has_free: bool = True
+    """It reports a free slot; true where it reports nothing."""
+    load: float = 0.0
+    """Requests in flight and waiting, by its weight."""
+    turn: float = 0.0
+    """When it would be its turn, if all were called in proportion to their weights."""
+
+
+def order(candidates: Sequence[Candidate]) -> list[int]:
+    """Return the places of those that may be called, best first.
+
+    Healthy first; then one that need not queue; then one that has the chain's prefix warm; then one that has the model
+    loaded; then one with a free slot; then the one with least to do for its weight. Ejected backends are called only
+    where no other is left, since the last one is never ejected; but not in place of another that failed.
+    """
+    able = [place for place, one in enumerate(candidates) if one.is_able]
+    up = [place for place in able if candidates[place].is_up]
+    is_retry = any(one.was_tried for one in candidates)
+    return sorted(up if up or is_retry else able, key=lambda place: _rank(candidates[place]))
+
+
+def _rank(one: Candidate) -> tuple[bool, int, bool, bool, bool, bool, float, float]:
+    return (
+        one.was_tried,
+        one.fallback,
+        one.is_full,  # before all that follows: to queue takes longer than to load a model or to read a prefix again
+        not one.is_warm,
+        not one.is_loaded,
+        not one.has_free,
+        one.load,
+        one.turn,
+    )
+
+
+def next_turn(turn: float, weight: float, others: Iterable[tuple[float, float]]) -> float:
+    """Return the next turn of one that is called now; `others` are turns and weights.
+
+    Each turn comes 1/weight after the last (start-time fair queueing). One that was away does not make up for it.
+    """
+    now = min((other - 1 / its for other, its in others), default=turn)
+    return max(turn, now) + 1 / weight

@@ -1,0 +1,119 @@
+"""Polls the backends beside all requests: are they there, which models have they loaded, is a slot free."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from antiphon.errors import BackendError, log
+from antiphon.upstream.backend_state import NO_REPORT, BackendState, LoadReport
+from antiphon.upstream.registry import ModelRegistry
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a backend's report that are read."""
+
+GAUGE = re.compile(rb"^vllm:num_requests_waiting(?:\{[^}]*\})? +([0-9.eE+-]+)", re.MULTILINE)
+
+
+class Poll:
+    """Polls all backends every `interval` seconds, from `start` to `close`."""
+
+    def __init__(self, registry: ModelRegistry, interval: float) -> None:
+        self._registry = registry
+        self._interval = interval
+        self._task: asyncio.Task[None] | None = None
+        self._gone: set[str] = set()
+        """Backends that are unreachable according to the log."""
+
+    def start(self) -> None:
+        """Begin to poll."""
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Poll no longer."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def look(self) -> None:
+        """Poll once: ask every backend for its models and for what it has loaded, side by side."""
+        await self._registry.refresh()
+        self._log_changes()
+        await asyncio.gather(*map(_update_load, self._registry.backends))
+
+    def _log_changes(self) -> None:
+        """Log which backends are gone and which are back since the last poll."""
+        missed = {state.name: bool(state.error) for state in self._registry.backends}
+        gone = {name for name, is_missed in missed.items() if is_missed}
+        for name in sorted(gone - self._gone):
+            log.warning("The backend '%s' could not be asked for its models; its status says why.", name)
+        for name in sorted(self._gone & missed.keys() - gone):
+            log.info("The backend '%s' is there again.", name)
+        self._gone = gone
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except Exception as error:
+                log.error("A fault in Antiphon", exc_info=error)
+            await asyncio.sleep(self._interval)
+
+
+async def _update_load(state: BackendState) -> None:
+    state.load = await _report(state) if state.dialect.name in REPORTS else NO_REPORT
+
+
+async def _report(state: BackendState) -> LoadReport:
+    path, read = REPORTS[state.dialect.name]
+    try:
+        reply = await state.backend.get(path)
+        try:
+            return read(await reply.read(LARGEST)) if reply.status == 200 else NO_REPORT
+        finally:
+            await reply.close()
+    except BackendError:
+        return NO_REPORT
+
+
+def of_ollama(body: bytes) -> LoadReport:
+    """`/api/ps`: `{"models": [{"name": "llama3:latest", …}]}`."""
+    models = _members(_value(body), "models")
+    return LoadReport(loaded=frozenset(str(one.get("name") or one.get("model")) for one in models))
+
+
+def of_llamacpp(body: bytes) -> LoadReport:
+    """`/slots`: `[{"id": 0, "is_processing": false, …}]`."""
+    slots = _value(body)
+    if not isinstance(slots, list) or not slots:
+        return NO_REPORT
+    return LoadReport(free=sum(not one.get("is_processing") for one in slots if isinstance(one, dict)))
+
+
+def of_vllm(body: bytes) -> LoadReport:
+    """`/metrics`: it batches what fits, so that a slot is free as long as no request waits."""
+    waiting = [float(number) for number in GAUGE.findall(body)]
+    return LoadReport(free=int(not any(waiting))) if waiting else NO_REPORT
+
+
+REPORTS: dict[str, tuple[str, Callable[[bytes], LoadReport]]] = {
+    "ollama": ("/../api/ps", of_ollama),
+    "llamacpp": ("/../slots", of_llamacpp),
+    "vllm": ("/../metrics", of_vllm),
+}
+"""Where a family reports, beside its base URL, and how that is read."""
+
+
+def _value(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _members(value: Any, name: str) -> list[dict[str, Any]]:
+    members = value.get(name) if isinstance(value, dict) else None
+    return [one for one in members if isinstance(one, dict)] if isinstance(members, list) else []

@@ -1,0 +1,255 @@
+"""Which model is served by which backend: looked up when the backends or their lists change, not with each request."""
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from antiphon.errors import BackendError, ClientError
+from antiphon.ids import Clock
+from antiphon.translation.dialects import Api, Dialect, tell_dialect
+from antiphon.upstream.backend import Backend, Listing
+from antiphon.upstream.backend_state import ANY, BackendOptions, BackendState, Target
+from antiphon.upstream.candidates import Candidates
+from antiphon.upstream.retry_policy import unanswered
+
+STALE_AFTER = 5.0
+"""Seconds after which a model that is not listed is looked for again: it may just have been pulled."""
+
+INSISTED_ON = re.compile(r"gpt-|o\d|codex-|chatgpt-")
+"""How names begin by which clients know what a model can do."""
+
+UNREACHED = 503
+"""Status of the error for a backend that cannot be reached."""
+
+MAX_TARGETS = 1000
+"""Models that are remembered: where a backend lists none, clients make up names."""
+
+PROBE_TIMEOUT = 5.0
+"""Seconds that a server has for its answer to a probe."""
+
+UNDERSTOOD = frozenset({400, 422})
+"""It missed the model and the input: so it would know what to do with them."""
+
+NO_ANSWER = frozenset({401, 403, 408, 429})
+"""It said nothing of the matter, and is probed again; so it is where it failed."""
+
+
+class ModelRegistry:
+    """The models of all backends; several may serve the same.
+
+    `dialects` names a backend's dialect where the operator configured one, `options` what else was configured for it.
+    `fallback` names the models that may answer in another's place. `clock` never goes back, in seconds.
+    """
+
+    def __init__(
+        self,
+        backends: Sequence[Backend],
+        now: Clock,
+        dialects: Mapping[str, str] | None = None,
+        options: Mapping[str, BackendOptions] | None = None,
+        fallback: Mapping[str, Sequence[str]] | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.clock = clock
+        self._now = now
+        self.backends: list[BackendState] = []
+        self._candidates: dict[str, Candidates] = {}
+        """By the model's name; dropped whenever a backend changes."""
+        self._generation = 0
+        """How often the backends were assigned."""
+        self.assign(backends, dialects, options, fallback)
+        self._refreshes = 0
+        self._seen = 0
+        """The generation that was listed last."""
+        self._refreshing = asyncio.Lock()
+
+    def assign(
+        self,
+        backends: Sequence[Backend],
+        dialects: Mapping[str, str] | None = None,
+        options: Mapping[str, BackendOptions] | None = None,
+        fallback: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Serve these backends from now on. What is known of one that stays, by its name, stays."""
+        self._generation += 1
+        self._refreshed = float("-inf")
+        self._configured = dict(dialects or {})
+        self._fallback = dict(fallback or {})
+        known = {state.name: state for state in self.backends}
+        options = options or {}
+        self.backends = [
+            self._assigned(one, options.get(one.name, BackendOptions()), known.get(one.name)) for one in backends
+        ]
+        self._forget()
+
+    def _assigned(self, backend: Backend, options: BackendOptions, state: BackendState | None) -> BackendState:
+        if state is None:
+            return BackendState(backend, self._dialect(backend, Listing()), options, self._candidates.clear)
+        is_new = state.backend is not backend or state.name in self._configured
+        dialect = self._dialect(backend, Listing()) if is_new else None
+        state.update(backend=backend, dialect=dialect, options=options)
+        return state
+
+    async def refresh(self) -> None:
+        """List the models of every backend, side by side.
+
+        A request that comes meanwhile shares the answer, unless that began before the backends were assigned.
+        """
+        before = self._refreshes
+        async with self._refreshing:
+            if self._refreshes != before and self._seen == self._generation:
+                return
+            generation = self._generation
+            await asyncio.gather(*map(self._poll, self.backends))
+            self._refreshes += 1
+            self._seen = generation
+            if generation == self._generation:
+                self._refreshed = self._now()
+
+    async def find(self, model: str) -> Target:
+        """Return one place where a model is served. Raises what `candidates` raises."""
+        return (await self.candidates(model))[0]
+
+    async def candidates(self, model: str) -> Candidates:
+        """Return where a model is served, then where those are that may answer in its place; at least one.
+
+        Raises `ClientError` (400, `model_not_found`) for a name that no backend lists, and `BackendError` (503)
+        where no backend could be asked.
+        """
+        known = self._candidates.get(model)
+        return known if known is not None else await self._look_up(model)
+
+    async def _look_up(self, model: str) -> Candidates:
+        found = self._found(model)
+        if not found and self._now() - self._refreshed > STALE_AFTER:
+            await self.refresh()
+            found = self._found(model)
+        if not found and (silent := self._silent()):
+            found = [self._target(silent, model, model)]
+        if not found:
+            raise self._none_for(model)
+        self._candidates[model] = candidates = Candidates.of(found)
+        return candidates
+
+    def list(self) -> list[dict[str, Any]]:
+        """Return every model once, as `{id, object, created, owned_by}`."""
+        seen: dict[str, dict[str, Any]] = {}
+        for state in self.backends:
+            for model in state.offers():
+                seen.setdefault(model["id"], _model_object(model))
+        return list(seen.values())
+
+    async def _poll(self, state: BackendState) -> None:
+        """List a backend's models; not while it is busy if it takes one request at a time: its list can wait."""
+        if not state.dialect.one_at_a_time:
+            await self._ask(state)
+        elif not state.slots.in_flight:
+            await state.slots.enter(is_patient=True)
+            try:
+                await self._ask(state)
+            finally:
+                state.slots.leave()
+
+    async def _ask(self, state: BackendState) -> None:
+        """Learn what a backend says of itself, unless another has its name by then."""
+        backend = state.backend
+        try:
+            listing = await backend.list_models()
+        except BackendError as error:
+            if state.backend is backend:
+                self._missed(state, error)
+            return
+        if state.backend is not backend:
+            return
+        state.health.seen()
+        state.error = ""
+        models = [model for model in listing.models if isinstance(model.get("id"), str)]
+        state.update(dialect=self._dialect(backend, listing), models=models)
+        if state.is_probed and state.probed is None:
+            found = await probe(backend)
+            if found is not None and state.backend is backend:
+                state.update(probed=found)
+
+    def _missed(self, state: BackendState, error: BackendError) -> None:
+        """Note that a backend could not be asked for its models."""
+        state.error = error.message
+        if error.status == UNREACHED:
+            state.health.failed(unanswered(error), error, self.clock())
+
+    def _found(self, model: str) -> Sequence[Target]:
+        return [target for name in (model, *self._fallback.get(model, ())) for target in self._serving(name)]
+
+    def _serving(self, model: str) -> Sequence[Target]:
+        """Return the model wherever it is named; else at those that take any name."""
+        named = [(state, name) for state in self.backends if (name := state.called(model)) is not None]
+        if not named:
+            named = [(state, model) for state in self.backends if ANY in state.options.models]
+        if not named and (only := self._insisted_on(model)):
+            named = [(only, model)]
+        return [self._target(state, name, model) for state, name in named]
+
+    def _target(self, state: BackendState, model: str, name: str) -> Target:
+        if sum(len(each.targets) for each in self.backends) >= MAX_TARGETS:
+            self._forget()
+        return state.target(model, name)
+
+    def _forget(self) -> None:
+        """Drop what is known of models; it is looked up anew."""
+        for state in self.backends:
+            state.targets.clear()
+        self._candidates.clear()
+
+    def _dialect(self, backend: Backend, listing: Listing) -> Dialect:
+        owners = {model["owned_by"] for model in listing.models if isinstance(model.get("owned_by"), str)}
+        return tell_dialect(backend.url, owners, listing.server, self._configured.get(backend.name))
+
+    def _silent(self) -> BackendState | None:
+        """Return the only backend there is, where it answers but does not list its models: it serves any name."""
+        if len(self.backends) != 1 or self.backends[0].models:
+            return None
+        return self.backends[0]
+
+    def _insisted_on(self, model: str) -> BackendState | None:
+        """Return the only backend there is, for a name that clients send to any server.
+
+        Codex offers its patch tool to models of OpenAI's names alone, and llama.cpp answers to any name; a backend
+        that does not know the name says so itself.
+        """
+        only = self.backends[0] if len(self.backends) == 1 else None
+        is_asked = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
+        return only if is_asked else None
+
+    def _none_for(self, model: str) -> Exception:
+        if self.backends and all(state.error for state in self.backends):
+            return BackendError("No model backend can be reached.", status=503)
+        return model_not_found(model)
+
+
+def model_not_found(model: str) -> ClientError:
+    """Return the error for a model that does not exist, or that this key may not use (specification section 13)."""
+    return ClientError(f"The requested model '{model[:100]}' does not exist.", code="model_not_found", param="model")
+
+
+async def probe(backend: Backend) -> Api | None:
+    """Return the API that a server speaks, by a request that it can only refuse (lesson L57); None: it did not say."""
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT):
+            reply = await backend.post("/responses", b"{}")
+            await reply.close()
+    except (BackendError, TimeoutError):
+        return None
+    if reply.status in NO_ANSWER or (reply.status >= 500 and reply.status != 501):
+        return None
+    return "responses" if reply.status in UNDERSTOOD else "chat"
+
+
+def _model_object(model: dict[str, Any]) -> dict[str, Any]:
+    created, owner = model.get("created"), model.get("owned_by")
+    return {
+        "id": model["id"],
+        "object": "model",
+        "created": created if isinstance(created, int) else 0,
+        "owned_by": owner if owner and isinstance(owner, str) else "unknown",
+    }

@@ -1,0 +1,247 @@
+"""The route of one response through the backends: which one is called, and which one where that fails.
+
+Router.route(model) ──> Route.target, called between acquire() and release()
+                            └─ succeeded() ──> the next call of the response goes to the same backend
+                            └─ fail_over(failure) ──> True: call the new target; False: the failure stands
+"""
+
+import asyncio
+import random
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from antiphon.errors import AntiphonError, log
+from antiphon.protocol.requests import CreateResponse
+from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.candidates import Candidate, Candidates, next_turn, order
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.retry_after import LONGEST_WAIT, resting
+from antiphon.upstream.retry_policy import Failure, RetryBudget, Verdict, verdict
+
+MOST_ATTEMPTS = 3
+"""Backends that are called for one request, one after the other."""
+
+JITTER = (0.05, 0.15)
+"""Seconds before the same backend is called once more."""
+
+MOST_CHAINS = 50_000
+"""Chains whose last backend is remembered."""
+
+
+class Router:
+    """Chooses the route of every request."""
+
+    def __init__(self, registry: ModelRegistry) -> None:
+        self.registry = registry
+        self.budget = RetryBudget()
+        self._warm: OrderedDict[str, str] = OrderedDict()
+
+    async def route(
+        self, model: str, *chains: str, tenant: str = "", is_patient: bool = False, is_late: bool = False
+    ) -> "Route":
+        """Return the route of a response that belongs to these chains.
+
+        Raises what `ModelRegistry.candidates` raises, and `AntiphonError` with the wait where no backend can be called
+        now. A patient request gets a route all the same; one that may call no model at all (`is_late`) gets that error
+        when it does.
+        """
+        candidates = await self.registry.candidates(model)
+        return Route(self, candidates, chains, tenant, is_patient=is_patient, is_late=is_late)
+
+    def warm_for(self, chains: Sequence[str]) -> str:
+        """Return the name of the backend that served these chains last; empty where none is remembered."""
+        return next((self._warm[chain] for chain in chains if chain in self._warm), "")
+
+    def follow(self, chains: Sequence[str], backend: str) -> None:
+        """Remember that this backend has the prefix of these chains in memory."""
+        for chain in chains:
+            self._warm[chain] = backend
+            self._warm.move_to_end(chain)
+        while len(self._warm) > MOST_CHAINS:
+            self._warm.popitem(last=False)
+
+
+class Route:
+    """The route of one response. `target` is the model and backend to call."""
+
+    def __init__(
+        self,
+        router: Router,
+        candidates: Candidates,
+        chains: Sequence[str],
+        tenant: str,
+        *,
+        is_patient: bool,
+        is_late: bool = False,
+    ) -> None:
+        self._router = router
+        self._candidates = candidates
+        self._chains = chains
+        self._warm = router.warm_for(chains) if chains and len(candidates) > 1 else ""
+        self._tenant = tenant
+        self._is_patient = is_patient
+        self._is_late = is_late
+        self._tried: list[Target] = []
+        self._pauses = False
+        self._held: BackendState | None = None
+        self._since = 0.0
+        target = self._choose()
+        if target is None and not (is_patient or is_late):
+            raise self._refusal()
+        self.target: Target = target or self._soonest()
+
+    def reselect(self) -> None:
+        """Choose again, at the moment of the call: other requests may have come meanwhile.
+
+        Raises what `Router.route` raises, for one that is late.
+        """
+        if len(self._candidates) == 1 and not self._is_late:
+            return
+        target = self._choose()
+        if target is None and self._is_late and not self._is_patient:
+            raise self._refusal()
+        self.target = target or self._soonest()
+
+    def redirect(self) -> bool:
+        """Return whether `target`, which came to rest since it was chosen, is now another that can be called now."""
+        target = self._choose() if self.target.state.health.rests and self._rest(self.target) else None
+        if target is None:
+            return False
+        self.target = target
+        return True
+
+    async def acquire(self) -> None:
+        """Acquire a slot of the target; `release` gives it back. Raises `BackendError` (503) where its queue is full.
+
+        A patient request waits in the queue in any case, and before that until the target rests no longer; where that
+        takes longer than clients wait, raises the error for which it rests.
+        """
+        state = self.target.state
+        if self._pauses:
+            self._pauses = False
+            await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
+        if self._is_patient and state.health.rests:
+            await self._wait_out()
+        if not state.slots.take():
+            await state.slots.enter(self._tenant, is_patient=self._is_patient)
+        self._held, self._since = state, self._router.registry.clock()
+        if not self._tried:
+            self._router.budget.earn()
+        state.asked += 1
+        if len(self._candidates) > 1:
+            state.turn = self._next_turn(state)
+        else:
+            state.turn += 1 / state.options.weight
+        if state.health.probe_at is not None:
+            state.health.asked(self._since)
+
+    def release(self) -> None:
+        """Release the slot, where one is held; the target may be another by now."""
+        if self._held is not None:
+            self._held.slots.leave(self._router.registry.clock() - self._since)
+            self._held = None
+
+    def succeeded(self, *chains: str) -> None:
+        """The target answered to the end; the route's chains, and these, go to it from now on."""
+        health = self.target.state.health
+        if health.failures or health.probe_at is not None:
+            health.succeeded()
+        if chains or self._chains:
+            self._router.follow((*self._chains, *chains), self.target.state.name)
+        self._tried.clear()
+        self._is_patient = True  # what was begun is to be ended
+
+    def report_failure(self, failure: Failure, error: AntiphonError) -> Verdict:
+        """Note that the target failed in the middle of its answer; return what follows from that."""
+        state, found = self.target.state, verdict(failure)
+        if not found.moves:
+            return found
+        state.failed += 1
+        if state.health.failed(failure, error, self._router.registry.clock(), self.target.model):
+            log.warning("The backend '%s' failed too often and is left out for a while: %s", state.name, error.gist)
+        elif found.rest:
+            log.warning("The backend '%s' is left alone for %.0f s: %s", state.name, found.rest, error.gist)
+        return found
+
+    def fail_over(self, failure: Failure, error: AntiphonError) -> bool:
+        """The target failed before its first byte. Return whether `target` is now another, to be called instead."""
+        found = self.report_failure(failure, error)
+        if not found.moves:
+            return False
+        self._tried.append(self.target)
+        if len(self._tried) >= MOST_ATTEMPTS:
+            return False
+        target = self._choose() if len(self._candidates) > 1 else None
+        if target is None or (found.costs and not self._router.budget.spend()):
+            return False
+        self._pauses = target in self._tried
+        self.target = target
+        return True
+
+    def _choose(self) -> Target | None:
+        if len(self._candidates) > 1:
+            return self._best(self._router.registry.clock())
+        only = self._candidates[0]
+        if only.state.health.rests or (only.state.slots.concurrency and only.state.slots.is_full):
+            return only if self._is_able(only, self._router.registry.clock()) else None
+        return only
+
+    def _best(self, now: float) -> Target | None:
+        candidates, ranks = self._candidates, self._candidates.ranks
+        places = order([self._candidate(target, rank, now) for target, rank in zip(candidates, ranks, strict=True)])
+        return candidates[places[0]] if places else None
+
+    def _is_able(self, target: Target, now: float) -> bool:
+        """Whether it can be called at all: the only one can be, whatever its health."""
+        state = target.state
+        return not state.health.rest(now, target.model) and (self._is_patient or state.slots.takes(self._tenant))
+
+    def _candidate(self, target: Target, rank: int, now: float) -> Candidate:
+        state = target.state
+        slots = state.slots
+        return Candidate(
+            is_up=state.health.is_up(now),
+            is_able=self._is_able(target, now),
+            was_tried=target in self._tried,
+            fallback=rank,
+            is_full=slots.is_full,
+            is_warm=state.name == self._warm,
+            is_loaded=state.load.has_loaded(target.model),
+            has_free=state.load.free != 0,
+            load=(slots.in_flight + slots.waiting) / state.options.weight,
+            turn=state.turn,
+        )
+
+    def _next_turn(self, state: BackendState) -> float:
+        others = [target.state for target in self._candidates if target.state is not state]
+        return next_turn(state.turn, state.options.weight, [(one.turn, one.options.weight) for one in others])
+
+    async def _wait_out(self) -> None:
+        clock = self._router.registry.clock
+        latest = clock() + LONGEST_WAIT
+        while rest := self._rest(self.target):
+            if clock() + rest > latest:
+                raise self._refusal(self.target)
+            await asyncio.sleep(rest)
+
+    def _rest(self, target: Target) -> float:
+        return target.state.health.rest(self._router.registry.clock(), target.model)
+
+    def _soonest(self) -> Target:
+        """Return of the model's own backends the one that can be called first."""
+        candidates = self._candidates
+        return min((target for target in candidates if target.name == candidates[0].name), key=self._rest)
+
+    def _refusal(self, target: Target | None = None) -> AntiphonError:
+        """Return why this one cannot be called; by default the one that can be first, where none can now."""
+        target = target or self._soonest()
+        rest, error = self._rest(target), target.state.health.resting_for(target.model)
+        return resting(error, rest) if error is not None and rest else target.state.slots.overloaded()
+
+
+def chains_of(request: CreateResponse, tenant: str) -> list[str]:
+    """Return the chains to which a request belongs, the most specific first."""
+    if not (request.previous_response_id or request.conversation or request.prompt_cache_key):
+        return []
+    named = (request.previous_response_id, request.conversation_id, request.prompt_cache_key)
+    return [f"{tenant}\0{name}" for name in named if isinstance(name, str) and name]
