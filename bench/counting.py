@@ -9,7 +9,7 @@ from antiphon.protocol.response import Response, Usage
 from antiphon.telemetry.access_log import Noting
 from antiphon.telemetry.context import About, begin
 from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.observers import Call, Observer
+from antiphon.telemetry.observers import Call, Observer, ResponseRecord
 from antiphon.telemetry.response_metrics import Measuring, ModelNames, timed
 from antiphon.translation.dialects import DIALECTS
 from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
@@ -18,19 +18,8 @@ from antiphon.upstream.scripted import ScriptedBackend
 _RESPONSES = 5_000
 
 
+_RESPONSE = Response(id="resp", created_at=1, model="burst", status="completed", usage=Usage(input_tokens=9))
 _TARGET = Target(BackendState(ScriptedBackend([]), DIALECTS["generic"], BackendOptions()), "burst", "burst")
-
-
-class _Run:
-    """As much of a response as is looked at."""
-
-    model = "burst"
-    is_stream = True
-    is_background = False
-    cache = None
-    outcome = "completed"
-    target = _TARGET
-    response = Response(id="resp", created_at=1, model=model, status="completed", usage=Usage(input_tokens=9))
 
 
 class _Store:
@@ -42,7 +31,7 @@ class _Store:
 
 def counting() -> float:
     """Return what the counting takes of processor time, in µs."""
-    models = SimpleNamespace(served=[SimpleNamespace(offers=lambda: [{"id": "burst"}])])
+    models = SimpleNamespace(backends=[SimpleNamespace(offers=lambda: [{"id": "burst"}])])
     measures = Measures()
     measuring = Measuring(measures, ModelNames(cast("Any", models)))
     alone, counted = asyncio.run(_saves(_Store())), asyncio.run(_saves(timed(cast("Any", _Store()), measures)))
@@ -64,17 +53,19 @@ def noting() -> float:
 
 
 def _tell(observer: Observer) -> None:
-    run = cast("Any", _Run())
-    observer.began(run)
-    call = Call(run, _TARGET, {})
+    record = ResponseRecord(
+        _RESPONSE, _TARGET, list, is_stream=True, began=time.monotonic(), model="burst", outcome="completed"
+    )
+    observer.began(record)
+    call = Call(record, _TARGET, {})
     observer.asked(call)
     observer.spoke(call)
     observer.answered(call)
-    observer.ended(run)
+    observer.ended(record)
 
 
 async def _saves(store: Any) -> float:
     began = time.process_time()
     for _ in range(_RESPONSES):
-        await store.save(_Run.response)
+        await store.save(_RESPONSE)
     return time.process_time() - began

@@ -224,7 +224,7 @@ async def test_a_fault_of_our_own_is_told_by_its_place_alone(
     def stumble(*args: Any) -> Any:
         raise KeyError(f"{CANARY}: {args}")
 
-    monkeypatch.setattr("antiphon.runs.model_calls._encode", stumble)
+    monkeypatch.setattr("antiphon.runs.model_calls.encode_body", stumble)
     for more in ({}, {"stream": True}, {"background": True}):
         await say(leaky, model="m", input=CANARY, **more)
     async with leaky.http.ws_connect(leaky.url + "/responses") as socket:

@@ -10,6 +10,7 @@ import pytest
 
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.health import MOST_FAILURES
+from antiphon.upstream.http import HttpBackend
 from tests.support.native import answering, message
 from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import JSON, Answer, completion, delta, sse, text
@@ -336,13 +337,13 @@ async def test_one_that_lists_its_models_and_answers_nothing_whole_stays_out(bre
 async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
     async with pair(saying("a"), saying("b"), models=("m", "n")) as two:
         a = two.served.engine.models.backends[0]
-        there = a.backend.url
-        a.backend.url = "http://127.0.0.1:1/v1"  # type: ignore[misc]
+        there = a.backend
+        a.update(backend=HttpBackend(there.name, "http://127.0.0.1:1/v1"))
         for _ in range(MOST_FAILURES):
             await two.served.post("/responses", json=BODY)
         assert a.health.is_ejected
 
-        a.backend.url = there  # type: ignore[misc]
+        a.update(backend=there)
         await two.served.engine.models.refresh()
         assert not a.health.is_ejected
 
