@@ -8,10 +8,9 @@ from antiphon import ids
 from antiphon.access.api_keys import Mint
 from antiphon.gateway import Gateway
 from antiphon.runs.engine import Engine
-from antiphon.server.authentication import Authentication
-from antiphon.server.body import Room
+from antiphon.server.admission import Authentication
 from antiphon.server.limits import Limits as Bounds
-from antiphon.server.request import HttpRequest
+from antiphon.server.request import HttpRequest, Room
 from antiphon.storage.contract import Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry

@@ -80,19 +80,19 @@ class House:
         self.backends = line.backends
         await self.engine.models.refresh()
 
-    async def wind_down(self) -> None:
+    async def drain(self) -> None:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
-        self.engine.wind_down()
+        self.engine.drain()
         await self.courier.close()
         await self.worker.hand_back()
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """Have every response that a client waits for fail, and break off every replay."""
-        self.engine.cut_off()
+        self.engine.abort()
 
     async def close(self) -> None:
         """Release everything; what was saved is on disk."""
-        await self.wind_down()
+        await self.drain()
         await self.worker.close()
         self.listing.cancel()
         with suppress(asyncio.CancelledError):

@@ -123,7 +123,7 @@ async def test_an_idle_server_loads_nothing_that_it_does_not_use(tmp_path: Path)
     rest, _ = await server.communicate()
 
     loaded = set(rest.decode().partition("modules: ")[2].split())
-    assert "antiphon.server.app" in loaded
+    assert "antiphon.server.application" in loaded
     assert loaded & NEEDLESS_FOR_A_SERVER == set()
 
 

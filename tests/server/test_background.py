@@ -152,7 +152,7 @@ async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: Served, bac
 
 
 async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, backend: ReplayBackend) -> None:
-    await stateful.host._behind.wind_down()  # type: ignore[attr-defined]
+    await stateful.host._service.drain()  # type: ignore[attr-defined]
     stateful.engine.takes_work = True
     made = await stateful.sdk.responses.create(**BODY)
 

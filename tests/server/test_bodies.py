@@ -177,7 +177,7 @@ async def test_bodies_together_have_a_limit_and_make_room_when_they_are_done(
 
 
 async def test_a_body_that_comes_too_slowly_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.body.BODY_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.server.request.BODY_TIMEOUT", 0.05)
     reply = await say(served.url, post(BODY[:10], length=len(BODY)))
 
     assert (status_of(reply), error_of(reply)["code"]) == (408, None)
@@ -185,8 +185,8 @@ async def test_a_body_that_comes_too_slowly_is_cut_off(served: Served, monkeypat
 
 
 async def test_a_large_body_has_more_time(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.body.BODY_TIMEOUT", 0.0)
-    monkeypatch.setattr("antiphon.server.body.BODY_RATE", 0.001)
+    monkeypatch.setattr("antiphon.server.request.BODY_TIMEOUT", 0.0)
+    monkeypatch.setattr("antiphon.server.request.BODY_RATE", 0.001)
     async with connected(served.url) as (reader, writer):
         writer.write(post(BODY[:10], length=len(BODY)))
         assert (await served.get("/models"))[0] == 200

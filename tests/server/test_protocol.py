@@ -210,7 +210,7 @@ async def test_nonsense_is_not_answered_in_the_middle_of_a_stream(served: Served
 async def test_a_slow_head_is_not_answered_in_the_middle_of_a_stream(
     served: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.http_limits.HEAD_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.server.uvicorn.closing.HEAD_TIMEOUT", 0.05)
     backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=asyncio.Event())
     stream = b'{"model":"m","input":"x","stream":true}'
     reply = await say(served.url, post(stream).replace(b"connection: close\r\n", b"") + b"GET /v1/mod")
@@ -220,7 +220,7 @@ async def test_a_slow_head_is_not_answered_in_the_middle_of_a_stream(
 
 
 async def test_who_says_nothing_is_let_go(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.http_limits.HEAD_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.server.uvicorn.closing.HEAD_TIMEOUT", 0.05)
 
     assert status_of(await say(served.url)) == 408
 
@@ -228,7 +228,7 @@ async def test_who_says_nothing_is_let_go(served: Served, monkeypatch: pytest.Mo
 async def test_who_reads_nothing_is_let_go(
     served: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.http_limits.UNREAD", 0.05)
+    monkeypatch.setattr("antiphon.server.uvicorn.closing.UNREAD", 0.05)
     much = [sse(delta(content="x" * 100_000), done=False)] * 400
     backend.script = lambda request: Answer(much, rest=[sse(delta("stop"))])
     async with connected(served.url) as (_, writer):
@@ -286,13 +286,13 @@ async def test_a_websocket_counts_as_a_connection(narrow: Served) -> None:
 async def test_who_is_one_too_many_and_asks_for_nothing_is_let_go(
     narrow: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.http_limits.LAST_WORDS", 0.05)
+    monkeypatch.setattr("antiphon.server.uvicorn.closing.LAST_WORDS", 0.05)
     async with connected(narrow.url), connected(narrow.url):
         assert await say(narrow.url) == b""
 
 
 async def test_a_flood_of_connections_is_dropped_unheard(narrow: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.http_limits.MAX_LEAVING", 3)
+    monkeypatch.setattr("antiphon.server.uvicorn.closing.MAX_LEAVING", 3)
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(connected(narrow.url)) for _ in range(10)]
         for reader, _ in pairs[5:]:

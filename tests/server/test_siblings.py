@@ -7,7 +7,7 @@ from tempfile import mkdtemp
 import pytest
 
 from antiphon.server.resources.operations import exposition
-from antiphon.server.uvicorn.workers import Siblings, Topic
+from antiphon.server.uvicorn.workers import Topic, Workers
 from antiphon.telemetry.metrics import Counter, Family, families
 from tests.support.metrics import read
 
@@ -17,11 +17,11 @@ def folder() -> Path:
     return Path(mkdtemp())  # short: a socket's path has some hundred characters at most
 
 
-def counting(folder: Path, name: str, by: int) -> tuple[Siblings, Topic[list[Family]]]:
+def counting(folder: Path, name: str, by: int) -> tuple[Workers, Topic[list[Family]]]:
     counter = Counter("antiphon_requests", "Requests.", "route")
     counter.add("/x", by=by)
     topic = Topic("metrics", list[Family], lambda: families([counter], worker=name))
-    return Siblings(folder, name, topic), topic
+    return Workers(folder, name, topic), topic
 
 
 async def test_whoever_is_asked_knows_what_each_has_counted(folder: Path) -> None:

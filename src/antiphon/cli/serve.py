@@ -28,7 +28,7 @@ from antiphon.server.application import create_app
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
-from antiphon.server.uvicorn.workers import Siblings
+from antiphon.server.uvicorn.workers import Workers
 from antiphon.storage.open import open_store
 from antiphon.upstream.backend_state import BackendState
 from antiphon.version import __version__
@@ -117,7 +117,7 @@ async def _serve(current: Current, listener: socket.socket, number: int, folder:
     settings = current.settings
     reread = Reread(current)
     house = await build(settings)
-    siblings = _siblings(Gateway(house.engine), number, folder) if folder else None
+    workers = _workers(Gateway(house.engine), number, folder) if folder else None
     try:
         limits = limits_of(settings)
         app = create_app(
@@ -125,13 +125,13 @@ async def _serve(current: Current, listener: socket.socket, number: int, folder:
             house.endpoints,
             has_websocket=settings.websocket,
             has_metrics=settings.metrics,
-            siblings=siblings,
+            workers=workers,
             limits=limits,
         )
         if house.traces is not None:
             app = house.traces.around(app)
-        if siblings:
-            await siblings.start()
+        if workers:
+            await workers.start()
         host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)
         purging = asyncio.create_task(_purge(house))
         house.start()
@@ -148,14 +148,14 @@ async def _serve(current: Current, listener: socket.socket, number: int, folder:
         purging.cancel()
         rereading.cancel()
     finally:
-        if siblings:
-            await siblings.close()
+        if workers:
+            await workers.close()
         await house.close()
 
 
-def _siblings(gateway: Gateway, number: int, folder: Path) -> Siblings:
+def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:
     name = str(number)
-    return Siblings(folder, name, metrics_topic(gateway, name), status_topic(gateway))
+    return Workers(folder, name, metrics_topic(gateway, name), status_topic(gateway))
 
 
 def _allow_connections() -> None:

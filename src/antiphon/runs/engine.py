@@ -41,12 +41,12 @@ class Engine(Services):
             run.warm_up()
         return run
 
-    def wind_down(self) -> None:
+    def drain(self) -> None:
         """Take no new work; what was begun goes on."""
         self.takes_work = False
         self.wakes.wake("")
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """End what is being made here: this process is about to end itself."""
         self.takes_work, self.is_over = False, True
         for run in list(self.runs):

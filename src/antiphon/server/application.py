@@ -7,20 +7,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from antiphon.gateway import Endpoints, Engine, Gateway
-from antiphon.server.authentication import OPEN, Authentication
-from antiphon.server.body import Room
-from antiphon.server.exchange import HttpExchange
+from antiphon.server.admission import OPEN, Authentication
+from antiphon.server.asgi import AsgiApp, ClientGone, Receive, Scope, Send
+from antiphon.server.exchange import Endpoint, HttpExchange, Resources
 from antiphon.server.limits import Limits
 from antiphon.server.origin import check_origin, is_preflight
-from antiphon.server.reply import AsgiApp, ClientGone, Receive, Reply, Scope, Send
-from antiphon.server.request import (
-    Endpoint,
-    HttpRequest,
-    Resources,
-    method_not_supported,
-    unknown_url,
-    upgrade_not_supported,
-)
+from antiphon.server.request import HttpRequest, Room, method_not_supported, unknown_url, upgrade_not_supported
 from antiphon.server.resources import (
     chat_completions,
     conversations,
@@ -31,7 +23,7 @@ from antiphon.server.resources import (
     usage,
     webhooks,
 )
-from antiphon.server.uvicorn.workers import Siblings
+from antiphon.server.uvicorn.workers import Workers
 from antiphon.server.websocket import connection
 from antiphon.telemetry.formatters import fields
 
@@ -57,27 +49,27 @@ def create_app(
     *,
     has_websocket: bool = True,
     has_metrics: bool = True,
-    siblings: Siblings | None = None,
+    workers: Workers | None = None,
     limits: Limits | None = None,
 ) -> AsgiApp:
     """Return the application that serves this engine, and these webhook endpoints.
 
-    `siblings` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
+    `workers` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
     them, also where an application around this one would let them in.
     """
     gateway = Gateway(engine)
-    routes = Routes(resources(gateway, endpoints, has_metrics=has_metrics, siblings=siblings))
+    routes = Routes(resources(gateway, endpoints, has_metrics=has_metrics, workers=workers))
     open_socket = connection.endpoint(gateway) if has_websocket else _refuse_socket
     return RequestMiddleware(gateway, routes, {"/v1/responses": open_socket}, limits or Limits())
 
 
 def resources(
-    gateway: Gateway, endpoints: Endpoints, *, has_metrics: bool = True, siblings: Siblings | None = None
+    gateway: Gateway, endpoints: Endpoints, *, has_metrics: bool = True, workers: Workers | None = None
 ) -> Sequence[Resources]:
     """Return all that is served over HTTP, the first that fits a path in front."""
     parts = (responses, conversations, chat_completions, models, usage, openapi)
     found = [*(part.resources(gateway) for part in parts), webhooks.resources(endpoints)]
-    return [*found, operations.resources(gateway, siblings, has_metrics=has_metrics)]
+    return [*found, operations.resources(gateway, workers, has_metrics=has_metrics)]
 
 
 async def _refuse_socket(exchange: HttpExchange) -> None:
@@ -93,7 +85,7 @@ class Route:
 
 
 class Routes:
-    """Finds the route of a path: those without parts in one look, the others by pattern."""
+    """Finds the endpoint of a request: paths without parts in one look, the others by pattern."""
 
     def __init__(self, found: Iterable[Resources]) -> None:
         self._fixed: dict[str, Route] = {}
@@ -102,14 +94,23 @@ class Routes:
             for path, methods in each.items():
                 self._add(path, methods)
 
-    def find(self, path: str) -> tuple[Route, Mapping[str, str]] | None:
-        """Return the route of a path with the values of its parts."""
-        if (route := self._fixed.get(path)) is not None:
-            return route, {}
+    def find(self, request: HttpRequest) -> Endpoint:
+        """Return the endpoint of a request, and note its route. Raises `ClientError`: 404 for its path, 405."""
+        params: Mapping[str, str] = {}
+        route = self._fixed.get(request.path)
+        if route is None:
+            route, params = self._match(request)
+        request.scope["route"], request.path_params = route, params
+        endpoint = route.methods.get(request.method)
+        if endpoint is None:
+            raise method_not_supported(request, route.methods)
+        return endpoint
+
+    def _match(self, request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
         for pattern, route in self._patterns:
-            if matched := pattern.fullmatch(path):
+            if matched := pattern.fullmatch(request.path):
                 return route, matched.groupdict()
-        return None
+        raise unknown_url(request)
 
     def _add(self, path: str, methods: Mapping[str, Endpoint]) -> None:
         path_format = path.replace(":path}", "}")
@@ -132,52 +133,42 @@ class RequestMiddleware:
         self._room = Room(limits.bodies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or one WebSocket."""
+        """Serve one request, or one WebSocket. All in one frame, since each part of a stream comes through it."""
         if scope["type"] not in KINDS:
             return
         exchange = HttpExchange(scope, receive, send, self._limits, self._room)
+        request = exchange.request
         try:
-            await self._serve(exchange)
+            try:
+                check_origin(request, self._limits)
+                if request.method == "OPTIONS" and is_preflight(request.headers):
+                    await exchange.reply(200, [], b"")
+                    return
+                request.is_admitted = exchange.is_http
+                if request.path not in OPEN and await self._is_key_needed():
+                    await self._authentication.identify(request)
+                if not exchange.is_http:
+                    await self._open(exchange)
+                    return
+                reply = await self._routes.find(request)(request)
+                body = reply.body
+                if isinstance(body, bytes):
+                    await exchange.reply(reply.status, reply.headers, body)
+                else:
+                    await body.send(exchange)
+            finally:
+                if request.stack is not None:
+                    await request.stack.__aexit__(*sys.exc_info())
         except ClientGone:
             pass
         except Exception as error:
             await exchange.fail(error)
         finally:
-            exchange.request.incoming.forget()
+            self._room.give_back(request.incoming.held)
             self._finish(exchange)
-
-    async def _serve(self, exchange: HttpExchange) -> None:
-        request = exchange.request
-        try:
-            if exchange.is_http:
-                await exchange.reply(await self._answer(request))
-            else:
-                await self._open(exchange)
-        finally:
-            if request.stack is not None:
-                await request.stack.__aexit__(*sys.exc_info())
-
-    async def _answer(self, request: HttpRequest) -> Reply:
-        check_origin(request, self._limits)
-        if request.method == "OPTIONS" and is_preflight(request.headers):
-            return Reply(200, [], b"")
-        request.is_admitted = True
-        if request.path not in OPEN and await self._is_key_needed():
-            await self._authentication.identify(request)
-        found = self._routes.find(request.path)
-        if found is None:
-            raise unknown_url(request)
-        request.scope["route"], request.path_params = found
-        endpoint = found[0].methods.get(request.method)
-        if endpoint is None:
-            raise method_not_supported(request, found[0].methods)
-        return await endpoint(request)
 
     async def _open(self, exchange: HttpExchange) -> None:
         request = exchange.request
-        check_origin(request, self._limits)
-        if request.path not in OPEN and await self._is_key_needed():
-            await self._authentication.identify(request)
         found = self._sockets.get(request.path)
         if found is None:
             raise unknown_url(request)

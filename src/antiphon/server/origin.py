@@ -6,10 +6,11 @@ rebinding): then page and server are of one origin to the browser, and only the 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from antiphon.errors import ClientError
+from antiphon.server.asgi import RawHeaders
 from antiphon.server.limits import ANY, Limits, is_local
-from antiphon.server.reply import RawHeaders
 from antiphon.server.request import HttpRequest
 
 ONCE = frozenset({b"host", b"authorization", b"origin", b"content-type", b"content-encoding", b"idempotency-key"})
@@ -29,8 +30,9 @@ def check_origin(request: HttpRequest, limits: Limits) -> None:
     host = headers.get(b"host")
     if host is None and request.scope.get("http_version") == "1.1":
         raise ClientError("The request has no Host header.")
-    if host is not None and ANY not in limits.hosts:
-        _check_host(host, limits)
+    if host is not None and ANY not in limits.hosts and not _is_known(host, limits.hosts):
+        text = f"This server is not known as '{name_of(host)[:100]}'. If it should be, its operator names it in "
+        raise ClientError(text + "`allowed_hosts`.", status=421)
     if b"origin" in headers:
         _check_page(headers[b"origin"], host, limits)
         request.cors_headers = _cors_headers(headers)
@@ -65,11 +67,11 @@ def _check_once(names: list[bytes]) -> None:
             raise ClientError(f"The header '{name.decode()}' stands more than once.")
 
 
-def _check_host(host: bytes, limits: Limits) -> None:
+@lru_cache(1000)
+def _is_known(host: bytes, hosts: frozenset[str]) -> bool:
+    """Whether a `Host` header names this server; clients send the same one again and again."""
     name = name_of(host)
-    if name not in limits.hosts and not is_local(name):
-        text = f"This server is not known as '{name[:100]}'. If it should be, its operator names it in `allowed_hosts`."
-        raise ClientError(text, status=421)
+    return name in hosts or is_local(name)
 
 
 def _check_page(origin: bytes, host: bytes | None, limits: Limits) -> None:

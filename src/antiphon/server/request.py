@@ -1,16 +1,18 @@
-"""A request as endpoints see it: its head, parsed once; its body, read when it is needed; and its caller."""
+"""A request as endpoints see it: its head, parsed once; its body, inflated and bounded as it comes; and its caller."""
 
+import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
-from antiphon.errors import ClientError
+from antiphon.errors import AntiphonError, ClientError
 from antiphon.gateway import ApiKey, Gateway
-from antiphon.server.body import RequestBody, Room
+from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope
+from antiphon.server.inflate import Inflater, coding_of
 from antiphon.server.limits import Limits
-from antiphon.server.reply import RawHeaders, Receive, Reply, Scope
 
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one sets the tenant of a request."""
@@ -24,6 +26,148 @@ JSON = b"application/json"
 
 JSON_TYPES = {"", "application/json", "application/octet-stream"}
 """What a body may say that it is, the last being what clients say that do not know."""
+
+BODY_TIMEOUT = 30.0
+"""Seconds from a request's head to the end of its body."""
+
+BODY_RATE = 8 * 1024
+"""Bytes of a body that make it another second: a large one over a slow line is no attack."""
+
+LARGE = 64 * 1024
+"""Bytes of a body from which on it is looked after what becomes of it."""
+
+SWEEP = 128 * 1024 * 1024
+"""Bytes of large bodies after whose end the garbage collector has a look: it counts objects, and these are few."""
+
+
+class Room:
+    """Bytes that the bodies of all requests in work may have together."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+        self._litter = 0
+
+    def take(self, size: int) -> None:
+        """Have so much of it. Raises `AntiphonError` (503) where it is full."""
+        if size > self.left:
+            raise overloaded("What is being worked on is too large to take more. Please try again later.")
+        self.left -= size
+
+    def give_back(self, size: int) -> None:
+        """The request that had it is done."""
+        self.left += size
+        if size >= LARGE:
+            self._litter += size
+        if self._litter >= SWEEP:
+            self._litter = 0
+            gc.collect()
+
+
+def overloaded(text: str) -> AntiphonError:
+    """Return the error for more than this process can take."""
+    headers = {"retry-after": "1"}
+    kind, code = "service_unavailable_error", "server_is_overloaded"
+    return AntiphonError(text, status=503, type=kind, code=code, headers=headers)
+
+
+class RequestBody:
+    """One request's messages. `receive` is what the application uses in place of the host's own.
+
+    Raises `ClientError`: 413 above `limit` bytes, sent or inflated; 415 for a coding that is not known, 400 for one
+    that is broken; 408 for a body that comes too slowly. `AntiphonError` (503) where the room is full.
+    """
+
+    __slots__ = (
+        *("_headers", "_receive", "_limit", "_room", "_inflater", "_until", "_came", "_is_late"),
+        *("held", "is_whole", "is_replied_to"),
+    )
+
+    def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int, room: Room) -> None:
+        self._headers, self._receive, self._limit, self._room = headers, receive, limit, room
+        self._inflater: Inflater | None = None
+        self._until = 0.0
+        self._came = 0
+        self.held = 0
+        """Bytes of the room that it takes up."""
+        self._is_late = False
+        self.is_whole = headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
+        self.is_replied_to = False
+        """Whether the reply has begun: what still comes of the body is thrown away."""
+
+    async def read(self) -> bytes:
+        """Return all of it. Raises `ClientGone` when the client leaves before, `ClientError` (415) where it is no JSON.
+
+        What it is, its head says; an empty one may be anything.
+        """
+        message = await self.receive()
+        parts = [message.get("body", b"")]
+        while message["type"] != "http.disconnect" and message.get("more_body"):
+            message = await self.receive()
+            parts.append(message.get("body", b""))
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        if body and (kind := self._headers.get(b"content-type", JSON)) != JSON:
+            _check_media_type(kind)
+        return body
+
+    async def receive(self) -> Message:
+        """See the ASGI specification. `asyncio.timeout` does in ten calls what the timer here does."""
+        if self.is_whole:
+            return await self._receive()
+        if self.is_replied_to:
+            return {**await self._receive(), "body": b""}
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        if not self._until:
+            self._until = loop.time() + BODY_TIMEOUT
+            if (header := self._headers.get(b"content-encoding")) and (coding := coding_of(header)):
+                self._inflater = Inflater(coding)
+            if int(self._headers.get(b"content-length", 0)) > self._limit:
+                raise self._too_large()
+        timer = loop.call_at(self._until + self._came / BODY_RATE, self._expire, task)
+        try:
+            message = await self._receive()
+        except asyncio.CancelledError:
+            if self._is_late and task is not None and task.uncancel() == 0:
+                raise ClientError("The request's body came too slowly.", status=408) from None
+            raise
+        finally:
+            timer.cancel()
+        if message["type"] != "http.request":
+            return message
+        self.is_whole = not message.get("more_body", False)
+        body = message.get("body", b"")
+        self._came += len(body)
+        if self._came > self._limit:
+            raise self._too_large()
+        if self._inflater is not None:
+            return {**message, "body": await self._inflate(body, self._inflater)}
+        self._room.take(len(body))
+        self.held += len(body)
+        return message
+
+    def _expire(self, task: "asyncio.Task[Any] | None") -> None:
+        self._is_late = True
+        if task is not None:
+            task.cancel()
+
+    async def _inflate(self, data: bytes, inflater: Inflater) -> bytes:
+        pieces = []
+        for piece in inflater.feed(data):
+            if self.held + len(piece) > self._limit:
+                raise self._too_large()
+            self._room.take(len(piece))
+            self.held += len(piece)
+            pieces.append(piece)
+            if len(pieces) > 1:
+                await asyncio.sleep(0)  # others have their turn: all of a bomb takes a tenth of a second
+        if self.is_whole:
+            inflater.finish()
+        return b"".join(pieces)
+
+    def _too_large(self) -> ClientError:
+        text = f"The request body is larger than {self._limit} bytes."
+        return ClientError(text, status=413, code="request_too_large")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +190,7 @@ class HttpRequest:
     """One request. `headers` are by name, in lower case; what is to be released at its end goes into `cleanup`."""
 
     __slots__ = (
-        *("scope", "method", "path", "headers", "path_params", "receive", "reply_headers", "cors_headers"),
+        *("scope", "method", "path", "headers", "path_params", "receive", "body", "reply_headers", "cors_headers"),
         *("is_admitted", "tenant", "credential", "uses_cache", "stack", "incoming"),
     )
 
@@ -68,14 +212,9 @@ class HttpRequest:
         self.uses_cache: bool | None = scope.get(CACHE)
         self.stack: AsyncExitStack | None = None
         self.incoming = RequestBody(self.headers, receive, limits.body, room)
+        self.body: Callable[[], Awaitable[bytes]] = self.incoming.read
+        """Returns the request's JSON. See `RequestBody.read`."""
         self.receive: Receive = self.incoming.receive if scope["type"] == "http" else receive
-
-    async def body(self) -> bytes:
-        """Return the request's JSON. Raises `ClientError` (415) where it says that it is something else."""
-        body = await self.incoming.read()
-        if body and (kind := self.headers.get(b"content-type", JSON)) != JSON:
-            _check_media_type(kind)
-        return body
 
     @property
     def cleanup(self) -> AsyncExitStack:
@@ -95,12 +234,6 @@ class HttpRequest:
     async def key(self) -> ApiKey | None:
         """Return the API key as it stands now, None without one. Raises `ClientError` (401) where it has ended."""
         return None if self.credential is None else await self.credential.key()
-
-
-Endpoint = Callable[[HttpRequest], Awaitable[Reply]]
-
-Resources = Mapping[str, Mapping[str, Endpoint]]
-"""Endpoints by path and method. A part of a path stands in braces, and with `:path` has any number of slashes."""
 
 
 def method_not_supported(http: HttpRequest, allowed: Any) -> ClientError:

@@ -6,8 +6,7 @@ from contextlib import aclosing
 
 from antiphon.gateway import COMMENT, Run, encode
 from antiphon.protocol.events import Event
-from antiphon.server.disconnect import LATE, DisconnectWatch
-from antiphon.server.reply import Sink, run_headers
+from antiphon.server.exchange import LATE, DisconnectWatch, Sink, run_headers
 
 GRACE = 0.5
 """Seconds that a backend has to refuse a request by a plain HTTP error before the stream begins without it."""
@@ -83,7 +82,9 @@ class EventStream:
                 self._is_sending = False
             if self._filling is not None:
                 await self._filling.wait()
-            await self._send_body(b"", more_body=False)
+            if not self._is_open:
+                await self._open()
+            await sink.write(b"", more_body=False)
 
     async def _tick(self) -> float:
         """Break the silence where there is one; return the seconds until it should be looked at again."""
@@ -102,16 +103,16 @@ class EventStream:
         if not self._is_open or now - self._last_event >= KEEPALIVE_AFTER:
             await self._send_events(self._run.pulse())
         elif now - self._last_sent >= COMMENT_AFTER:
-            await self._send_body(COMMENT)
+            self._last_sent = now
+            await self._sink.write(COMMENT)
 
     async def _send_events(self, batch: Sequence[Event]) -> None:
         if batch:
-            self._last_event = self._loop.time()
-            await self._send_body(encode(batch))
+            if not self._is_open:
+                await self._open()
+            self._last_event = self._last_sent = self._loop.time()
+            await self._sink.send({"type": "http.response.body", "body": encode(batch), "more_body": True})
 
-    async def _send_body(self, body: bytes, more_body: bool = True) -> None:
-        if not self._is_open:
-            self._is_open = True
-            await self._sink.start(200, [*SSE, *run_headers(self._run)])
-        self._last_sent = self._loop.time()
-        await self._sink.write(body, more_body=more_body)
+    async def _open(self) -> None:
+        self._is_open = True
+        await self._sink.start(200, [*SSE, *run_headers(self._run)])

@@ -6,10 +6,18 @@ from typing import Any
 
 from antiphon.gateway import Gateway, Grant, Passing, Tally, weight_of
 from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
-from antiphon.server.disconnect import DisconnectWatch
-from antiphon.server.rate_limit import acquire
-from antiphon.server.reply import BACKEND, Reply, Sink, plain_name, stream_reply
-from antiphon.server.request import Endpoint, HttpRequest, Resources
+from antiphon.server.admission import acquire
+from antiphon.server.exchange import (
+    BACKEND,
+    DisconnectWatch,
+    Endpoint,
+    Reply,
+    Resources,
+    Sink,
+    plain_name,
+    stream_reply,
+)
+from antiphon.server.request import HttpRequest
 
 PASSED_HEADERS = ("content-type", "cache-control")
 

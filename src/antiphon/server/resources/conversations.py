@@ -1,6 +1,6 @@
 """`/v1/conversations` and their items (specification section 1)."""
 
-from antiphon.gateway import Gateway
+from antiphon.gateway import Gateway, Ticket
 from antiphon.protocol.validation.validate import (
     decode_add_items,
     decode_create_conversation,
@@ -8,9 +8,9 @@ from antiphon.protocol.validation.validate import (
     decode_input_items_query,
     decode_update_conversation,
 )
-from antiphon.server.idempotency import reserve
-from antiphon.server.reply import Reply, json_reply
-from antiphon.server.request import HttpRequest, Resources
+from antiphon.server.admission import IDEMPOTENCY_HEADER, reserve
+from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -32,7 +32,11 @@ class _Conversations:
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = decode_create_conversation(body)
-        ticket = await reserve(self._gateway, http, body, "conv")
+        ticket: Ticket | Reply
+        if IDEMPOTENCY_HEADER in http.headers:
+            ticket = await reserve(self._gateway, http, body, "conv")
+        else:
+            ticket = Ticket(http.tenant, self._gateway.new_id("conv"))
         if isinstance(ticket, Reply):
             return ticket
         return json_reply(await self._conversations.create(request, ticket))

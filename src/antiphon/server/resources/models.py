@@ -2,8 +2,8 @@
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
-from antiphon.server.reply import Reply, json_reply
-from antiphon.server.request import HttpRequest, Resources
+from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:

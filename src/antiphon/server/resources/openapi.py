@@ -22,8 +22,8 @@ from antiphon.protocol.resources import (
     UsageQuery,
 )
 from antiphon.protocol.response import Response
-from antiphon.server.reply import Reply, json_reply
-from antiphon.server.request import HttpRequest, Resources
+from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
 from antiphon.version import __version__
 
 BODIES = (

@@ -5,24 +5,28 @@ every process of this server has counted, in Prometheus's text format. `/status`
 """
 
 from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, Status, together
-from antiphon.server.loopback import is_local
-from antiphon.server.reply import Reply, json_reply
-from antiphon.server.request import HttpRequest, Resources
-from antiphon.server.uvicorn.workers import Siblings, Topic
+from antiphon.server.asgi import Scope
+from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
+from antiphon.server.uvicorn.workers import Topic, Workers
 from antiphon.telemetry.metrics import Family
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
+FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"}
+"""Headers by which a proxy on this machine says that it asks for somebody else."""
 
-def resources(gateway: Gateway, siblings: Siblings | None = None, *, has_metrics: bool = True) -> Resources:
-    """Return what is served under which path; `siblings` are the processes that serve the same port."""
-    api = _Operations(gateway, siblings)
+
+def resources(gateway: Gateway, workers: Workers | None = None, *, has_metrics: bool = True) -> Resources:
+    """Return what is served under which path; `workers` are the processes that serve the same port."""
+    api = _Operations(gateway, workers)
     paths = {"/healthz": {"GET": api.is_alive}, "/readyz": {"GET": api.is_ready}, "/status": {"GET": api.get_status}}
     return {**paths, "/metrics": {"GET": api.get_metrics}} if has_metrics else paths
 
@@ -37,9 +41,22 @@ def status_topic(gateway: Gateway) -> Topic[Status]:
     return Topic("status", Status, gateway.status)
 
 
+def is_local(scope: Scope) -> bool:
+    """Whether a program of this machine asks, for itself. On a Unix socket there is no address: the file guards it."""
+    if any(name in FORWARDED for name, _ in scope["headers"]):
+        return False
+    client, server = scope.get("client"), scope.get("server")
+    if client and server and client[0] == server[0]:
+        return True  # an address of this machine's own, that others reach it by
+    try:
+        return not client or ip_address(client[0].removeprefix("::ffff:")).is_loopback
+    except ValueError:
+        return False
+
+
 class _Operations:
-    def __init__(self, gateway: Gateway, siblings: Siblings | None) -> None:
-        self._gateway, self._siblings = gateway, siblings
+    def __init__(self, gateway: Gateway, workers: Workers | None) -> None:
+        self._gateway, self._workers = gateway, workers
 
     async def is_alive(self, http: HttpRequest) -> Reply:
         return json_reply({"status": "ok"})
@@ -58,9 +75,9 @@ class _Operations:
             raise ClientError(text, status=403, code="metrics_not_allowed")
         from prometheus_client import CONTENT_TYPE_LATEST  # noqa: PLC0415 - loaded for the first scrape
 
-        gateway, siblings = self._gateway, self._siblings
-        told = [gateway.measured(siblings.name if siblings else "0")]
-        told += await siblings.others(metrics_topic(gateway, siblings.name)) if siblings else []
+        gateway, workers = self._gateway, self._workers
+        told = [gateway.measured(workers.name if workers else "0")]
+        told += await workers.others(metrics_topic(gateway, workers.name)) if workers else []
         body = exposition([*chain.from_iterable(told), *await gateway.backlog()])
         return Reply(200, [(b"content-type", CONTENT_TYPE_LATEST.encode())], body)
 
@@ -68,7 +85,7 @@ class _Operations:
         if not is_local(http.scope):
             text = "The status is shown to this machine alone, not through a proxy."
             raise ClientError(text, status=403, code="status_not_allowed")
-        others = await self._siblings.others(status_topic(self._gateway)) if self._siblings else []
+        others = await self._workers.others(status_topic(self._gateway)) if self._workers else []
         return json_reply(together([self._gateway.status(), *others]))
 
 

@@ -23,12 +23,24 @@ from antiphon.protocol.validation.validate import (
     decode_stream_query,
     is_true,
 )
-from antiphon.server.cache_header import body_with_cache, with_cache
-from antiphon.server.disconnect import DisconnectWatch
-from antiphon.server.idempotency import reserve
-from antiphon.server.rate_limit import acquire
-from antiphon.server.reply import Reply, ignored_header, json_reply, run_headers, stream_reply
-from antiphon.server.request import HttpRequest, Resources, method_not_supported, upgrade_not_supported
+from antiphon.server.admission import (
+    CACHE_HEADER,
+    IDEMPOTENCY_HEADER,
+    acquire,
+    body_with_cache,
+    reserve,
+    with_cache,
+)
+from antiphon.server.exchange import (
+    DisconnectWatch,
+    Reply,
+    Resources,
+    ignored_header,
+    json_reply,
+    run_headers,
+    stream_reply,
+)
+from antiphon.server.request import HttpRequest, method_not_supported, upgrade_not_supported
 from antiphon.server.streaming import EventStream, FrameStream
 
 
@@ -59,12 +71,17 @@ class _Responses:
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
-        asked = decode_request(body)
-        request = with_cache(http, asked)
+        request = asked = decode_request(body)
+        if http.uses_cache is not None or CACHE_HEADER in http.headers:
+            request = with_cache(http, asked)
         gateway = self._gateway
         if not gateway.takes_work:
             raise going_away()
-        ticket = await reserve(gateway, http, body, "resp")
+        ticket: Ticket | Reply
+        if IDEMPOTENCY_HEADER in http.headers:
+            ticket = await reserve(gateway, http, body, "resp")
+        else:
+            ticket = Ticket(http.tenant, gateway.new_id("resp"))
         if isinstance(ticket, Reply):
             return ticket
         lease = None

@@ -6,8 +6,8 @@ from typing import Any
 from antiphon.gateway import DayOfUse, Gateway
 from antiphon.protocol.resources import UsageQuery
 from antiphon.protocol.validation.validate import decode_usage_query
-from antiphon.server.reply import Reply, json_reply
-from antiphon.server.request import HttpRequest, Resources
+from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
 
 DAY = 86_400
 

@@ -9,8 +9,8 @@ from antiphon.protocol.resources import (
     UpdateWebhookEndpoint,
 )
 from antiphon.protocol.validation.validate import decode_body, decode_endpoints_query
-from antiphon.server.reply import Reply, json_reply
-from antiphon.server.request import HttpRequest, Resources
+from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
 
 
 def resources(endpoints: Endpoints) -> Resources:

@@ -28,11 +28,8 @@ class Connection(Protocol):
     transport: asyncio.Transport
     is_read_paused: bool
     writable: asyncio.Event | None
-
-    @property
-    def default_headers(self) -> list[tuple[bytes, bytes]]:
-        """The headers that every reply has."""
-        ...
+    state: Any
+    """uvicorn's, which has the headers of every reply, `date` among them."""
 
     def resume_reading(self) -> None:
         """Take more from the client."""
@@ -52,7 +49,7 @@ class RequestCycle:
 
     __slots__ = (
         *("scope", "connection", "keep_alive", "expects_continue", "body", "more_body", "has_news", "event"),
-        *("disconnected", "response_started", "response_complete", "_is_chunked", "_left"),
+        *("disconnected", "response_started", "response_complete", "_is_chunked", "_head", "_left"),
     )
 
     def __init__(
@@ -65,6 +62,8 @@ class RequestCycle:
         self.has_news = self.disconnected = self.response_started = self.response_complete = False
         self.event: asyncio.Event | None = None
         self._is_chunked = False
+        self._head = b""
+        """The head of a reply that is whole: it goes out with the body, in one write."""
         self._left = 0
 
     def wake(self) -> None:
@@ -81,7 +80,9 @@ class RequestCycle:
             self.body = bytearray(self.body + body)
         else:
             self.body += body
-        self.wake()
+        self.has_news = True
+        if self.event is not None:
+            self.event.set()
 
     def disconnect(self) -> None:
         """The client no longer waits for the reply."""
@@ -94,18 +95,17 @@ class RequestCycle:
             await app(self.scope, self.receive, self.send)
         except BaseException as error:
             _log.error("Exception in ASGI application\n", exc_info=error)
-            if self.response_started:
-                self.connection.close()
-            else:
-                await self._send_fault()
         else:
             if self.response_complete or self.disconnected:
                 return
-            if self.response_started:
-                self.connection.close()
-            else:
+            if not self.response_started:
                 _log.error("ASGI callable returned without starting response.")
-                await self._send_fault()
+        if not self.response_started:
+            await self._send_fault()
+            return
+        if self._head:
+            self.connection.transport.write(self._head)
+        self.connection.close()
 
     async def receive(self) -> Message:
         """See the ASGI specification."""
@@ -132,17 +132,37 @@ class RequestCycle:
             await self.connection.writable.wait()
         if self.disconnected:
             return
-        kind = message["type"]
-        if not self.response_started:
-            if kind != "http.response.start":
-                raise RuntimeError(f"Expected ASGI message 'http.response.start', but got '{kind}'.")
-            self._start(message["status"], message.get("headers", ()))
-        elif self.response_complete:
+        kind, wanted = message["type"], "http.response.body" if self.response_started else "http.response.start"
+        if self.response_complete:
             raise RuntimeError(f"Unexpected ASGI message '{kind}' sent, after response already completed.")
-        elif kind != "http.response.body":
-            raise RuntimeError(f"Expected ASGI message 'http.response.body', but got '{kind}'.")
+        if kind != wanted:
+            raise RuntimeError(f"Expected ASGI message '{wanted}', but got '{kind}'.")
+        if not self.response_started:
+            self._start(message["status"], message.get("headers", ()))
+            return
+        body, more_body = message.get("body", b""), message.get("more_body", False)
+        if self.scope["method"] == "HEAD":
+            self._left, body = 0, b""
+        elif self._is_chunked:
+            body = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            body = body if more_body else body + b"0\r\n\r\n"
         else:
-            self._send_body(message.get("body", b""), message.get("more_body", False))
+            self._left -= len(body)
+            if self._left < 0:
+                raise RuntimeError("Response content longer than Content-Length")
+        if self._head:
+            body, self._head = self._head + body, b""
+        self.connection.transport.write(body)
+        if more_body:
+            return
+        if self._left:
+            raise RuntimeError("Response content shorter than Content-Length")
+        self.response_complete = self.has_news = True
+        if self.event is not None:
+            self.event.set()
+        if not self.keep_alive:
+            self.connection.close()
+        self.connection.end_reply()
 
     async def _wait(self) -> None:
         if self.event is None:
@@ -154,7 +174,7 @@ class RequestCycle:
         lines = [STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
         length: bytes | None = None
         is_closing = False
-        for name, value in (*self.connection.default_headers, *headers):
+        for name, value in (*self.connection.state.default_headers, *headers):
             if NAME.search(name) or VALUE.search(value):
                 raise RuntimeError("Invalid HTTP header.")
             lower = name.lower()
@@ -173,28 +193,11 @@ class RequestCycle:
             self._is_chunked = True
             lines.append(b"transfer-encoding: chunked\r\n")
         lines.append(b"\r\n")
-        self.connection.transport.write(b"".join(lines))
-
-    def _send_body(self, body: bytes, more_body: bool) -> None:
-        if self.scope["method"] == "HEAD":
-            self._left = 0
-        elif self._is_chunked:
-            framed = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-            self.connection.transport.write(framed if more_body else framed + b"0\r\n\r\n")
+        head = b"".join(lines)
+        if length is None:
+            self.connection.transport.write(head)
         else:
-            self._left -= len(body)
-            if self._left < 0:
-                raise RuntimeError("Response content longer than Content-Length")
-            self.connection.transport.write(body)
-        if more_body:
-            return
-        if self._left:
-            raise RuntimeError("Response content shorter than Content-Length")
-        self.response_complete = True
-        self.wake()
-        if not self.keep_alive:
-            self.connection.close()
-        self.connection.end_reply()
+            self._head = head
 
     async def _send_fault(self) -> None:
         headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(FAULT))]

@@ -11,9 +11,9 @@ from typing import Any, Protocol, cast
 
 import uvicorn
 
-from antiphon.server.connection_limits import Crowd
+from antiphon.server.asgi import AsgiApp
 from antiphon.server.limits import Limits
-from antiphon.server.reply import AsgiApp
+from antiphon.server.uvicorn.closing import ConnectionLimits
 from antiphon.server.uvicorn.http_limits import HttpConnection
 
 LAST_WORDS = 1.0
@@ -36,14 +36,14 @@ BACKLOG = 2048
 """Connections that wait to be taken."""
 
 
-class Stoppable(Protocol):
-    """What stands behind the application, and is told of the end."""
+class Service(Protocol):
+    """What the application serves, which ends with the host."""
 
-    async def wind_down(self) -> None:
+    async def drain(self) -> None:
         """Take no new work, and give away what can be done elsewhere. Replies that have begun go on."""
         ...
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """Have every reply that is still under way end now, saying that it is not whole."""
         ...
 
@@ -59,15 +59,15 @@ class Host(uvicorn.Server):
     def __init__(
         self,
         app: AsgiApp,
-        behind: Stoppable,
+        service: Service,
         grace: float,
         *,
         has_websocket: bool = True,
         limits: Limits | None = None,
     ) -> None:
         limits = limits or Limits()
-        crowd = Crowd(limits.connections, limits.bodies)
-        protocol, websocket = partial(HttpConnection, crowd=crowd), partial(_websocket, crowd=crowd)
+        shared = ConnectionLimits(limits.connections, limits.bodies)
+        protocol, websocket = partial(HttpConnection, limits=shared), partial(_websocket, limits=shared)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -87,7 +87,7 @@ class Host(uvicorn.Server):
             )
         )
         self.listening = asyncio.Event()
-        self._behind = behind
+        self._service = service
         self._grace = grace
         self._stopping: asyncio.Task[None] | None = None
 
@@ -122,9 +122,9 @@ class Host(uvicorn.Server):
 
     async def _stop(self, grace: float) -> None:
         try:
-            await self._behind.wind_down()
+            await self._service.drain()
             await self._wait_for_replies(grace)
-            self._behind.cut_off()
+            self._service.abort()
             await self._wait_for_replies(LAST_WORDS)
         finally:
             self.should_exit = True
@@ -136,11 +136,11 @@ class Host(uvicorn.Server):
             await asyncio.sleep(LOOK_EVERY)
 
 
-def _websocket(*args: Any, crowd: Crowd, **kwargs: Any) -> asyncio.Protocol:
+def _websocket(*args: Any, limits: ConnectionLimits, **kwargs: Any) -> asyncio.Protocol:
     """Return the protocol of a WebSocket; what it is made of is loaded for the first one."""
     from antiphon.server.uvicorn.websocket_limits import BoundedWebSocket  # noqa: PLC0415
 
-    return BoundedWebSocket(*args, crowd=crowd, **kwargs)
+    return BoundedWebSocket(*args, limits=limits, **kwargs)
 
 
 def silence_uvicorn() -> None:

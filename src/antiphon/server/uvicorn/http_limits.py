@@ -1,24 +1,19 @@
 """HTTP/1.1 for uvicorn, in few calls, and with bounds: on what is no body, on time, and on how many come at once.
 
 The sizes of heads and of framing, slow clients, pipelines and connections are bounded here; bodies are in
-`server/body.py`, so that any host has those bounds.
+`server/request.py`, so that any host has those bounds.
 """
 
 import asyncio
 import logging
-from collections import deque
 from typing import Any
 from urllib.parse import unquote
 
-import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
-from antiphon.server.connection_limits import Crowd
+from antiphon.server.uvicorn.closing import ClosingConnection, ConnectionLimits
 from antiphon.server.uvicorn.cycle import RequestCycle
-
-HEAD_TIMEOUT = 10.0
-"""Seconds from a connection, or a request's first byte, to the end of its headers."""
 
 MAX_HEAD = 64 * 1024
 """Bytes of a request's line and headers (node.js: 16 kB, nginx: 32 kB)."""
@@ -31,22 +26,6 @@ MAX_PIPELINED = 16
 
 PIECES = 16
 """Of a body that comes in chunks, bytes for each byte of their framing: a million chunks of one byte cost a second."""
-
-UNREAD = 120.0
-"""Seconds that a client may leave unread what it was sent."""
-
-LAST_WORDS = 5.0
-"""Seconds that a client has to read a refusal while it is still sending."""
-
-MAX_LEAVING = 256
-"""Connections that are given this time at once, and that may be told that they are too many."""
-
-STATUS_LINES = {
-    400: b"HTTP/1.1 400 Bad Request\r\n",
-    408: b"HTTP/1.1 408 Request Timeout\r\n",
-    431: b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
-    503: b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n",
-}
 
 HIGH_WATER = 64 * 1024
 """Bytes of a body that wait for the application before the client has to wait."""
@@ -67,97 +46,44 @@ class Refused(Exception):  # noqa: N818 - the error is the client's, and the par
         self.status, self.message = status, message
 
 
-class HttpConnection(asyncio.Protocol):
-    """One connection (threats: slow and endless heads, tiny chunks, trailers, pipelines, floods of connections).
-
-    A client that is refused is heard for a moment longer, and nothing of it looked at: closing while the other side
-    sends takes back what was said last.
-    """
+class HttpConnection(ClosingConnection):
+    """One connection (threats: slow and endless heads, tiny chunks, trailers, pipelines, floods of connections)."""
 
     def __init__(
-        self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None, *, crowd: Crowd
+        self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None, *, limits: ConnectionLimits
     ) -> None:
         if not config.loaded:
             config.load()
-        self._config, self._state, self._app_state, self._crowd = config, server_state, app_state, crowd
-        self.loop = _loop or asyncio.get_event_loop()
-        self.transport: asyncio.Transport = None  # type: ignore[assignment]
-        self.cycle: RequestCycle | None = None
-        """The last request that came."""
-        self._answered: RequestCycle | None = None
-        """The request that is being answered."""
-        self._pipeline: deque[RequestCycle] = deque()
+        super().__init__(_loop or asyncio.get_event_loop(), limits)
+        self._config, self.state, self._app_state = config, server_state, app_state
         self._parser = self._new_parser()
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._keep_alive: asyncio.TimerHandle | None = None
-        self._deadline: asyncio.TimerHandle | None = None
-        self._end: asyncio.TimerHandle | None = None
         self._refused: Refused | None = None
-        self.is_read_paused = False
-        self.writable: asyncio.Event | None = None
-        """Set when the client reads again; None while it does."""
-        self._in_head = self._in_body = self._is_leaving = self._is_one_too_many = False
         self._is_upgrade = self._is_resuming = False
         self._begun = self._wire = self._body = 0
-        self._data = b""
-
-    @property
-    def default_headers(self) -> list[tuple[bytes, bytes]]:
-        """The headers that uvicorn adds to every reply."""
-        return self._state.default_headers  # type: ignore[no-any-return]
 
     # What the transport reports.
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
-        self._state.connections.add(self)
+        self.state.connections.add(self)
         self.transport = transport
         self._addresses = {
             "server": get_local_addr(transport),
             "client": get_remote_addr(transport),
             "scheme": "https" if is_ssl(transport) else "http",
         }
-        too_many = len(self._state.connections) - self._crowd.most
-        if too_many <= 0:
-            self._set_deadline()
-        elif too_many <= MAX_LEAVING:
-            # It is told when it asks: who hears something before does not take it for an answer.
-            self._is_one_too_many = True
-            self._abort_in(LAST_WORDS)
-        else:
-            transport.abort()
+        self._open(len(self.state.connections))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
-        self._state.connections.discard(self)
-        self._crowd.leaving -= self._is_leaving
-        self._clear_deadline()
-        self._clear_end()
-        self._clear_keep_alive()
-        self._disconnect()
-        if self.cycle is not None:
-            self.cycle.wake()
-        self._resume_sending()
+        self.state.connections.discard(self)
+        super().connection_lost(exc)
         self._parser = None
-        self.cycle = None  # else they would hold each other, and the request with them
-        if exc is None:
-            self.transport.close()
 
     def eof_received(self) -> None:
         """See asyncio.Protocol."""
-
-    def pause_writing(self) -> None:
-        """The client does not read what it is sent."""
-        if self.writable is None:
-            self.writable = asyncio.Event()
-        self._abort_in(UNREAD)
-
-    def resume_writing(self) -> None:
-        """The client reads again."""
-        self._resume_sending()
-        if not self._is_leaving:
-            self._clear_end()
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
@@ -167,9 +93,23 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(503, OVERLOADED)
             return
         was_idle = not (self._in_head or self._in_body)
-        self._begun, self._data = 0, data
-        self._feed(data)
-        self._data = b""
+        self._begun, self._idle_until = 0, 0.0
+        rest = data
+        while rest:
+            try:
+                self._parser.feed_data(rest)
+                break
+            except HttpParserError as error:
+                refused = self._refused or Refused(400, "Invalid HTTP request received.")
+                _log.debug("Refused: %s", error)
+                self._refuse(refused.status, refused.message)
+                break
+            except HttpParserUpgrade as upgrade:
+                if self._is_upgrade:
+                    self._open_websocket()
+                    break
+                self._pass_over()
+                rest = rest[upgrade.args[0] :]
         if self._in_head or self._in_body:
             if self._begun == was_idle:  # all of it belongs to this request
                 self._wire += len(data)
@@ -248,33 +188,21 @@ class HttpConnection(asyncio.Protocol):
 
     # What a reply needs.
 
-    def resume_reading(self) -> None:
-        """Take more from the client."""
-        self.is_read_paused = False
-        self.transport.resume_reading()
-
-    def close(self) -> None:
-        """End the connection after a reply, and let the client read it though it may be sending still."""
-        if self._in_body:
-            self._leave()
-        else:
-            self._finish()
-
     def end_reply(self) -> None:
         """A reply is complete: begin the next, or wait for another request."""
         if self._is_leaving:
             return
-        self._state.total_requests += 1
+        self.state.total_requests += 1
         if self.transport.is_closing():
             return
-        if self._keep_alive is not None:
-            self._clear_keep_alive()
         if self.is_read_paused:
             self.resume_reading()
         if self._pipeline:
             self._run(self._pipeline.popleft())
         else:
-            self._keep_alive = self.loop.call_later(self._config.timeout_keep_alive, self._expire)
+            self._idle_until = self.loop.time() + self._config.timeout_keep_alive
+            if self._idle_timer is None:
+                self._idle_timer = self.loop.call_at(self._idle_until, self._expire)
 
     # What becomes of what came.
 
@@ -283,22 +211,6 @@ class HttpConnection(asyncio.Protocol):
         # Another request may follow one that asks to close: the first is answered all the same.
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return parser
-
-    def _feed(self, data: bytes) -> None:
-        if self._keep_alive is not None:
-            self._keep_alive.cancel()
-            self._keep_alive = None
-        try:
-            self._parser.feed_data(data)
-        except HttpParserError as error:
-            refused = self._refused or Refused(400, "Invalid HTTP request received.")
-            _log.debug("Refused: %s", error)
-            self._refuse(refused.status, refused.message)
-        except HttpParserUpgrade as upgrade:
-            if self._is_upgrade:
-                self._open_websocket()
-            else:
-                self._pass_over(upgrade)
 
     def _begin(self, expects_continue: bool) -> None:
         """Have the application answer the request whose head has come, or put it behind the one before."""
@@ -330,7 +242,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _run(self, cycle: RequestCycle) -> None:
         self._answered = cycle
-        tasks = self._state.tasks
+        tasks = self.state.tasks
         task = self.loop.create_task(cycle.run(self._config.loaded_app))
         task.add_done_callback(tasks.discard)
         tasks.add(task)
@@ -343,18 +255,19 @@ class HttpConnection(asyncio.Protocol):
         return b"upgrade" in tokens and headers.get(b"upgrade", b"").lower() == b"websocket"
 
     def _open_websocket(self) -> None:
-        self._state.connections.discard(self)
+        self._clear_idle()
+        self.state.connections.discard(self)
         lines = [b"%b: %b\r\n" % header for header in self._headers]
         method = self._parser.get_method()
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, b"".join(lines))
         protocol = self._config.ws_protocol_class(
-            config=self._config, server_state=self._state, app_state=self._app_state
+            config=self._config, server_state=self.state, app_state=self._app_state
         )
         protocol.connection_made(self.transport)
         protocol.data_received(head)
         self.transport.set_protocol(protocol)
 
-    def _pass_over(self, upgrade: HttpParserUpgrade) -> None:
+    def _pass_over(self) -> None:
         """Pass over an upgrade that is not offered (Java's client asks for HTTP/2 each time).
 
         The parser takes what follows for the other protocol's and would lose the request's body, or, where that comes
@@ -367,21 +280,13 @@ class HttpConnection(asyncio.Protocol):
             self._is_resuming = True
             self._parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
             self._is_resuming = False
-        if rest := self._data[upgrade.args[0] :]:
-            self._data = rest
-            self._feed(rest)
 
     def _pause_reading(self) -> None:
         if not self.is_read_paused:
             self.is_read_paused = True
             self.transport.pause_reading()
 
-    def _resume_sending(self) -> None:
-        if self.writable is not None:
-            self.writable.set()
-            self.writable = None
-
-    # How a connection ends.
+    # What is too large.
 
     def _check_size(self) -> None:
         framing = self._wire - self._body
@@ -400,81 +305,3 @@ class HttpConnection(asyncio.Protocol):
     def _refusal(self, status: int, message: str) -> Refused:
         self._refused = Refused(status, message)
         return self._refused
-
-    def _refuse(self, status: int, message: str) -> None:
-        if self._is_leaving or self.transport.is_closing():
-            return
-        can_be_told = self._can_be_told()
-        self._disconnect()
-        if not can_be_told:
-            self._finish()
-            return
-        error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-        if status == 503:
-            error |= {"type": "service_unavailable_error", "code": "server_is_overloaded"}
-        body = msgspec.json.encode({"error": error})
-        head = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
-        self.transport.write(STATUS_LINES[status] + head + body)
-        self._leave()
-
-    def _can_be_told(self) -> bool:
-        """Whether the client would take what is said now for the reply to the request at fault."""
-        if self.cycle is None or self.cycle.response_complete:
-            return not (self._in_body and self.cycle is not None)
-        return self._in_body and not self.cycle.response_started and not self._pipeline
-
-    def _leave(self) -> None:
-        self._is_leaving = True
-        self._crowd.leaving += 1
-        self._clear_deadline()
-        self._clear_keep_alive()
-        self._pipeline.clear()
-        if self._crowd.leaving > MAX_LEAVING or not self.transport.can_write_eof():
-            self._finish()
-            return
-        if self.is_read_paused:
-            self.resume_reading()
-        self.transport.write_eof()
-        self._abort_in(LAST_WORDS)
-
-    def _disconnect(self) -> None:
-        """Have the application notice that nobody waits for its reply any more."""
-        self._pipeline.clear()
-        for cycle in (self._answered, self.cycle):
-            if cycle is not None and not cycle.response_complete:
-                cycle.disconnect()
-        self._answered = None
-
-    def _finish(self) -> None:
-        self.transport.close()
-        self._abort_in(UNREAD)
-
-    def _expire(self) -> None:
-        """The client sends no other request."""
-        if not self.transport.is_closing():
-            self.transport.close()
-        self._abort_in(UNREAD)
-
-    def _clear_keep_alive(self) -> None:
-        if self._keep_alive is not None:
-            self._keep_alive.cancel()
-            self._keep_alive = None
-
-    def _abort_in(self, seconds: float) -> None:
-        self._clear_end()
-        self._end = self.loop.call_later(seconds, self.transport.abort)
-
-    def _clear_end(self) -> None:
-        if self._end is not None:
-            self._end.cancel()
-            self._end = None
-
-    def _set_deadline(self) -> None:
-        if self._deadline is None:
-            text = "The request's headers came too slowly."
-            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, text)
-
-    def _clear_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None

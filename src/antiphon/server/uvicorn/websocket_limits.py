@@ -5,7 +5,7 @@ from typing import Any
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from antiphon.server.connection_limits import Crowd
+from antiphon.server.uvicorn.closing import ConnectionLimits
 
 LAST_WORDS = 5.0
 """Seconds that a client has to take what was said last, and to close its side."""
@@ -25,9 +25,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
     What has come of messages that are not whole is bounded in each connection, and in all together.
     """
 
-    def __init__(self, *args: Any, crowd: Crowd, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, limits: ConnectionLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._crowd = crowd
+        self._limits = limits
         self._is_refused = False
         self._pending = 0
 
@@ -37,7 +37,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._count(len(self.conn.reader.buffer) + sum(map(len, self.frames)))
         if len(self.frames) > MAX_FRAGMENTS:
             self._end_for(TOO_BIG, "the message has too many fragments")
-        elif self._crowd.pending > self._crowd.room:
+        elif self._limits.pending > self._limits.room:
             self._end_for(TRY_AGAIN_LATER, "the server has no room for a message of this size now")
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -86,7 +86,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self.close_timer = self._end_soon()
 
     def _count(self, pending: int) -> None:
-        self._crowd.pending += pending - self._pending
+        self._limits.pending += pending - self._pending
         self._pending = pending
 
     def _end_for(self, code: int, reason: str) -> None:

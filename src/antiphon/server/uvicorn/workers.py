@@ -17,7 +17,7 @@ import msgspec
 from antiphon.errors import log
 
 PATIENCE = 1.0
-"""Seconds that a sibling has to answer."""
+"""Seconds that a worker has to answer."""
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Topic(Generic[T]):
     tell: Callable[[], T]
 
 
-class Siblings:
+class Workers:
     """The processes that share a folder, as one of them sees them: `name` is its own, `topics` what it can tell."""
 
     def __init__(self, folder: Path, name: str, *topics: Topic[Any]) -> None:

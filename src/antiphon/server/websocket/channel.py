@@ -8,8 +8,8 @@ import msgspec
 
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.protocol.events import Event
+from antiphon.server.asgi import ClientGone
 from antiphon.server.exchange import HttpExchange
-from antiphon.server.reply import ClientGone
 from antiphon.server.websocket.session_memory import Lane
 
 GOING_AWAY = 1001

@@ -16,10 +16,9 @@ from antiphon.gateway import CHAINABLE, Gateway, Grant, Run, StoredItem, Ticket,
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
-from antiphon.server.cache_header import with_cache
-from antiphon.server.disconnect import LATE, DisconnectWatch
-from antiphon.server.exchange import HttpExchange
-from antiphon.server.reply import ClientGone, Message
+from antiphon.server.admission import with_cache
+from antiphon.server.asgi import ClientGone, Message
+from antiphon.server.exchange import LATE, DisconnectWatch, HttpExchange
 from antiphon.server.request import HttpRequest
 from antiphon.server.streaming import GRACE, KEEPALIVE_AFTER
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, Channel, Unheard

@@ -6,9 +6,8 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from starlette.types import ASGIApp
 
-from antiphon.telemetry.otel.serving import TracedRequests
+from antiphon.telemetry.otel.serving import AsgiApp, TracedRequests
 from antiphon.telemetry.otel.spans import Ids, Tracing
 from antiphon.telemetry.response_metrics import ModelNames
 from antiphon.version import __version__
@@ -23,7 +22,7 @@ class Traces:
         self._tracer = self._provider.get_tracer("antiphon", __version__)
         self.observer = Tracing(self._tracer, names, content=content)
 
-    def around(self, app: ASGIApp) -> ASGIApp:
+    def around(self, app: AsgiApp) -> AsgiApp:
         """Return the application with a span around every request."""
         return TracedRequests(app, self._tracer)
 

@@ -1,17 +1,28 @@
 """A span for every request: continues the trace of who asks, and is what everything done for it hangs from."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextvars import ContextVar
+from typing import Any
 
 from opentelemetry import context as contexts
 from opentelemetry.context import Context
 from opentelemetry.propagators.textmap import Getter
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, format_trace_id, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from antiphon.telemetry.context import About, about, begin
 from antiphon.upstream.backend import carried
+
+Scope = MutableMapping[str, Any]
+
+Message = MutableMapping[str, Any]
+
+Receive = Callable[[], Awaitable[Message]]
+
+Send = Callable[[Message], Awaitable[None]]
+
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""An application as the ASGI specification has it."""
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
 
@@ -34,7 +45,7 @@ def carriage(span: Span) -> dict[str, str]:
 class TracedRequests:
     """An ASGI application around ours. A span says which route was asked, not which path: that may hold anything."""
 
-    def __init__(self, app: ASGIApp, tracer: Tracer) -> None:
+    def __init__(self, app: AsgiApp, tracer: Tracer) -> None:
         self._app, self._tracer = app, tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,0 +1,126 @@
+"""What a request's key and headers ask for: the tenant, tokens, a reply that was sent already, the cache.
+
+Every path but those of `OPEN` needs an API key, from when one was made (specification section 13). It comes in
+`Authorization: Bearer` and nowhere else, also to open a WebSocket. An application around this one may set the tenant in
+the ASGI scope; then that application has checked the key. Nothing here is called for a request with neither.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from antiphon.errors import ClientError
+from antiphon.gateway import Gateway, Grant, Log, Ticket, check_key
+from antiphon.protocol.json import decode_object
+from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
+from antiphon.protocol.validation.refusals import invalid_value
+from antiphon.server.exchange import CACHE, JSON, DisconnectWatch, Reply, raw_headers, stream_reply
+from antiphon.server.request import ASK, TENANT, Credential, HttpRequest
+from antiphon.server.streaming import FrameStream, WholeStream
+from antiphon.telemetry.context import note
+
+OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
+"""Paths of programs that watch the server; the last two are shown to this machine alone."""
+
+IDEMPOTENCY_HEADER = b"idempotency-key"
+
+CACHE_HEADER = CACHE.encode()
+
+_Wish = bool | CacheParam | None
+
+SAID: Mapping[str, Callable[[_Wish], _Wish]] = {
+    "on": lambda wish: wish or True,
+    "off": lambda wish: False,
+    "refresh": lambda wish: CacheParam(ttl=wish.ttl if isinstance(wish, CacheParam) else None, refresh=True),
+}
+"""What each value of the header `antiphon-cache` makes of what the body says."""
+
+
+class Authentication:
+    """Finds the API key of a request."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def identify(self, request: HttpRequest) -> None:
+        """Set the tenant and the credential of a request, unless another application has. Raises `ClientError`."""
+        if TENANT in request.scope:
+            return
+        credential = Credential(self._gateway, await self._gateway.digest_key(bearer(request.scope["headers"])))
+        key = await credential.key()
+        request.tenant, request.credential = key.tenant, credential
+        note(api_key_id=key.id)
+        if key.caches:
+            request.uses_cache = True
+
+
+def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the key that a request's head presents. Raises `ClientError`: 401 for none, 400 for several."""
+    given = [value for name, value in headers if name == b"authorization"]
+    if len(given) > 1:
+        raise ClientError("There are several Authorization headers. Send one.")
+    scheme, _, key = given[0].partition(b" ") if given else (b"", b"", b"")
+    if scheme.lower() != b"bearer" or not key.strip():
+        text = "No API key was provided. Send it in the header Authorization, as 'Bearer' and the key."
+        raise ClientError(text, status=401, headers=ASK)
+    return key.strip()
+
+
+async def acquire(gateway: Gateway, http: HttpRequest, model: str, weigh: Callable[[], int]) -> Grant | None:
+    """Return the lease of a request on its key's limits, None without a key; it is released when the reply was sent.
+
+    Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key that has ended, 429 at a limit.
+    """
+    key = await http.key()
+    if key is None:
+        return None
+    lease = await gateway.lease(key, model, weigh)
+    http.reply_headers = raw_headers(lease.headers)
+    http.cleanup.enter_context(lease)
+    return lease
+
+
+async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str) -> Ticket | Reply:
+    """Return the ticket of a request with an `Idempotency-Key`; the reply where the same one was replied to already.
+
+    Where the work on it fails, its key is free again, so that the next try is worked on.
+    """
+    key = http.headers[IDEMPOTENCY_HEADER].decode("latin-1")
+    check_key(key)
+    async with DisconnectWatch(http.receive):
+        found = await gateway.reserve(http.tenant, key, http.scope["path"], body, prefix)
+    if isinstance(found, Ticket):
+        await http.cleanup.enter_async_context(gateway.reserved(found))
+        return found
+    if isinstance(found, Log):
+        return stream_reply(FrameStream(gateway.replay(found.tenant, found.response_id)))
+    return stream_reply(WholeStream(found.body)) if found.is_stream else Reply(200, JSON, found.body)
+
+
+def with_cache(http: HttpRequest, request: CreateResponse) -> CreateResponse:
+    """Return the request with what is wished of the cache: in its header, else in its body, else by its key.
+
+    Raises `ClientError` (400) for a header with another value.
+    """
+    said = http.headers.get(CACHE_HEADER)
+    given = request.antiphon or Extensions()
+    if said is None:
+        wish = given.cache if given.cache is not None else _usual(http, request)
+    else:
+        value = said.decode("latin-1").strip().lower()
+        if value not in SAID:
+            raise invalid_value(CACHE, value, SAID)
+        wish = SAID[value](given.cache)
+    return request if wish is given.cache else replace(request, antiphon=replace(given, cache=wish))
+
+
+def _usual(http: HttpRequest, request: CreateResponse) -> bool | None:
+    """Return what the request's caller wishes of all; of what is not stored nothing is kept unasked."""
+    wish = http.uses_cache
+    return None if wish and request.store is False else wish
+
+
+def body_with_cache(body: bytes, before: CreateResponse, after: CreateResponse) -> bytes:
+    """Return a request's body as it is kept for the worker that makes the response and does not see its headers."""
+    return body if after is before else msgspec.json.encode({**decode_object(body), "antiphon": after.antiphon})

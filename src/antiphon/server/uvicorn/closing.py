@@ -1,0 +1,212 @@
+"""How a connection of HTTP ends: a request is refused, the client leaves, is too slow, or reads nothing.
+
+A client that is refused is heard for a moment longer, and nothing of it looked at: closing while the other side
+sends takes back what was said last.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+import msgspec
+
+from antiphon.server.uvicorn.cycle import RequestCycle
+
+HEAD_TIMEOUT = 10.0
+"""Seconds from a connection, or a request's first byte, to the end of its headers."""
+
+UNREAD = 120.0
+"""Seconds that a client may leave unread what it was sent."""
+
+LAST_WORDS = 5.0
+"""Seconds that a client has to read a refusal while it is still sending."""
+
+MAX_LEAVING = 256
+"""Connections that are given this time at once, and that may be told that they are too many."""
+
+STATUS_LINES = {
+    400: b"HTTP/1.1 400 Bad Request\r\n",
+    408: b"HTTP/1.1 408 Request Timeout\r\n",
+    431: b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
+    503: b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n",
+}
+
+
+@dataclass(slots=True)
+class ConnectionLimits:
+    """What the connections of a process have together, as each of them needs to know the others."""
+
+    most: int
+    """How many there may be."""
+    room: int
+    """Bytes that may have come of messages on WebSockets that are not whole."""
+    leaving: int = 0
+    """How many have only to read why they end."""
+    pending: int = 0
+    """Bytes that have come of such messages."""
+
+
+class ClosingConnection(asyncio.Protocol):
+    """A connection with the requests that it has brought, and its ways to end."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, limits: ConnectionLimits) -> None:
+        self.loop, self._limits = loop, limits
+        self.transport: asyncio.Transport = None  # type: ignore[assignment]
+        self.cycle: RequestCycle | None = None
+        """The last request that came."""
+        self._answered: RequestCycle | None = None
+        """The request that is being answered."""
+        self._pipeline: deque[RequestCycle] = deque()
+        self.is_read_paused = False
+        self.writable: asyncio.Event | None = None
+        """Set when the client reads again; None while it does."""
+        self._in_head = self._in_body = self._is_leaving = self._is_one_too_many = False
+        self._idle_until = 0.0
+        """When a connection without a request is closed; 0 while there is one."""
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._end: asyncio.TimerHandle | None = None
+
+    def resume_reading(self) -> None:
+        """Take more from the client."""
+        self.is_read_paused = False
+        self.transport.resume_reading()
+
+    def close(self) -> None:
+        """End the connection after a reply, and let the client read it though it may be sending still."""
+        if self._in_body:
+            self._leave()
+        else:
+            self._finish()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        self._limits.leaving -= self._is_leaving
+        self._clear_deadline()
+        self._clear_end()
+        self._clear_idle()
+        self._disconnect()
+        if self.cycle is not None:
+            self.cycle.wake()
+        self._resume_sending()
+        self.cycle = None  # else they would hold each other, and the request with them
+        if exc is None:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        """The client does not read what it is sent."""
+        if self.writable is None:
+            self.writable = asyncio.Event()
+        self._abort_in(UNREAD)
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        self._resume_sending()
+        if not self._is_leaving:
+            self._clear_end()
+
+    def _resume_sending(self) -> None:
+        if self.writable is not None:
+            self.writable.set()
+            self.writable = None
+
+    # A connection, or a request, is refused.
+
+    def _open(self, count: int) -> None:
+        """Wait for a request, unless the connections are too many; `count` are open."""
+        too_many = count - self._limits.most
+        if too_many <= 0:
+            self._set_deadline()
+        elif too_many <= MAX_LEAVING:
+            # It is told when it asks: who hears something before does not take it for an answer.
+            self._is_one_too_many = True
+            self._abort_in(LAST_WORDS)
+        else:
+            self.transport.abort()
+
+    def _refuse(self, status: int, message: str) -> None:
+        if self._is_leaving or self.transport.is_closing():
+            return
+        can_be_told = self._can_be_told()
+        self._disconnect()
+        if not can_be_told:
+            self._finish()
+            return
+        error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+        if status == 503:
+            error |= {"type": "service_unavailable_error", "code": "server_is_overloaded"}
+        body = msgspec.json.encode({"error": error})
+        head = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
+        self.transport.write(STATUS_LINES[status] + head + body)
+        self._leave()
+
+    def _can_be_told(self) -> bool:
+        """Whether the client would take what is said now for the reply to the request at fault."""
+        if self.cycle is None or self.cycle.response_complete:
+            return not (self._in_body and self.cycle is not None)
+        return self._in_body and not self.cycle.response_started and not self._pipeline
+
+    def _disconnect(self) -> None:
+        """Have the application notice that nobody waits for its reply any more."""
+        self._pipeline.clear()
+        for cycle in (self._answered, self.cycle):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnect()
+        self._answered = None
+
+    def _leave(self) -> None:
+        self._is_leaving = True
+        self._limits.leaving += 1
+        self._clear_deadline()
+        self._clear_idle()
+        self._pipeline.clear()
+        if self._limits.leaving > MAX_LEAVING or not self.transport.can_write_eof():
+            self._finish()
+            return
+        if self.is_read_paused:
+            self.resume_reading()
+        self.transport.write_eof()
+        self._abort_in(LAST_WORDS)
+
+    def _finish(self) -> None:
+        self.transport.close()
+        self._abort_in(UNREAD)
+
+    # What a client has time for.
+
+    def _expire(self) -> None:
+        """Close a connection to which no other request has come. One timer does for many waits: it looks again."""
+        self._idle_timer = None
+        if not self._idle_until:
+            return
+        if self.loop.time() < self._idle_until:
+            self._idle_timer = self.loop.call_at(self._idle_until, self._expire)
+            return
+        if not self.transport.is_closing():
+            self.transport.close()
+        self._abort_in(UNREAD)
+
+    def _clear_idle(self) -> None:
+        self._idle_until = 0.0
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def _set_deadline(self) -> None:
+        if self._deadline is None:
+            text = "The request's headers came too slowly."
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, text)
+
+    def _clear_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _abort_in(self, seconds: float) -> None:
+        self._clear_end()
+        self._end = self.loop.call_later(seconds, self.transport.abort)
+
+    def _clear_end(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
