@@ -5,10 +5,8 @@ The file is `antiphon.toml` in the working folder, or the one that `--config` or
 
 import os
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -378,6 +376,8 @@ def settings_file(file: Path | None = None, environment: Mapping[str, str] | Non
 
 
 def _from_file(path: Path) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - many servers have no file
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -437,6 +437,8 @@ def _named(number: int, table: object, what: str, key: str) -> str:
 
 def _advice(what: str, place: str, kind: type[Struct]) -> str:
     if unknown := _UNKNOWN.fullmatch(what):
+        from difflib import get_close_matches  # noqa: PLC0415 - for mistakes alone
+
         near = get_close_matches(unknown[1], kind.__struct_fields__, 1)
         return f" Did you mean `{near[0]}`?" if near else ""
     wanted = get_type_hints(kind).get(place)

@@ -8,24 +8,10 @@ from rich.text import Text
 
 from antiphon.application import build
 from antiphon.cli.flags import BackendFlag, ConfigFlag
+from antiphon.cli.offered import offered
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
-from antiphon.upstream.backend_state import BackendState, is_listed
-
-
-def offered(served: BackendState) -> list[str]:
-    """Return a line for each name that clients may ask for, an alias with what it stands for.
-
-    One that the backend does not list is marked, where it listed its models.
-    """
-    return [_line(served, model["id"]) for model in served.offers()]
-
-
-def _line(served: BackendState, name: str) -> str:
-    called = served.options.aliases.get(name, name)
-    line = name if called == name else f"{name} → {called}"
-    is_known = is_listed(called, (model["id"] for model in served.models))
-    return line if is_known or served.error else f"{line} (not listed)"
+from antiphon.upstream.backend_state import BackendState
 
 
 def models(backend: BackendFlag = None, config: ConfigFlag = None) -> None:

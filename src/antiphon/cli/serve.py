@@ -5,19 +5,17 @@ import gc
 import json
 import resource
 import shlex
-import shutil
 import socket
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import uvloop
 
 from antiphon.application import House, build
 from antiphon.cli.logs import begin_log, hear_faults
-from antiphon.cli.models import offered
+from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import read_settings
 from antiphon.cli.workers import supervise
@@ -73,6 +71,8 @@ def serve(
         if settings.workers == 1:
             _run(current, listener)
             return 0
+        from tempfile import TemporaryDirectory  # noqa: PLC0415 - one process needs none
+
         _check_shared(settings)
         # Its own user alone may enter; each process has a socket there for the others.
         with TemporaryDirectory(prefix="antiphon-") as folder:
@@ -241,8 +241,13 @@ def _searcher(settings: Settings) -> str:
 
 def _warn_of_missing(settings: Settings) -> None:
     """Say which programs of the settings are not there: nobody else would before they are first needed."""
-    for one in settings.mcp_servers:
-        if one.command and shutil.which(one.command) is None:
+    programs = [one for one in settings.mcp_servers if one.command]
+    if not programs:
+        return
+    import shutil  # noqa: PLC0415 - with three libraries of compression
+
+    for one in programs:
+        if shutil.which(one.command) is None:
             log.warning("The program of the MCP server '%s' is not found: see its 'command' and PATH.", one.label)
 
 

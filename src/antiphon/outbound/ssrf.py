@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from yarl import URL
-
 from antiphon.errors import ClientError
+
+if TYPE_CHECKING:
+    from yarl import URL
 
 Address = IPv4Address | IPv6Address
 
@@ -74,7 +76,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 _LONGEST_NAME = 253
 
 
-def read_url(text: str) -> URL:
+def read_url(text: str) -> "URL":
     """Return an `http` or `https` URL as it will be asked for. Raises `ValueError` saying why it will not be.
 
     What programs read in different ways is refused rather than guessed: a user, a backslash or an escape in the host,
@@ -83,6 +85,8 @@ def read_url(text: str) -> URL:
     """
     if len(text) > LONGEST or _CONTROL.search(text) or not _FORM.fullmatch(text):
         raise ValueError("it is no plain http or https URL")
+    from yarl import URL  # noqa: PLC0415 - not every server asks for an address that somebody else names
+
     try:
         url = URL(text).with_fragment(None)
         host = (url.raw_host or "").removesuffix(".")
@@ -137,7 +141,7 @@ class Pinned:
     `url` is read and normal: `url.raw_host` is the name for the `Host` header and for TLS, `url.port` is never None.
     """
 
-    url: URL
+    url: "URL"
     addresses: tuple[str, ...]
     """IPv4 and IPv6 addresses, at least one, in the order in which to try them."""
 

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +71,8 @@ def tokens_by(name: str) -> Callable[[str], int] | None:
 def _is_at_hand(name: str) -> bool:
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
+        import tempfile  # noqa: PLC0415 - as above
+
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     file, digest = FILES.get(name, ("", ""))
     return bool(folder and file) and _digest(Path(folder) / file) == digest

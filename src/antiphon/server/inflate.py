@@ -3,20 +3,21 @@
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 from antiphon.errors import ClientError
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 STEP = 256 * 1024
 """Bytes that are made at once."""
 
 WINDOW_LOG = 23
 """The largest window of a zstd frame, 8 MiB: what RFC 9659 allows for HTTP."""
+
+
+def zstd_library() -> Any:
+    """Return the standard library's zstd, of an older Python the package's; loaded for the first body that needs it."""
+    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
 class Decompressor(Protocol):
@@ -56,7 +57,9 @@ class _Gzip:
 
 
 def _zstd() -> Decompressor:
-    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+    zstd = zstd_library()
+    made: Decompressor = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+    return made
 
 
 CODINGS: Mapping[str, Callable[[], Decompressor]] = {"gzip": _Gzip, "x-gzip": _Gzip, "zstd": _zstd}
@@ -91,7 +94,7 @@ class Inflater:
     def _step(self, data: bytes) -> bytes:
         try:
             return self._decompressor.decompress(data, STEP)
-        except (zlib.error, zstd.ZstdError) as error:
+        except (zlib.error, zstd_library().ZstdError) as error:
             raise self._broken("it is damaged, is something else, or needs more memory than is allowed") from error
 
     def _broken(self, reason: str) -> ClientError:

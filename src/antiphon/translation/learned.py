@@ -1,7 +1,8 @@
 """What a backend's 400 teaches: a parameter that it does not take, a field that it misses (lessons L33 and L55)."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -14,22 +15,19 @@ _NAME = r"[`'\"“{\[(#/]{0,4}\b([A-Za-z_][\w.\[\]/]{0,80})"
 _LONGEST = 10_000
 """Characters of a message that are read."""
 
-_WORDINGS = tuple(
-    re.compile(pattern.replace("NAME", _NAME), re.IGNORECASE)
-    for pattern in (
-        r"unsupported (?:parameter|argument|field)s?(?: supplied)?:? NAME",  # OpenAI
-        r"unknown (?:parameter|argument|field|name|property|key)s?:? NAME",  # OpenAI, Go and Rust servers, Gemini
-        r"unrecognized (?:request )?(?:parameter|argument|field|key)s?(?: supplied)?:? NAME",  # OpenAI, Azure
-        r"unexpected (?:keyword )?(?:parameter|argument|field|property)s?(?: in the request)?:? NAME",  # transformers
-        r"(?:property|parameter|argument|field) NAME['\"`]? (?:is|was) (?:unsupported|unknown|unrecognized)",  # Groq
-        r"additional properties are not allowed \(NAME",
-        r"NAME['\"`]?: extra inputs are not permitted",  # Azure, Anthropic, vLLM
-        r"does not support (?:parameter|argument|field)s?:? NAME",  # xAI, LiteLLM
-        r"does not support (?:the )?NAME['\"`]? (?:parameter|argument|field)",  # Databricks
-        r"NAME['\"`]?(?:=\w{1,40})? (?:is|are) (?:currently |yet )?(?:unsupported|not (?:supported|permitted|allowed))",
-        r"NAME type is unavailable",  # DeepSeek, of response_format
-        r"NAME['\"`]? does not support \S{1,40} with this model\. only the default",  # OpenAI
-    )
+_WORDINGS = (
+    r"unsupported (?:parameter|argument|field)s?(?: supplied)?:? NAME",  # OpenAI
+    r"unknown (?:parameter|argument|field|name|property|key)s?:? NAME",  # OpenAI, Go and Rust servers, Gemini
+    r"unrecognized (?:request )?(?:parameter|argument|field|key)s?(?: supplied)?:? NAME",  # OpenAI, Azure
+    r"unexpected (?:keyword )?(?:parameter|argument|field|property)s?(?: in the request)?:? NAME",  # transformers
+    r"(?:property|parameter|argument|field) NAME['\"`]? (?:is|was) (?:unsupported|unknown|unrecognized)",  # Groq
+    r"additional properties are not allowed \(NAME",
+    r"NAME['\"`]?: extra inputs are not permitted",  # Azure, Anthropic, vLLM
+    r"does not support (?:parameter|argument|field)s?:? NAME",  # xAI, LiteLLM
+    r"does not support (?:the )?NAME['\"`]? (?:parameter|argument|field)",  # Databricks
+    r"NAME['\"`]?(?:=\w{1,40})? (?:is|are) (?:currently |yet )?(?:unsupported|not (?:supported|permitted|allowed))",
+    r"NAME type is unavailable",  # DeepSeek, of response_format
+    r"NAME['\"`]? does not support \S{1,40} with this model\. only the default",  # OpenAI
 )
 _MISSING = re.compile(
     r"(?:missing )?`?(reasoning_content|reasoning)`?"
@@ -46,21 +44,24 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _VALUE = re.compile(r"unsupported value|unsupported_value|invalid value", re.IGNORECASE)
-_TYPES = tuple(
-    re.compile(pattern.replace("NAME", _NAME), re.IGNORECASE)
-    for pattern in (
-        r"(?:unsupported|unknown|unrecognized|invalid|unexpected) (?:\w{1,20} ){0,2}"
-        r"(?:type|variant|value|tag|tool|item)s?(?: of)?:? NAME",  # OpenAI, serde
-        r"NAME['\"`]?(?: \w{1,20}){0,2} (?:is|are) (?:currently |yet )?"
-        r"(?:unknown|unsupported|unrecognized|invalid|not (?:supported|permitted|allowed|known|valid|available))",
-        r"(?:does not|doesn't|cannot) (?:support|take|run|use) (?:\w{1,20} ){0,3}NAME",
-        r"tag NAME['\"`]? found using",  # pydantic, of a union
-        r"(?:should|must) be [^.;]{1,80}?(?:got|found|received|['\"]input['\"]):? NAME",  # pydantic, as text
-    )
+_TYPES = (
+    r"(?:unsupported|unknown|unrecognized|invalid|unexpected) (?:\w{1,20} ){0,2}"
+    r"(?:type|variant|value|tag|tool|item)s?(?: of)?:? NAME",  # OpenAI, serde
+    r"NAME['\"`]?(?: \w{1,20}){0,2} (?:is|are) (?:currently |yet )?"
+    r"(?:unknown|unsupported|unrecognized|invalid|not (?:supported|permitted|allowed|known|valid|available))",
+    r"(?:does not|doesn't|cannot) (?:support|take|run|use) (?:\w{1,20} ){0,3}NAME",
+    r"tag NAME['\"`]? found using",  # pydantic, of a union
+    r"(?:should|must) be [^.;]{1,80}?(?:got|found|received|['\"]input['\"]):? NAME",  # pydantic, as text
 )
 """How servers refuse a type of tools or items. Near such words alone a name counts: a message may quote the request."""
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@cache
+def _compiled(wordings: tuple[str, ...]) -> Sequence[re.Pattern[str]]:
+    """Return these wordings compiled, at the first refusal: it takes as long as a hundredth of a server's start."""
+    return [re.compile(wording.replace("NAME", _NAME), re.IGNORECASE) for wording in wordings]
 
 
 def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str | None:
@@ -88,7 +89,7 @@ def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:
 
 
 def _types(text: str) -> Iterator[str]:
-    for wording in _TYPES:
+    for wording in _compiled(_TYPES):
         for found in wording.finditer(text[:_LONGEST]):
             yield found.group(1).rstrip(".")
 
@@ -145,7 +146,7 @@ def _in_text(text: str) -> Iterator[str]:
         return
     for missing in _MISSING.finditer(text):
         yield f"+{missing.group(1).lower()}"
-    for wording in _WORDINGS:
+    for wording in _compiled(_WORDINGS):
         for found in wording.finditer(text):
             yield found.group(1)
 

@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from antiphon.errors import AntiphonError, ClientError
 
@@ -51,6 +50,8 @@ def _span(text: str) -> float:
 
 
 def _date(text: str) -> datetime | None:
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few backends say it as a date
+
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from antiphon.upstream.demo.example import NoExampleError, example_of
-from antiphon.upstream.demo.fits import CHECKS, FORMATS
+from antiphon.upstream.demo_values import CHECKS, FORMATS, NoExampleError, example_of
 
 ASKED = "What is the weather in Paris this weekend?"
 

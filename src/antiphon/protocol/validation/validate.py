@@ -31,7 +31,6 @@ from antiphon.protocol.resources import (
 )
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_items, check_request
-from antiphon.protocol.validation.type_errors import check_fields
 
 T = TypeVar("T", bound=Struct)
 Items = TypeVar("Items", CreateConversation, AddItems)
@@ -194,6 +193,8 @@ def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any
     try:
         return msgspec.convert(data, cls)
     except msgspec.ValidationError as error:
+        from antiphon.protocol.validation.type_errors import check_fields  # noqa: PLC0415 - for mistakes alone
+
         if check_first is not None:
             check_first(data)
         check_fields(cls, data)

@@ -6,7 +6,9 @@ A migration is `NNNN_what.sql`, numbered from 0001 without a gap.
 
 import re
 from collections.abc import Sequence
-from importlib.resources import files
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
 
 _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
@@ -30,7 +32,7 @@ def migrations(database: str) -> Sequence[str]:
     """Return the scripts that lead from an empty database to the newest schema; the first is number 1."""
     scripts = sorted(
         (int(match[1]), entry.read_text("utf-8"))
-        for entry in files(__name__).joinpath(database).iterdir()
+        for entry in (_FOLDER / database).iterdir()
         if (match := _MIGRATION.fullmatch(entry.name))
     )
     if [number for number, _ in scripts] != list(range(1, len(scripts) + 1)):
@@ -38,5 +40,5 @@ def migrations(database: str) -> Sequence[str]:
     return [script for _, script in scripts]
 
 
-QUERIES = parse("\n".join(files(__name__).joinpath(f"{area}.sql").read_text("utf-8") for area in AREAS))
+QUERIES = parse("\n".join((_FOLDER / f"{area}.sql").read_text("utf-8") for area in AREAS))
 """Every named query."""
