@@ -15,20 +15,19 @@ def new_id(prefix: str) -> str:
     """Return `prefix_`, 48 bits of the time in milliseconds and 144 random bits, in hexadecimal.
 
     Nobody guesses another's id; and ids made one after the other stand side by side in a database's index, which
-    halves the work of keeping it.
+    halves the work of keeping it. The kernel is asked for many random bytes at once: the call costs more than they do.
     """
-    return f"{prefix}_{int(time.time() * 1000):012x}{_take(18).hex()}"
+    if len(_pool) < _SIZE:
+        _pool.extend(os.urandom(4096))
+    random = _pool[-_SIZE:].hex()
+    del _pool[-_SIZE:]
+    return f"{prefix}_{int(time.time() * 1000):012x}{random}"
 
 
 now: Clock = time.time
 
+_SIZE = 18
+"""Random bytes of an id."""
+
 _pool = bytearray()
-
-
-def _take(size: int) -> bytes:
-    """Return fresh random bytes; the kernel is asked for many at once, since asking costs more than the bytes."""
-    if len(_pool) < size:
-        _pool.extend(os.urandom(4096))
-    taken = bytes(_pool[-size:])
-    del _pool[-size:]
-    return taken
+"""Random bytes that no id has yet."""

@@ -1,13 +1,13 @@
 """A plain answer that is a text takes a short way where its events are not heard: it ends in the same response."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from antiphon.errors import BackendError
 from antiphon.protocol.response import Response

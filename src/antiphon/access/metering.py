@@ -24,8 +24,7 @@ from antiphon.ids import Clock
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
 from antiphon.storage.contract import NOTHING_TAKEN, ApiKey, Level, Store, Taken, Use
-from antiphon.translation.from_chat.decode import decode_chunk
-from antiphon.translation.from_chat.usage import read_usage
+from antiphon.translation.from_chat.decode import decode_chunk, read_usage
 from antiphon.translation.sse import DONE, EventDecoder
 from antiphon.translation.to_chat.estimate import asked_tokens, by_size
 

@@ -38,8 +38,8 @@ def decode_json(body: bytes) -> Any:
     integers of at most 4,300 digits, at most `MAX_DEPTH` levels and `MAX_CONTAINERS` arrays and objects. Raises
     `ClientError` (400) otherwise.
     """
-    containers = _count_containers(body)
-    if containers > MAX_CONTAINERS and _count_containers(_STRING.sub(b"", body)) > MAX_CONTAINERS:
+    containers = body.count(b"{") + body.count(b"[")
+    if containers > MAX_CONTAINERS and _holds_too_many(body):
         raise refusals.too_many_containers(MAX_CONTAINERS)
     try:
         data = msgspec.json.decode(body)
@@ -63,8 +63,10 @@ def decode_object(body: bytes) -> dict[str, Any]:
     return data
 
 
-def _count_containers(body: bytes) -> int:
-    return body.count(b"{") + body.count(b"[")
+def _holds_too_many(body: bytes) -> bool:
+    """Whether it holds too many arrays and objects, brackets in strings left aside."""
+    bare = _STRING.sub(b"", body)
+    return bare.count(b"{") + bare.count(b"[") > MAX_CONTAINERS
 
 
 def _hint(body: bytes) -> str | None:

@@ -10,7 +10,6 @@ next() ──> [AuxiliaryCall for a summary ──> Compact]                  wh
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from msgspec.structs import replace as replace_struct
@@ -143,9 +142,9 @@ class AgenticTurn(Turn):
             if not goes_on or self._waits_for_client():
                 return ending
             if self._hosted.is_enough(were_used_up=ending.are_used_up):
-                return replace(ending, outcome="max_messages")
+                return replace_struct(ending, outcome="max_messages")
             if self._cap is not None and self._spent >= self._cap:
-                return replace(ending, outcome="max_output_tokens")
+                return replace_struct(ending, outcome="max_output_tokens")
             self._leave_rest()
 
     def _leave_rest(self) -> None:

@@ -7,9 +7,9 @@ CallModel ── refused(error) ──> CallModel, without the parameter or with
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError
 from antiphon.protocol.items.content import Item

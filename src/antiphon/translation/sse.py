@@ -14,6 +14,9 @@ MAX_EVENT = 16 * 1024 * 1024
 DONE = b"[DONE]"
 """How Chat Completions streams end."""
 
+END = b"\n\n"
+"""What ends an event whose empty line the backend left out, and adds nothing to others."""
+
 COMMENT = b": keep-alive\n\n"
 
 _encode_lines = msgspec.json.Encoder().encode_lines
@@ -82,7 +85,7 @@ class EventDecoder:
 
     def finish(self) -> list[bytes]:
         """Say that no more bytes come; return the data of an event whose empty line the backend left out."""
-        return self.feed(b"\n\n")
+        return self.feed(END)
 
     def _read(self, lines: list[bytes]) -> list[bytes]:
         if not self._started:

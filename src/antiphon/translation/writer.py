@@ -6,17 +6,17 @@ output indexes and the final `output` are made here and nowhere else, so they ca
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol import events
 from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, web_searches
 
 PADDING = "kV3xQm8ZtR1wLp5N"
@@ -37,8 +37,7 @@ Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What of a response its client asked to see (specification sections 2 and 10.5)."""
 
     summary: bool = False
@@ -56,8 +55,7 @@ class View:
     """Deltas are padded, so that their size tells little of their text."""
 
 
-@dataclass(slots=True)
-class ResponseWriter:
+class ResponseWriter(Struct):
     """Writes one response's events.
 
     Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`, then one of
@@ -69,7 +67,7 @@ class ResponseWriter:
     new_id: NewId
     now: Clock
     seal: Seal
-    view: View = field(default_factory=View)
+    view: View = View()
     sealed: dict[str, str] = field(default_factory=dict)
     """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
     error: AntiphonError | None = None
@@ -86,7 +84,8 @@ class ResponseWriter:
     _behind: dict[int, list[events.Event]] = field(default_factory=dict)
     """What waits behind the gate, by output index."""
     _output: list[Item | None] = field(default_factory=list)
-    _sequence_number: int = 0
+    next_number: int = 0
+    """The number that the next event gets."""
     _kept: int = 0
     """How many items an earlier attempt had closed."""
     _again: int = 0
@@ -107,8 +106,8 @@ class ResponseWriter:
         if self._gate is not None and (index := getattr(event, "output_index", self._gate)) > self._gate:
             self._behind.setdefault(index, []).append(event)
             return
-        event.sequence_number = self._sequence_number
-        self._sequence_number += 1
+        event.sequence_number = self.next_number
+        self.next_number += 1
         self._pending.append(event)
 
     def emit_texts(
@@ -123,8 +122,9 @@ class ResponseWriter:
         if not self.is_heard:
             return
         pads, quotes = self.view.obfuscation, len('""')
-        run = [
-            events.OutputTextDelta(
+        run: list[events.Event] = []
+        for number, delta in enumerate(deltas, self.next_number):
+            event = events.OutputTextDelta(
                 sequence_number=number,
                 output_index=output_index,
                 item_id=item_id,
@@ -133,13 +133,12 @@ class ResponseWriter:
                 logprobs=logprobs,
                 obfuscation=PADDINGS[len(_encode(delta)) - quotes & 15] if pads else UNSET,
             )
-            for number, delta in enumerate(deltas, self._sequence_number)
-        ]
+            run.append(event)
         if self._kept or self._gate is not None:
-            for event in run:
-                self.emit(event)
+            for each in run:
+                self.emit(each)
             return
-        self._sequence_number += len(run)
+        self.next_number += len(run)
         self._pending += run
 
     def take(self) -> list[events.Event]:
@@ -152,14 +151,9 @@ class ResponseWriter:
         """Whether there are events to take."""
         return bool(self._pending)
 
-    @property
-    def next_number(self) -> int:
-        """The number that the next event gets."""
-        return self._sequence_number
-
     def rewind(self, number: int) -> None:
         """Give the numbers from here on again: the events that had them were never told."""
-        self._sequence_number = number
+        self.next_number = number
 
     def resume(self, kept: Sequence[Item], number: int, settled: int = 0) -> None:
         """Take over where an earlier attempt was lost: these items stand, and the next event gets this number.
@@ -172,7 +166,7 @@ class ResponseWriter:
         self._kept = len(kept)
         self.newest = self._kept - 1
         self._again = settled
-        self._sequence_number = number
+        self.next_number = number
 
     # The life of an item.
 
@@ -188,6 +182,14 @@ class ResponseWriter:
         if self.is_heard:
             self.emit(events.OutputItemAdded(output_index=output_index, item=item))
         return output_index
+
+    def add_item(self, item: Item) -> None:
+        """Take an item that came whole."""
+        if self.is_heard or self._kept:
+            self.close_item(self.open_item(item), item)
+            return
+        self.newest = len(self._output)
+        self._output.append(item)
 
     def hold(self, output_index: int) -> None:
         """Have later items wait until this one closes: it stays open while its tool runs, and one follows another."""
@@ -221,7 +223,7 @@ class ResponseWriter:
     @property
     def output(self) -> list[Item]:
         """The items closed so far, in the order of their opening."""
-        return [item for item in self._output if item is not None]
+        return list(filter(None, self._output))
 
     @property
     def made(self) -> list[Item]:
@@ -270,6 +272,8 @@ class ResponseWriter:
 
     def end(self) -> None:
         """Emit the terminal event; before `response.failed` the `error`, nested with the flat fields beside."""
+        if not self.is_heard:
+            return
         if self.error is not None and self.tells_error:
             body = {**self.error.body(), "code": _failure_code(self.error)}
             flat = {name: body[name] for name in ("code", "message", "param")}
@@ -285,9 +289,11 @@ class ResponseWriter:
         incomplete_details: IncompleteDetails | None = None,
         error: ResponseError | None = None,
     ) -> None:
-        for _, close in sorted(self.waiting.items()):
-            close()
-        output = self.output
+        if self.waiting:
+            for _, close in sorted(self.waiting.items()):
+                close()
+        output = list(filter(None, self._output))
+        tool_usage = web_searches(output) if WebSearchCall in map(type, output) else None
         self.response = replace(
             self.response,
             status=status,
@@ -296,7 +302,7 @@ class ResponseWriter:
             completed_at=completed_at,
             incomplete_details=incomplete_details,
             error=error,
-            tool_usage=web_searches(output) or self.response.tool_usage,
+            tool_usage=tool_usage or self.response.tool_usage,
         )
 
 

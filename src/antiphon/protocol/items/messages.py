@@ -145,25 +145,15 @@ InputItem = (
 
 
 class ItemList(list[InputItem]):
-    """Items that nobody changes, which know of what types they are."""
+    """Items that nobody changes, and the types that they are of: most questions about a conversation end there."""
 
-    __slots__ = ("_kinds",)
+    __slots__ = ("kinds",)
 
-    @property
-    def kinds(self) -> frozenset[type]:
-        """The types of the items."""
-        try:
-            return self._kinds
-        except AttributeError:
-            self._kinds: frozenset[type] = self._find_kinds()
-            return self._kinds
-
-    def _find_kinds(self) -> frozenset[type]:
-        return frozenset(map(type, self))
+    kinds: frozenset[type]
 
 
 def kinds_of(items: Iterable[InputItem]) -> frozenset[type]:
-    """Return the types of some items: most questions about a conversation end with them."""
+    """Return the types of some items."""
     return items.kinds if isinstance(items, ItemList) else frozenset(map(type, items))
 
 

@@ -83,9 +83,11 @@ def check_request(request: CreateResponse) -> None:
             param="previous_response_id",
         )
     _check_input(request)
-    check_tools(request.tools or [], "tools")
-    _check_deferred(request)
-    _check_tool_choice(request)
+    if request.tools:
+        check_tools(request.tools, "tools")
+        _check_deferred(request.tools)
+    if request.tool_choice is not None:
+        _check_tool_choice(request)
     if request.text is not None and isinstance(request.text.format, JsonSchemaFormat):
         check_text_schema(request.text.format)
     if request.stream_options is not None and not request.stream:
@@ -209,8 +211,7 @@ def _check_trigger(items: list[Any]) -> None:
             raise ClientError(text, code="invalid_value", param=f"input[{i}]")
 
 
-def _check_deferred(request: CreateResponse) -> None:
-    tools = request.tools or []
+def _check_deferred(tools: Sequence[Tool]) -> None:
     if any(isinstance(tool, ToolSearchTool) for tool in tools):
         return
     for i, tool in enumerate(tools):

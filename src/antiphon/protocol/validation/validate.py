@@ -109,7 +109,8 @@ def decode_body(body: bytes, cls: type[T]) -> T:
 
 def _with_items(body: bytes, cls: type[Items]) -> Items:
     data = decode_object(body)
-    type_items(data.get("items"))
+    if type(items := data.get("items")) is list:
+        type_items(items)
     request = fit(data, cls)
     check_items(request.items or [], "items")
     for i, item in enumerate(request.items or []):
@@ -208,8 +209,10 @@ def normalize(data: dict[str, Any]) -> None:
     An item with a role and no type is a message, one with an id alone is an item reference; what has only one type
     and lacks it has the type null, because msgspec would take a lone struct without its tag where the API does not.
     """
-    type_items(data.get("input"))
-    _rename(data.get("tools"))
+    if type(items := data.get("input")) is list:
+        type_items(items)
+    if type(tools := data.get("tools")) is list:
+        _rename(tools)
     management = data.get("context_management")
     for entry in management if type(management) is list else ():
         if type(entry) is dict:
@@ -220,24 +223,22 @@ def normalize(data: dict[str, Any]) -> None:
             data[name] = int(number)
 
 
-def type_items(items: Any) -> None:
+def type_items(items: list[Any]) -> None:
     """Write out the types that items may lack."""
-    if type(items) is list:
-        for item in items:
-            if type(item) is dict and item.get("type") is None:
-                _add_type(item)
-        _rename(items)
+    for item in items:
+        if type(item) is dict and item.get("type") is None:
+            _add_type(item)
+    _rename(items)
 
 
-def _rename(entries: Any) -> None:
+def _rename(entries: list[Any]) -> None:
     """Give back its name to `async` of items and tools, which the Python SDK dumps as `async_`."""
-    if type(entries) is list:
-        for entry in entries:
-            if type(entry) is dict:
-                if "async_" in entry:
-                    entry.setdefault("async", entry.pop("async_"))
-                if "tools" in entry:
-                    _rename(entry["tools"])
+    for entry in entries:
+        if type(entry) is dict:
+            if "async_" in entry:
+                entry.setdefault("async", entry.pop("async_"))
+            if type(tools := entry.get("tools")) is list:
+                _rename(tools)
 
 
 def _add_type(item: dict[str, Any]) -> None:

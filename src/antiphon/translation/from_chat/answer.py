@@ -5,7 +5,7 @@ from typing import Protocol
 
 from antiphon.errors import BackendError
 from antiphon.translation.from_chat.reader import Ending
-from antiphon.translation.sse import DONE, EventDecoder
+from antiphon.translation.sse import DONE, END, EventDecoder
 from antiphon.translation.writer import ResponseWriter
 
 MAX_PLAIN_ANSWER = 64 * 1024 * 1024
@@ -67,9 +67,20 @@ class AnswerReader:
         """Take bytes."""
         try:
             if self._decoder is None:
-                self._collect(part)
+                self._parts.append(part)
+                self._size += len(part)
+                if self._size > MAX_PLAIN_ANSWER:
+                    raise BackendError(f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes.")
             else:
-                self._read(self._decoder.feed(part))
+                events = self._decoder.feed(part)
+                place = 0
+                while place < len(events):
+                    if events[place].startswith(DONE):
+                        self._done = True
+                        break
+                    count = self._stream.read_run(events, place)
+                    self.chunks += count
+                    place += count
             if self._done or self._stream.is_over:
                 self.is_over = True
         except BackendError as error:
@@ -90,26 +101,10 @@ class AnswerReader:
                     return ending
                 self._stream.read(body)
             elif not self.is_over:
-                self._read(self._decoder.finish())
+                self.feed(END)
         except BackendError as error:
             self.fail(error)
         return self._stream.finish(self._done)
-
-    def _read(self, events: list[bytes]) -> None:
-        place = 0
-        while place < len(events):
-            if events[place].startswith(DONE):
-                self._done = True
-                return
-            count = self._stream.read_run(events, place)
-            self.chunks += count
-            place += count
-
-    def _collect(self, part: bytes) -> None:
-        self._parts.append(part)
-        self._size += len(part)
-        if self._size > MAX_PLAIN_ANSWER:
-            raise BackendError(f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes.")
 
 
 def conclude(writer: ResponseWriter, ending: Ending) -> None:

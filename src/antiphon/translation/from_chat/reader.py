@@ -9,11 +9,10 @@ in `finish`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.chat import ChatChunk, Choice, Delta, read_error
@@ -28,10 +27,9 @@ from antiphon.translation.from_chat.annotations import (
     spelling,
 )
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
-from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_texts
+from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_texts, read_usage
 from antiphon.translation.from_chat.reasoning import ReasoningState, thinking_parts
-from antiphon.translation.from_chat.text_filters import Piece, SurrogateJoiner, ThinkSplitter
-from antiphon.translation.from_chat.usage import read_usage
+from antiphon.translation.from_chat.text_filters import BARE_CLOSE, OPENINGS, Piece, SurrogateJoiner, ThinkSplitter
 from antiphon.translation.items import StreamingMessage, StreamingReasoning
 from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.writer import ResponseWriter
@@ -68,8 +66,7 @@ MAX_BLANK = 64
 """Characters of whitespace that wait for a text to begin; more of it is one."""
 
 
-@dataclass(slots=True)
-class Ending:
+class Ending(Struct):
     """How a backend's answer ended: well, short, or with an error."""
 
     outcome: Outcome
@@ -110,16 +107,13 @@ class ChatStream:
     ) -> None:
         self._writer = writer
         self._sources = sources
-        self._calls = StreamingCalls(
-            writer,
-            self._make_room,
-            offers or {},
-            call_ids,
-            allowed=allowed,
-            only_one=only_one,
-            hosted_left=hosted_left,
-        )
-        self._think = ThinkSplitter(preopened)
+        self._offers = offers
+        self._allowed = allowed
+        self._call_ids = call_ids
+        self._only_one = only_one
+        self._hosted_left = hosted_left
+        self._preopened = preopened
+        self._is_started = False
         self._message: StreamingMessage | None = None
         self._reasoning: StreamingReasoning | None = None
         self._blank = ""
@@ -136,25 +130,31 @@ class ChatStream:
         self.is_over = False
         """Whether the answer failed: nothing else is its last chunk for certain."""
 
-    # Most plain answers need neither.
-
-    @cached_property
-    def _surrogates(self) -> SurrogateJoiner:
-        return SurrogateJoiner()
-
-    @cached_property
-    def _reasoning_state(self) -> ReasoningState:
-        return ReasoningState()
+    def _start(self) -> None:
+        """Make what chunks are read with: most plain answers need none of it."""
+        self._is_started = True
+        self._calls = StreamingCalls(
+            self._writer,
+            self._make_room,
+            self._offers or {},
+            self._call_ids,
+            allowed=self._allowed,
+            only_one=self._only_one,
+            hosted_left=self._hosted_left,
+        )
+        self._think = ThinkSplitter(self._preopened)
+        self._surrogates = SurrogateJoiner()
+        self._reasoning_state = ReasoningState()
 
     @property
     def preopened(self) -> bool:
         """Whether the model's template opens `<think>`, as far as is known now: how to start on its next answer."""
-        return self._think.preopened
+        return self._think.preopened if self._is_started else self._preopened
 
     @property
     def has_calls(self) -> bool:
         """Whether a call began."""
-        return bool(self._calls)
+        return self._is_started and bool(self._calls)
 
     def read(self, data: bytes) -> None:
         """Take a chunk as it came. Raises `BackendError` for what is no chunk."""
@@ -165,15 +165,15 @@ class ChatStream:
 
         Raises `BackendError` for what is no chunk.
         """
-        message, think = self._message, self._think
+        message = self._message
         if (
             message is not None
             and message.is_steady
-            and (mark := think.mark) is not None
+            and (mark := self._think.mark) is not None
             and not (self._surrogates.halves or self._logprobs or self._calls.is_cut or self.error)
             and (texts := decode_texts(events, start, mark))
         ):
-            think.last = texts[-1]
+            self._think.last = texts[-1]
             message.add_texts(texts)
             return len(texts)
         self.feed(decode_chunk(events[start]))
@@ -188,18 +188,22 @@ class ChatStream:
             return None
         choice = answer.choices[0]
         text = choice.message.content
-        if not text or text.isspace() or not self._think.is_bare(text):
+        if not text or text.isspace():
             return None
+        if self._preopened or BARE_CLOSE in text or text.lstrip().startswith(OPENINGS):
+            return None  # reasoning may be in it
         outcome = FINISH_REASONS[choice.finish_reason]
         status: Status = "completed" if outcome == "completed" else "incomplete"
         item = Message(id=self._writer.new_id("msg"), status=status, role="assistant", content=[OutputText(text=text)])
-        self._writer.close_item(self._writer.open_item(item), item)
+        self._writer.add_item(item)
         return Ending(outcome, read_usage(answer.usage))
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
         if self.error is not None:
             return
+        if not self._is_started:
+            self._start()
         if chunk.usage and isinstance(chunk.usage, dict):
             self._usage = chunk.usage
         if chunk.error or chunk.x_groq or chunk.citations:
@@ -211,6 +215,8 @@ class ChatStream:
 
     def finish(self, done: bool = False) -> Ending:
         """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
+        if not self._is_started:
+            self._start()
         error = self.error or self._missing_end(done)
         outcome = self._outcome()
         status: Status = "incomplete" if error or outcome != "completed" else "completed"

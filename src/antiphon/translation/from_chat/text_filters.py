@@ -55,7 +55,7 @@ def _replaced(text: str) -> str:
 TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 """`<thought>` is Gemini's, `[THINK]` Mistral's where its server does not parse it."""
 
-_OPENINGS = tuple(TAGS)
+OPENINGS = tuple(TAGS)
 
 BARE_CLOSE = "</think>"
 
@@ -88,10 +88,6 @@ class ThinkSplitter:
     def is_astray(self) -> bool:
         """Whether all text was taken for reasoning on the strength of `preopened` alone: the block never closed."""
         return self._is_assumed and self._look == ThinkSplitter._in_reasoning
-
-    def is_bare(self, text: str) -> bool:
-        """Whether a whole text, of which nothing was fed, is answer from its beginning to its end."""
-        return not (self.preopened or BARE_CLOSE in text or text.lstrip().startswith(_OPENINGS))
 
     def is_plain(self, text: str) -> bool:
         """Whether this text is answer beyond doubt, and need not be fed."""

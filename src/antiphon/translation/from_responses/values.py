@@ -16,8 +16,8 @@ from antiphon.protocol.items.messages import (
     InputItem,
     ItemReference,
 )
+from antiphon.translation.from_chat.decode import read_usage as read_counts
 from antiphon.translation.from_chat.text_filters import repaired
-from antiphon.translation.from_chat.usage import read_usage as read_counts
 
 FINAL = frozenset({"completed", "incomplete", "failed"})
 """Statuses of what will not change."""

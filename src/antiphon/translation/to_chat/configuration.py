@@ -5,15 +5,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, kinds_of
+from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem
 from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
 
 
 def configured(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
     """Return the request with what its conversation's newest updates say, where it says nothing itself."""
-    if ConfigurationUpdate not in kinds_of(items):
-        return request
     updates = [item for item in items if type(item) is ConfigurationUpdate]
+    if not updates:
+        return request
     changes: dict[str, Any] = {}
     efforts = [update.reasoning.effort for update in updates if update.reasoning and update.reasoning.effort]
     formats = [update.text.format for update in updates if update.text and update.text.format]

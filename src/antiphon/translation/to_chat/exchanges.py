@@ -5,7 +5,8 @@ one tool message a call. So outputs move up behind the answer that called; all e
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from antiphon.protocol.items.messages import InputItem, Message, Reasoning
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, Call, Output, tie
@@ -16,8 +17,7 @@ _CALLS = frozenset({*CALLS, ServedCall})
 _OF_ANSWERS = frozenset({Reasoning, *_CALLS})
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """One assistant message in the making, and the outputs of its calls as (index in the items, output)."""
 
     turn: int
@@ -27,16 +27,11 @@ class Answer:
     outputs: list[tuple[int, Output]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Said:
-    """A message of the user's or the system's, with its index in the items."""
-
-    index: int
-    message: Message
+Said = tuple[int, Message]
+"""A message of the user's or the system's, with its index in the items."""
 
 
-@dataclass(slots=True)
-class Exchanges:
+class Exchanges(Struct):
     """The conversation; `turn` counts the user's messages so far, and `tool_turns` are those with calls."""
 
     groups: list[Answer | Said] = field(default_factory=list)
@@ -47,25 +42,25 @@ class Exchanges:
 def group(items: Sequence[Placed]) -> Exchanges:
     """Group what is shown. An output whose call is missing makes an answer of its own, without a call."""
     exchanges = Exchanges()
-    outputs = _by_call(items)
+    outputs: dict[str, list[tuple[int, Output]]] = {}
+    for index, item in items:
+        if type(item) in OUTPUTS:
+            outputs.setdefault(tie(item), []).append((index, item))  # type: ignore[arg-type]
     answer: Answer | None = None
     for index, item in items:
         if type(item) in _OF_ANSWERS or (isinstance(item, Message) and item.role == "assistant"):
             answer = _answer_for(item, answer, exchanges)
             _extend(answer, item, outputs)
-        else:
-            answer = None
-            _end_answer(index, item, exchanges, outputs)
-    exchanges.tool_turns = {each.turn for each in exchanges.groups if isinstance(each, Answer) and each.calls}
+            if answer.calls:
+                exchanges.tool_turns.add(answer.turn)
+            continue
+        answer = None
+        if isinstance(item, Message):
+            exchanges.turn += item.role == "user"
+            exchanges.groups.append((index, item))
+        elif type(item) in OUTPUTS and tie(item) in outputs:
+            exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))
     return exchanges
-
-
-def _by_call(items: Sequence[Placed]) -> dict[str, list[tuple[int, Output]]]:
-    outputs: dict[str, list[tuple[int, Output]]] = {}
-    for index, item in items:
-        if type(item) in OUTPUTS:
-            outputs.setdefault(tie(item), []).append((index, item))  # type: ignore[arg-type]
-    return outputs
 
 
 def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) -> Answer:
@@ -88,13 +83,3 @@ def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, 
     elif type(item) in _CALLS:
         answer.calls.append(item)  # type: ignore[arg-type]
         answer.outputs += outputs.pop(tie(item), [])
-
-
-def _end_answer(
-    index: int, item: InputItem, exchanges: Exchanges, outputs: dict[str, list[tuple[int, Output]]]
-) -> None:
-    if isinstance(item, Message):
-        exchanges.turn += item.role == "user"
-        exchanges.groups.append(Said(index, item))
-    elif type(item) in OUTPUTS and tie(item) in outputs:
-        exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))

@@ -26,6 +26,9 @@ from antiphon.translation.tool_mapping.calls import output_of
 Placed = tuple[int, InputItem]
 """An item, and the index of the one in the conversation that it comes from."""
 
+SHOWN = frozenset[type]({Message, Reasoning})
+"""Items that are shown as they stand."""
+
 LATE = "[The output is not there yet. It will come later.]"
 
 

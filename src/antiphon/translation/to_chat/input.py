@@ -27,8 +27,10 @@ def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> li
     """
     if input is UNSET:
         return []
-    items = [Message(role="user", content=input)] if isinstance(input, str) else input
-    return [_normalise(item, new_id) for item in items]
+    if isinstance(input, str):
+        text = InputText(text=input)
+        return [Message(id=new_id(ID_PREFIXES[Message]), status="completed", role="user", content=[text])]
+    return [_normalise(item, new_id) for item in input]
 
 
 def _normalise(item: InputItem, new_id: NewId) -> InputItem:

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct, field
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.content import OutputText, Refusal
@@ -11,7 +12,7 @@ from antiphon.protocol.items.messages import InputItem, ItemReference, Message, 
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects import Dialect
 from antiphon.translation.to_chat.exchanges import Answer, Exchanges, Said, group
-from antiphon.translation.to_chat.history_view import visible
+from antiphon.translation.to_chat.history_view import SHOWN, visible
 from antiphon.translation.to_chat.parts import ChatPart, chat_parts, content_of, text_of
 from antiphon.translation.to_chat.prefix import (
     INDEPENDENT,
@@ -54,35 +55,41 @@ def to_messages(
     Raises `ClientError` for content that the dialect cannot carry, and for an `item_reference`, which the engine
     resolves before.
     """
-    _refuse_references(items)
     toolbox = toolbox or Toolbox()
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
-    write = _Writing(dialect, reasoning_context, toolbox, unseal)
+    write = _Renderer(dialect, reasoning_context, toolbox, unseal)
     prefix = items.prefix if isinstance(items, Conversation) else None
     cut = write.known(prefix, items, history) if prefix else 0
     if not (prefix and cut):
-        return shaped([*first, *write.messages(items, history)], dialect)
+        messages = [*first, *write.messages(items, history)]
+        return shaped(messages, dialect) if dialect.system_must_be_first or dialect.alternating else messages
     rest = shaped(write.messages(items[cut:], history - cut), dialect)
     return Messages(first, prefix.rendering(dialect, reasoning_context), cut, rest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Writing:
+class _Renderer(Struct):
     """Writes items of a conversation in one dialect; what a chain's earlier turns became is not written again."""
 
     dialect: Dialect
     reasoning_context: str | None
     toolbox: Toolbox
     unseal: Unseal
+    exchanges: Exchanges = field(default_factory=Exchanges)
+    """The turns that are being written."""
+    history: int = 0
+    """How many of their items came before the request's own input."""
 
     def messages(self, items: Sequence[InputItem], history: int, *, are_past: bool = False) -> list[ChatMessage]:
         """Return the messages of turns that no other turn has to do with."""
-        exchanges = group(visible(items, self.unseal))
+        kinds = frozenset(map(type, items))
+        if ItemReference in kinds:
+            raise _unresolved(items)
+        self.exchanges = exchanges = group(list(enumerate(items)) if kinds <= SHOWN else visible(items, self.unseal))
         exchanges.turn += are_past
-        render = _Renderer(self.dialect, exchanges, self.reasoning_context, self.toolbox, self.unseal, history)
+        self.history = history
         messages: list[ChatMessage] = []
         for each in exchanges.groups:
-            messages += render.answer(each) if isinstance(each, Answer) else render.said(each)
+            messages += self.answer(each) if isinstance(each, Answer) else self.said(each)
         return messages
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
@@ -111,38 +118,13 @@ class _Writing:
             rendering.add(shaped(self.messages(new, cut, are_past=True), self.dialect), cut, names)
         return rendering
 
-
-def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:
-    """Return the last place up to which every turn is over: where a user's message begins the next."""
-    follows = prefix.length < len(items) and _is_user(items[prefix.length])
-    return prefix.length if follows else prefix.last_user
-
-
-def _is_user(item: InputItem) -> bool:
-    return isinstance(item, Message) and item.role == "user"
-
-
-def _is_system(item: InputItem) -> bool:
-    return isinstance(item, Message) and item.role in ("system", "developer")
-
-
-@dataclass(frozen=True, slots=True)
-class _Renderer:
-    """Writes groups of one conversation in one dialect."""
-
-    dialect: Dialect
-    exchanges: Exchanges
-    reasoning_context: str | None
-    toolbox: Toolbox
-    unseal: Unseal
-    history: int
-
     def said(self, said: Said) -> list[ChatMessage]:
         """A user's or system's message; what a system message cannot hold follows as a user message."""
-        parts = self._parts(said.message.content, said.index, "content")
-        if said.message.role == "user":
+        index, message = said
+        parts = self._parts(message.content, index, "content")
+        if message.role == "user":
             return [{"role": "user", "content": content_of(parts, self.dialect)}]
-        role = self.dialect.system_role if said.message.role == "developer" else "system"
+        role = self.dialect.system_role if message.role == "developer" else "system"
         rest = [part for part in parts if part["type"] != "text"]
         messages = [{"role": role, "content": "\n\n".join(text_of(parts))}]
         return [*messages, {"role": "user", "content": rest}] if rest else messages
@@ -197,6 +179,20 @@ class _Renderer:
             return chat_parts([part], self.dialect, "input")
         except ClientError:
             return [{"type": "text", "text": "[Something stood here that this model cannot read.]"}]
+
+
+def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:
+    """Return the last place up to which every turn is over: where a user's message begins the next."""
+    follows = prefix.length < len(items) and _is_user(items[prefix.length])
+    return prefix.length if follows else prefix.last_user
+
+
+def _is_user(item: InputItem) -> bool:
+    return isinstance(item, Message) and item.role == "user"
+
+
+def _is_system(item: InputItem) -> bool:
+    return isinstance(item, Message) and item.role in ("system", "developer")
 
 
 def _assistant(answer: Answer, recalled: Recalled, calls: list[Any], dialect: Dialect) -> list[ChatMessage]:
@@ -282,9 +278,6 @@ def _call_id(call_id: str, dialect: Dialect) -> str:
     return "".join(_BASE36[byte % len(_BASE36)] for byte in digest[:_SHORT_ID_LENGTH])
 
 
-def _refuse_references(items: Sequence[InputItem]) -> None:
-    if ItemReference not in kinds_of(items):
-        return
-    for item in items:
-        if isinstance(item, ItemReference):
-            raise ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")
+def _unresolved(items: Sequence[InputItem]) -> ClientError:
+    item = next(item for item in items if isinstance(item, ItemReference))
+    return ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")

@@ -26,12 +26,18 @@ def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str) -> list[Chat
 
     Raises `ClientError` for a file or an image that the backend has no way to take.
     """
-    return [_chat_part(part, dialect, f"{param}[{index}]") for index, part in enumerate(parts)]
+    written: list[ChatPart] = []
+    for index, part in enumerate(parts):
+        if isinstance(part, InputText | OutputText):
+            written.append({"type": "text", "text": part.text})
+        else:
+            written.append(_chat_part(part, dialect, f"{param}[{index}]"))
+    return written
 
 
 def _chat_part(part: Part, dialect: Dialect, param: str) -> ChatPart:
     match part:
-        case InputText(text=text) | OutputText(text=text) | Refusal(refusal=text):
+        case Refusal(refusal=text):
             return {"type": "text", "text": text}
         case InputImage():
             return _image_part(part, param)
@@ -51,6 +57,9 @@ def _image_part(part: InputImage, param: str) -> ChatPart:
 
 def content_of(parts: list[ChatPart], dialect: Dialect) -> str | list[ChatPart]:
     """Return a message's `content`: a string where one text says it all, a list of parts otherwise."""
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        text: str = parts[0]["text"]
+        return text
     if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and dialect.text_parts):
         return parts
     return "\n\n".join(text_of(parts))

@@ -183,10 +183,7 @@ class Conversation(ItemList):
     def __init__(self, items: Iterable[InputItem] = (), prefix: Prefix | None = None) -> None:
         super().__init__(items)
         self.prefix = prefix
-
-    def _find_kinds(self) -> frozenset[type]:
-        prefix = self.prefix
-        return prefix.kinds.union(map(type, self[prefix.length :])) if prefix else super()._find_kinds()
+        self.kinds = prefix.kinds.union(map(type, self[prefix.length :])) if prefix else frozenset(map(type, self))
 
 
 def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[InputItem]:

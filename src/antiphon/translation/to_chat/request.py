@@ -7,11 +7,12 @@ the backend does not take it: a hint is left out, what the client would miss is 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from antiphon.errors import ClientError
-from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, kinds_of
 from antiphon.protocol.requests import CreateResponse
 from antiphon.translation.dialects import EFFORTS, Dialect
 from antiphon.translation.to_chat.configuration import configured
@@ -24,18 +25,19 @@ from antiphon.translation.tool_mapping.toolbox import chat_tools, tool_choice
 Body = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One optional Chat parameter."""
 
     chat: str
     """Its name in the Chat request."""
     name: str
     """The request's field, as errors name it."""
-    value: Callable[[CreateResponse], Any]
-    """Its value, None where the client did not set it."""
+    convert: Callable[[Any], Any] | None = None
+    """Makes its value of the field's, where it is another; None where that says nothing."""
     needed: bool = False
     """Whether the client would miss it: then it is refused where the backend does not take it, else left out."""
+    field: str = ""
+    """The field itself, where errors name a part of it or another."""
 
 
 def to_chat(
@@ -57,34 +59,48 @@ def to_chat(
 
     Raises `ClientError` naming the request's field where the backend cannot do what is asked.
     """
-    dialect = dialect.taught(dropped)
-    request = configured(request, items)
+    if dropped:
+        dialect = dialect.taught(dropped)
+    if ConfigurationUpdate in kinds_of(items):
+        request = configured(request, items)
     toolbox = toolbox or toolbox_of(request, items, dialect)
     context = request.reasoning.context if request.reasoning else None
-    instructions = "\n\n".join(filter(None, (request.instructions, instruction(request.text, dialect))))
+    instructions = request.instructions
+    if request.text is not None and (words := instruction(request.text, dialect)):
+        instructions = f"{instructions}\n\n{words}" if instructions else words
     body: Body = {
         "model": request.model,
         "messages": to_messages(items, instructions, dialect, context, toolbox=toolbox, unseal=unseal, history=history),
     }
-    body |= _tools(request, toolbox, dialect)
-    body |= _optional(request, dialect)
-    body |= _output_cap(request, dialect)
-    body |= _effort(request, dialect)
-    return body | _streaming(request, dialect)
+    if toolbox.offers or request.tool_choice is not None:
+        body |= _tools(request, toolbox, dialect)
+    _add_optional(body, request, dialect)
+    if request.text is not None and (formatted := response_format(request.text, dialect)):
+        body["response_format"] = formatted
+    if request.max_output_tokens is not None:
+        if not dialect.max_tokens:
+            raise unsupported("max_output_tokens")
+        body[dialect.max_tokens] = request.max_output_tokens
+    if request.reasoning is not None and dialect.effort and (effort := request.reasoning.effort):
+        body |= _EFFORT_FORMS[dialect.effort](_nearest(effort, dialect.efforts))
+    if request.stream:
+        body["stream"] = True
+        if "stream_options" in dialect.accepts:
+            body["stream_options"] = {"include_usage": True}
+    return body
 
 
-def _optional(request: CreateResponse, dialect: Dialect) -> Body:
-    body: Body = {}
+def _add_optional(body: Body, request: CreateResponse, dialect: Dialect) -> None:
     for parameter in PARAMETERS:
-        value = parameter.value(request)
+        value = getattr(request, parameter.field or parameter.name)
+        if value is not None and parameter.convert is not None:
+            value = parameter.convert(value)
         if value is None:
             continue
         if parameter.chat in dialect.accepts:
             body[parameter.chat] = value
         elif parameter.needed:
             raise unsupported(parameter.name)
-    formatted = response_format(request.text, dialect)
-    return body | ({"response_format": formatted} if formatted else {})
 
 
 def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
@@ -101,25 +117,10 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
     return body
 
 
-def _output_cap(request: CreateResponse, dialect: Dialect) -> Body:
-    if request.max_output_tokens is None:
-        return {}
-    if not dialect.max_tokens:
-        raise unsupported("max_output_tokens")
-    return {dialect.max_tokens: request.max_output_tokens}
-
-
 def output_cap(body: Body) -> int | None:
     """Return how many tokens a Chat request allows, None where it does not say."""
     cap: int | None = body.get("max_completion_tokens", body.get("max_tokens"))
     return cap
-
-
-def _effort(request: CreateResponse, dialect: Dialect) -> Body:
-    effort = request.reasoning.effort if request.reasoning else None
-    if effort is None or not dialect.effort:
-        return {}
-    return _EFFORT_FORMS[dialect.effort](_nearest(effort, dialect.efforts))
 
 
 def _nearest(effort: str, efforts: frozenset[str]) -> str:
@@ -142,42 +143,26 @@ _EFFORT_FORMS: dict[str, Callable[[str], Body]] = {
 }
 
 
-def _streaming(request: CreateResponse, dialect: Dialect) -> Body:
-    if not request.stream:
-        return {}
-    usage = {"stream_options": {"include_usage": True}} if "stream_options" in dialect.accepts else {}
-    return {"stream": True} | usage
-
-
-def _wants_logprobs(request: CreateResponse) -> bool | None:
-    return ("message.output_text.logprobs" in (request.include or []) or bool(request.top_logprobs)) or None
-
-
-def _service_tier(request: CreateResponse) -> str | None:
-    return _TIERS.get(request.service_tier or "", request.service_tier)
-
-
 _TIERS = {"fast": "priority", "ultrafast": "priority"}
 """`fast` is echoed as `priority` (specification section 2); Chat has no `ultrafast`."""
 
 PARAMETERS = (
-    Parameter("temperature", "temperature", lambda request: request.temperature),
-    Parameter("top_p", "top_p", lambda request: request.top_p),
-    Parameter("presence_penalty", "presence_penalty", lambda request: request.presence_penalty),
-    Parameter("frequency_penalty", "frequency_penalty", lambda request: request.frequency_penalty),
-    Parameter("top_logprobs", "top_logprobs", lambda request: request.top_logprobs or None, needed=True),
-    Parameter("logprobs", "include", _wants_logprobs, needed=True),
-    Parameter("verbosity", "text.verbosity", lambda request: request.text.verbosity if request.text else None),
-    Parameter("user", "user", lambda request: request.user),
-    Parameter("safety_identifier", "safety_identifier", lambda request: request.safety_identifier),
-    Parameter("prompt_cache_key", "prompt_cache_key", lambda request: request.prompt_cache_key),
-    Parameter("prompt_cache_options", "prompt_cache_options", lambda request: request.prompt_cache_options),
+    Parameter("temperature", "temperature"),
+    Parameter("top_p", "top_p"),
+    Parameter("presence_penalty", "presence_penalty"),
+    Parameter("frequency_penalty", "frequency_penalty"),
+    Parameter("top_logprobs", "top_logprobs", lambda count: count or None, needed=True),
+    Parameter("logprobs", "include", lambda include: ("message.output_text.logprobs" in include) or None, needed=True),
+    Parameter("logprobs", "include", lambda count: bool(count) or None, needed=True, field="top_logprobs"),
+    Parameter("verbosity", "text.verbosity", lambda text: text.verbosity, field="text"),
+    Parameter("user", "user"),
+    Parameter("safety_identifier", "safety_identifier"),
+    Parameter("prompt_cache_key", "prompt_cache_key"),
+    Parameter("prompt_cache_options", "prompt_cache_options"),
     Parameter(
-        "prompt_cache_retention",
-        "prompt_cache_retention",
-        lambda request: (request.prompt_cache_retention or "").replace("in-memory", "in_memory") or None,
+        "prompt_cache_retention", "prompt_cache_retention", lambda wanted: wanted.replace("in-memory", "in_memory")
     ),
-    Parameter("service_tier", "service_tier", _service_tier),
+    Parameter("service_tier", "service_tier", lambda tier: _TIERS.get(tier, tier)),
 )
 """Every optional parameter that is a value and nothing more."""
 

@@ -15,10 +15,11 @@ What this server cannot run is left out; so is a tool that only programs may cal
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Literal
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from antiphon.protocol.grammars import misfit
@@ -92,8 +93,7 @@ class Deferred:
         return (kind, self.namespace.name if self.namespace else "", self.tool.name)
 
 
-@dataclass(slots=True)
-class Toolbox:
+class Toolbox(Struct):
     """The tools in force for one call of the model."""
 
     offers: dict[str, Offer] = field(default_factory=dict)
@@ -147,6 +147,8 @@ def toolbox_of(
     tools that this server runs.
     """
     toolbox = Toolbox()
+    if request.tools is None and isinstance(items, ItemList) and items.kinds.isdisjoint(_WITH_TOOLS):
+        return toolbox
     given = list(_given(request, items))
     if not given:
         return toolbox
