@@ -22,6 +22,7 @@ from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.sealed import nothing
 from antiphon.upstream.backend import Backend, Listing, Reply
 from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
@@ -97,7 +98,7 @@ def turn_for(
     toolset: Toolset | None = None,
 ) -> Turn:
     """The turn of a response that is made by this model."""
-    items, toolset = context.items, toolset or Toolset()
+    items, toolset = Conversation([*context.history, *context.input], context.prefix), toolset or Toolset()
     plan = RunPlan(
         request=toolset.described(request),
         context=context,

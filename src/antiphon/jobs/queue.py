@@ -65,7 +65,8 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
         raise conversation_not_found(str(request.conversation_id))
     if outcome is Outcome.BUSY:
         raise conversation_locked()
-    engine.observers.queued(response.id)
+    for hand_over in engine.observers.queued:
+        hand_over(response.id)
     return Queued(response, ignored)
 
 

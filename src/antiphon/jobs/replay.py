@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import Frames, StoredResponse, Tail
+from antiphon.storage.contract import Frames, StoredResponse
 from antiphon.stored.responses import not_found
 
 LOOK_AGAIN = 1.0
@@ -44,14 +44,10 @@ async def replay(
             for frames in tail.frames:
                 yield _shown(frames, after, padding)
                 after = frames.last
-            if _is_over(tail):
+            if not tail.frames and tail.status not in OPEN:
                 return
             if not tail.frames:
                 await change.wait(LOOK_AGAIN)
-
-
-def _is_over(tail: Tail) -> bool:
-    return tail.status not in OPEN and not tail.frames
 
 
 def _shown(frames: Frames, after: int, padding: bool) -> bytes:

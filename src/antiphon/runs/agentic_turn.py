@@ -88,6 +88,11 @@ class AgenticTurn(Turn):
         self._cap = plan.request.max_output_tokens
         self._searches = 0
         self._is_optional = False
+        self.steps = self._steps = self._decide()
+
+    def next(self) -> Step:
+        """See `Turn.next`."""
+        return next(self._steps)
 
     @property
     def usage(self) -> Usage | None:
@@ -107,7 +112,7 @@ class AgenticTurn(Turn):
     # What happens, in its order.
 
     def _decide(self) -> Steps:
-        if self._builder.items and isinstance(self._builder.items[-1], CompactionTrigger):
+        if self.builder.items and isinstance(self.builder.items[-1], CompactionTrigger):
             error = yield from self._compact(is_wanted=True)
             yield self._finish(Ending("completed", None, error))
             return
@@ -128,7 +133,7 @@ class AgenticTurn(Turn):
         if self._cap is not None and self._spent:
             self._leave_rest()
         while True:
-            made = len(self._made()) if self._builder.request.max_tool_calls else 0
+            made = len(self._made()) if self.builder.request.max_tool_calls else 0
             result = yield from self._ask()
             ending = result.ending
             for call in ending.held:
@@ -151,7 +156,7 @@ class AgenticTurn(Turn):
         """The model may say what is left of its tokens."""
         if self._cap is not None:
             rest = max(1, self._cap - self._spent)
-            self._builder.request = replace_struct(self._builder.request, max_output_tokens=rest)
+            self.builder.request = replace_struct(self.builder.request, max_output_tokens=rest)
 
     def _run_tools(
         self, held: Sequence[HostedCall] = (), approved: Sequence[Approved] = (), left: Sequence[ToolCallRecord] = ()
@@ -171,8 +176,8 @@ class AgenticTurn(Turn):
     def _relax(self) -> None:
         """The choice's demand was met by a call, be it one that waited for its approval: the model may speak."""
         if self._hosted.were_called:
-            self._builder.request = replace_struct(
-                self._builder.request, tool_choice=relaxed(self._builder.request.tool_choice)
+            self.builder.request = replace_struct(
+                self.builder.request, tool_choice=relaxed(self.builder.request.tool_choice)
             )
 
     @property
@@ -191,17 +196,17 @@ class AgenticTurn(Turn):
         self._hosted.check()
         if servers := self._hosted.servers():
             yield ListTools(servers, self._hosted.listed())
-        toolbox = self._builder.toolbox(self._conversation())
+        toolbox = self.builder.toolbox(self._conversation())
         if approved := self._hosted.approved(toolbox):
             yield self._run_tools(approved=approved)
 
     def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
         """Have the conversation summarised; return why not. Unless it `is_wanted`, the response goes on without."""
-        self._is_optional, self._builder.thins_out = not is_wanted, True
+        self._is_optional, self.builder.thins_out = not is_wanted, True
         answer = yield from self._ask_aside(
-            lambda: summary_of(self._builder.request, self._conversation()), compacts=is_wanted
+            lambda: summary_of(self.builder.request, self._conversation()), compacts=is_wanted
         )
-        self._is_optional, self._builder.thins_out = False, False
+        self._is_optional, self.builder.thins_out = False, False
         text, error = text_of(answer.items), answer.ending.error
         if text and error is None:
             yield Compact(text)
@@ -218,7 +223,7 @@ class AgenticTurn(Turn):
         if call.offer.namespace:
             item.namespace = call.offer.namespace
         answer = yield from self._ask_aside(
-            lambda: repair_of(self._builder.request, self._builder.items, item, call.misfit)
+            lambda: repair_of(self.builder.request, self.builder.items, item, call.misfit)
         )
         inputs = [
             each.input for each in answer.items if isinstance(each, CustomToolCall) and each.status == "completed"
@@ -235,7 +240,7 @@ class AgenticTurn(Turn):
     # Asking the model.
 
     def _ask(self) -> Generator[Step, None, ModelResult]:
-        builder, hosted = self._builder, self._hosted
+        builder, hosted = self.builder, self._hosted
         while (result := self._taken()) is None:
             if builder.api_for(builder.request, self._conversation()) == "chat":
                 yield from self._prepare()
@@ -252,7 +257,7 @@ class AgenticTurn(Turn):
     ) -> Generator[Step, None, ModelResult]:
         while (result := self._taken()) is None:
             try:
-                built = self._builder.build(*what(), self._limit_tools)
+                built = self.builder.build(*what(), self._limit_tools)
             except ClientError as error:  # this backend cannot be asked for that
                 self.failed(error)
             else:
@@ -263,23 +268,23 @@ class AgenticTurn(Turn):
         """Return the result that was not looked at yet, its tokens counted."""
         result = self._result
         if result is not None:
-            self._take_usage()
+            self._usage, self._result = self.own_usage, None
         return result
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
         """Take out of what is offered what was used often enough."""
-        if self._searches >= (self._builder.request.max_tool_calls or MAX_SEARCHES):
+        if self._searches >= (self.builder.request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
         toolbox.are_used_up = self._hosted.left == 0
 
     def _conversation(self) -> Sequence[InputItem]:
-        return joined(self._builder.items, self._made())
+        return joined(self.builder.items, self._made())
 
     # What this server does itself.
 
     def _find(self) -> list[ToolSearchOutput]:
         """Return what the searches for tools find that were not answered yet."""
-        if self._builder.api == "responses":
+        if self.builder.api == "responses":
             return []  # the backend has done that itself
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
@@ -288,7 +293,7 @@ class AgenticTurn(Turn):
         if not new:
             return []
         self._searches = len(searches)
-        toolbox = self._builder.toolbox(self._conversation())
+        toolbox = self.builder.toolbox(self._conversation())
         return [
             ToolSearchOutput(
                 call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)
@@ -300,22 +305,22 @@ class AgenticTurn(Turn):
     def _limit(self) -> int | None:
         """Tokens from which the context is to be compacted."""
         return min(
-            (entry.compact_threshold or THRESHOLD for entry in self._builder.request.context_management or ()),
+            (entry.compact_threshold or THRESHOLD for entry in self.builder.request.context_management or ()),
             default=None,
         )
 
     def _is_crowded(self, limit: int) -> bool:
         """Whether what the model is about to see is too long, and there is something to fold away."""
-        folded = [place for place, item in enumerate(self._builder.items) if isinstance(item, Compaction)]
-        new = self._builder.items[folded[-1] + 1 :] if folded else self._builder.items
+        folded = [place for place, item in enumerate(self.builder.items) if isinstance(item, Compaction)]
+        new = self.builder.items[folded[-1] + 1 :] if folded else self.builder.items
         is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
         return is_worth and self._size() >= limit
 
     def _size(self) -> int:
         """Return the tokens of what the model is about to see."""
         # A choice may name what no list has told yet; it is no part of what is long.
-        request = replace_struct(self._builder.request, tool_choice=None)
-        built = self._builder.build(request, self._builder.items, self._limit_tools)
+        request = replace_struct(self.builder.request, tool_choice=None)
+        built = self.builder.build(request, self.builder.items, self._limit_tools)
         return tokens_of(countable(built.body) if built.api == "responses" else built.body)
 
     def _is_too_long(self, ending: Ending, limit: int) -> bool:

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 
 import msgspec
+from msgspec import Struct, field
 
 from antiphon.access.credentials import kept_item
 from antiphon.errors import ClientError
@@ -25,15 +24,17 @@ MANY = 250
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that another can follow."""
 
+REFERRING = (ItemReference, *WITH_STATE)
+"""Items that may stand for what is stored."""
+
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass
-class Context:
+class Context(Struct):
     """What a response starts from: the chain's items, and its own new input."""
 
-    history: list[InputItem] = field(default_factory=list)
-    input: list[InputItem] = field(default_factory=list)
+    history: list[InputItem] = []
+    input: list[InputItem] = []
     conversation_end: int | None = None
     """The position in the conversation at which the new input will stand."""
     tenant: str = ""
@@ -42,11 +43,8 @@ class Context:
 
     prefix: Prefix | None = None
     """The history, where it is a chain's."""
-
-    @cached_property
-    def items(self) -> Conversation:
-        """Everything the model is to see, oldest first: parents' input and output in order, then the new input."""
-        return Conversation([*self.history, *self.input], self.prefix)
+    items: Conversation = field(default_factory=Conversation)
+    """Everything the model is to see, oldest first: parents' input and output in order, then the new input."""
 
 
 async def gather(
@@ -68,28 +66,31 @@ async def gather(
     (404), an empty input, and a call or an output without the other (specification section 13).
     """
     context = Context(tenant=tenant, is_recalled=recalled is not None)
+    conversation_id = request.conversation_id if request.conversation is not None else None
     if recalled is not None:
         context.history = [load_item(item) for item in recalled]
     elif request.previous_response_id is not None:
         chains = chains if chains is not None else ChainCache()
         context.prefix = await _chain(request.previous_response_id, store, tenant, chains)
         context.history = context.prefix.items
-    elif request.conversation_id is not None:
-        await _converse(request.conversation_id, context, store, tenant)
+    elif conversation_id is not None:
+        await _converse(conversation_id, context, store, tenant)
     given = request.input if request.input is not msgspec.UNSET else []
     if needs_input and not given and request.previous_response_id is None and not context.history:
         raise nothing_given()
     if len(given) > MANY and not isinstance(given, str):
         await asyncio.sleep(0)  # others have their turn
     for item in normalise_input(given, new_id) if given else ():
-        context.input.append(await _resolve(item, store, tenant))
-    if request.conversation_id is not None:
+        is_whole = not isinstance(item, REFERRING)
+        context.input.append(item if is_whole else await _resolve(item, store, tenant))
+    context.items = items = Conversation([*context.history, *context.input], context.prefix)
+    if conversation_id is not None:
         _check_new(context)
     if context.prefix is not None:
         context.prefix.check_calls(context.input)
     else:
-        check_calls(context.items)
-    if len(context.items) > MANY:
+        check_calls(items)
+    if len(items) > MANY:
         await asyncio.sleep(0)
     return context
 

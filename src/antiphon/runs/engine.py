@@ -35,7 +35,9 @@ class Engine(Services):
         `recalled` is what the previous response leaves to this one, where that is known without the store. What does
         not generate asks no model and ends well, with nothing in it (specification section 8, warm-up).
         """
-        plan = await prepare(self, request, self.ticket(ticket), recalled, generates=generates)
+        if ticket is None or not ticket.response_id:
+            ticket = self.ticket(ticket)
+        plan = await prepare(self, request, ticket, recalled, generates=generates)
         run = Run(plan, self)
         if not generates:
             run.warm_up()

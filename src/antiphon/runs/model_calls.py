@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.protocol.validation.call_rules import call_ids
 from antiphon.runs.model_request import RENAMES
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
 from antiphon.runs.turn import Turn
-from antiphon.telemetry.observers import Call, Observer, ResponseRecord
+from antiphon.telemetry.observers import Call, Observers, ResponseRecord
 from antiphon.translation.dialects import Api
 from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
 from antiphon.translation.from_chat.reader import ChatStream, Ending
@@ -23,7 +22,6 @@ from antiphon.translation.to_chat.prefix import encode_body
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.backend import Reply
-from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import Refusal, UpstreamReply, attempt
 from antiphon.upstream.retry_after import wait_of
 from antiphon.upstream.retry_policy import Failure
@@ -57,7 +55,7 @@ class ModelStream:
     """An answer of the model while it is read: the client's, or one that the turn requested for itself."""
 
     __slots__ = (
-        "_newest",
+        "before",
         "has_begun",
         "is_broken",
         "is_plain",
@@ -79,21 +77,22 @@ class ModelStream:
         self.upstream = upstream
         self.writer = writer
         self.stream = stream
-        self.is_plain = reply.content_type in JSON_TYPES
+        self.is_plain = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
         """It is one JSON object, and awaited as a whole."""
         self.reader = AnswerReader(stream, is_json=self.is_plain)
         self.has_begun = False
         self.is_broken = False
         """It did not come to its end."""
-        self._newest = newest = writer.newest
-        reply.has_begun = lambda: writer.newest != newest  # without this object, which refers to the reply
+        self.before = before = writer.newest
+        """The newest of what the writer had when it began."""
+        reply.has_begun = lambda: writer.newest != before  # without this object, which refers to the reply
         if not self.is_plain:
             self.parts = aiter(reply.body)
             self.stall = Tokens(reply, self.reader)
 
     def has_said(self) -> bool:
         """Whether anything came of it yet."""
-        return self.writer.newest != self._newest
+        return self.writer.newest != self.before
 
 
 class ModelCaller:
@@ -102,13 +101,12 @@ class ModelCaller:
     open(step) ──> read(stream) as long as it returns one ──> close()    for each step that calls a model
     """
 
-    def __init__(self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observer) -> None:
+    def __init__(self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observers) -> None:
         self._plan = plan
         self._turn = turn
         self._writer = writer
         self._route = plan.route
         self._observers = observers
-        self._call_ids = call_ids(plan.items)
         self._request = plan.request
         tenant = plan.context.tenant
         self._chain = f"{tenant}\0{plan.response.id}"
@@ -123,39 +121,35 @@ class ModelCaller:
         """The bodies of calls whose tokens the backend did not report: in its answer, or since the client left."""
 
     @property
-    def target(self) -> Target:
-        """The model and backend that is called."""
-        return self._route.target
-
-    @property
     def has_calls(self) -> bool:
         """Whether the answer that is being read holds a call."""
         return self._newest is not None and self._newest.has_calls
 
     def choose(self) -> None:
         """Select the best backend as of now: other requests may have come since this one did."""
-        self._route.reselect()
-        target = self._route.target
-        if target is not self._turn.target or target.name != self._writer.response.model:
+        route = self._route
+        if not route.is_settled:
+            route.reselect()
+        target = route.target
+        if target is not self._turn.builder.target or target.name != self._writer.response.model:
             self._follow()
 
     async def open(self, record: ResponseRecord, step: CallModel | AuxiliaryCall) -> ModelStream | None:
         """Call the model; return its answer, to be read. None: the turn decides what to do instead."""
-        if self._route.redirect():
+        route, plan = self._route, self._plan
+        if route.target.state.health.rests and route.redirect():
             self._follow()
             return None
-
-        def begin(target: Target) -> Call:
-            self._call = call = Call(record, target, step.body)
-            return call
-
+        body = encode_body(step.body)
         try:
+            await route.acquire()
+            self._call = call = Call(record, route.target, step.body)
             upstream = self._upstream = await attempt(
-                self._route,
+                route,
                 PATHS[step.api],
-                encode_body(step.body),
+                body,
                 self._observers,
-                begin,
+                call,
                 rename=RENAMES[step.api],
                 on_refusal=self._refused,
                 records_status=True,
@@ -167,7 +161,9 @@ class ModelCaller:
             self._follow()
             return None
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
-        self._note_tools(record, step.api, upstream)
+        ignored = upstream.reply.headers.get(IGNORED)
+        if ignored or plan.request.tools is not None or plan.tools is not None:
+            self._note_tools(record, step.api, ignored)
         self._stream = ModelStream(upstream, writer, self._reader(writer, step))
         return self._stream
 
@@ -180,16 +176,16 @@ class ModelCaller:
                     stream.upstream.spoke()
                 stream.reader.feed(body)
             else:
-                async for part in stream.parts:
-                    if not stream.has_begun:
-                        stream.has_begun = True
-                        stream.upstream.spoke()
+                part = await anext(stream.parts, None)
+                if part is not None and not stream.has_begun:
+                    stream.has_begun = True
+                    stream.upstream.spoke()
+                if part is not None:
                     stream.reader.feed(part)
-                    if stream.reader.is_over:
-                        break
-                    if stream.has_said():
-                        stream.stall.look()
-                    return stream
+                    if not stream.reader.is_over:
+                        if stream.writer.newest != stream.before:
+                            stream.stall.look()
+                        return stream
         except BackendError as error:
             stream.is_broken = True
             stream.reader.fail(error)
@@ -211,41 +207,38 @@ class ModelCaller:
             elif call is not None and call.error is None:
                 self.uncounted.append(call.body)
 
-    def _note_tools(self, record: ResponseRecord, api: Api, upstream: UpstreamReply[Call]) -> None:
-        """Note which tools are left out: here, or by another Antiphon that is called."""
-        plan, header = self._plan, upstream.reply.headers.get(IGNORED)
+    def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
+        """Note which tools are left out: here, or by another Antiphon that is called, as its header says."""
+        plan = self._plan
         if header:
             record.ignored_tools = plain_types(header)
-        elif plan.request.tools is not None or plan.tools is not None:
+        else:
             served = plan.tools.served if plan.tools else ()
             record.ignored_tools = look_at_tools(plan.request, plan.items, api, served, refuses=False)
 
     def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall) -> AnswerStream:
         """Return what reads the answer, by its API."""
         only_one = self._request.parallel_tool_calls is False
+        own, target = step if isinstance(step, CallModel) else None, self._route.target
         stream: AnswerStream
         if step.api == "responses":
-            stream = ResponsesStream(writer, call_ids=self._call_ids, only_one=only_one)
+            stream = ResponsesStream(writer, call_ids=self._plan.call_ids, only_one=only_one)
         else:
-            stream = self._chat_reader(writer, step, only_one=only_one)
-        if isinstance(step, CallModel):
+            stream = ChatStream(
+                writer,
+                offers=step.toolbox.offers,
+                allowed=step.allowed,
+                call_ids=self._plan.call_ids | own.call_ids if own else self._plan.call_ids,
+                only_one=only_one,
+                hosted_left=own.hosted_left if own else 0,
+                sources=own.sources if own else None,
+                preopened=target.preopened,
+                needs_reason=not target.dialect.ends_without_finish_reason,
+                cap=output_cap(step.body),
+            )
+        if own is not None:
             self._newest = stream
         return stream
-
-    def _chat_reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, *, only_one: bool) -> ChatStream:
-        own, target = step if isinstance(step, CallModel) else None, self._route.target
-        return ChatStream(
-            writer,
-            offers=step.toolbox.offers,
-            allowed=step.allowed,
-            call_ids=self._call_ids | own.call_ids if own else self._call_ids,
-            only_one=only_one,
-            hosted_left=own.hosted_left if own else 0,
-            sources=own.sources if own else None,
-            preopened=target.preopened,
-            needs_reason=not target.dialect.ends_without_finish_reason,
-            cap=output_cap(step.body),
-        )
 
     def _conclude(self, stream: ModelStream) -> None:
         ending = self._end(stream)
@@ -288,5 +281,5 @@ class ModelCaller:
 
     def _follow(self) -> None:
         """Set which model answers: it may be one in the place of another (`fallback`)."""
-        self._turn.target = target = self._route.target
+        self._turn.builder.target = target = self._route.target
         self._writer.response.model = target.name

@@ -74,7 +74,7 @@ class RequestBuilder:
         """The backend's own Responses API does not take what this is about."""
         self._is_without_blobs = False
         """The backend did not open what it had sealed itself: its keys have changed since."""
-        self._suspects: tuple[Target, frozenset[str]] | None = None
+        self.suspects: tuple[Target, frozenset[str]] | None = None
         """What that API said it does not take, and whose it is."""
         self._is_plain = False
         """The backend is not asked for a stream, though the client asked for one."""
@@ -96,7 +96,8 @@ class RequestBuilder:
         """Return what to send; `limit` takes tools out of what is offered. Raises `ClientError` where it cannot be."""
         target = self.target
         dialect, refused = target.dialect, frozenset(target.refused)
-        self.api = api = self.api_for(request, items)
+        api = "chat" if target.api == "chat" else self.api_for(request, items)
+        self.api = api
         if api == "responses":
             origin = "" if self._is_without_blobs else sealer_of(target)
             self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
@@ -145,7 +146,7 @@ class RequestBuilder:
 
     def confirm(self) -> None:
         """Chat had an answer to what was refused: so it was not the request that was wrong."""
-        suspects, self._suspects = self._suspects, None
+        suspects, self.suspects = self.suspects, None
         if suspects is not None and suspects[0] is self.target:
             self.target.refused |= suspects[1]
 
@@ -168,7 +169,7 @@ class RequestBuilder:
         if status not in REFUSALS or self.api == "chat" or not self.target.state.is_probed:
             return False
         doubtful = extras(self.request, self.items)
-        self._suspects = self.target, refused_types(body, doubtful)
+        self.suspects = self.target, refused_types(body, doubtful)
         self._goes_by_chat = bool(doubtful)
         return self._goes_by_chat
 

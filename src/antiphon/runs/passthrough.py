@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from antiphon.access.metering import FREE, Grant
 from antiphon.errors import BackendError
-from antiphon.telemetry.observers import Call, Observer, Operation
+from antiphon.telemetry.observers import Call, Observers, Operation
 from antiphon.translation.to_chat.estimate import asked_tokens
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_state import Target
@@ -33,7 +33,7 @@ class Passing:
     """One request. `run` calls its backends until one answers."""
 
     def __init__(
-        self, observers: Observer, route: Route, path: str, request: dict[str, Any], body: bytes, grant: Grant | None
+        self, observers: Observers, route: Route, path: str, request: dict[str, Any], body: bytes, grant: Grant | None
     ) -> None:
         self._observers, self._route, self._grant = observers, route, grant or FREE
         self._path, self._request, self._body = path, request, body

@@ -75,3 +75,5 @@ class RunPlan(Struct, frozen=True):
     ignored_tools: Sequence[str]
     """Types of tools that the model is not offered, since only a server can run them."""
     is_stream: bool
+    call_ids: frozenset[str] = frozenset()
+    """The ids of the calls in the conversation: a new call has another."""

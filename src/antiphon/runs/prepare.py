@@ -6,11 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.access.unseal import opener
-from antiphon.cache.cache import Lookup
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, kinds_of
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import FunctionTool
+from antiphon.protocol.validation.call_rules import CALLS, call_ids
 from antiphon.runs.context import Context, conversation_locked, conversation_not_found, gather
 from antiphon.runs.persistence import ForegroundRecorder, Recorder, Retention, Ticket
 from antiphon.runs.plan import ResumeState, RunPlan
@@ -21,10 +21,13 @@ from antiphon.storage.contract import Outcome, StoredItem
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import Api
 from antiphon.upstream.backend_state import Target
-from antiphon.upstream.router import chains_of
+from antiphon.upstream.router import Route, chains_of
 
 BRINGS_WORK: frozenset[type[Any]] = frozenset({*CONCERNED, ToolSearchCall, ToolSearchOutput})
 """Items of which something may follow for this server beside asking the model once."""
+
+CALLED = frozenset(CALLS)
+NO_IDS = frozenset[str]()
 
 
 async def prepare(
@@ -39,25 +42,26 @@ async def prepare(
 
     `recalled` is what the previous response leaves to this one, where that is known without the store.
     """
-    recorder = _recorder_of(services, request, identity)
+    tenant, conversation = identity.tenant, request.conversation
+    is_recorded = request.store is not False or conversation is not None or identity.key
+    recorder = _recorder_of(services, request, identity) if is_recorded else None
     try:
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
             await _hold(services, recorder)
         context = await gather(
-            request,
-            services.store,
-            services.new_id,
-            identity.tenant,
-            recalled,
-            needs_input=generates,
-            chains=services.chains,
+            request, services.store, services.new_id, tenant, recalled, needs_input=generates, chains=services.chains
         )
         if recorder is not None:
             recorder.context = context
-        cache = await _cache_of(services, request, context) if generates else None
-        chains = chains_of(request, identity.tenant)
-        route = await services.router.route(request.model, *chains, tenant=identity.tenant, is_late=cache is not None)
-        items = context.items
+        candidates = await services.models.candidates(request.model)
+        is_cached = generates and (request.antiphon is not None or candidates.caches)
+        cache = services.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
+        has_chain = request.previous_response_id or conversation or request.prompt_cache_key
+        chains = chains_of(request, tenant) if has_chain else ()
+        route = Route(services.router, candidates, chains, tenant, is_patient=False, is_late=cache is not None)
+        items, kinds = context.items, context.items.kinds
+        is_plain = request.tools is None and BRINGS_WORK.isdisjoint(kinds)
+        may_compact = request.context_management is not None or CompactionTrigger in kinds
         return RunPlan(
             request=services.toolset.described(request) if request.tools else request,
             context=context,
@@ -66,14 +70,15 @@ async def prepare(
             view=view_of(request),
             route=route,
             chains=chains,
-            unseal=opener(services.keyring, identity.tenant, refuses=services.strict_seals),
+            unseal=opener(services.keyring, tenant, refuses=services.strict_seals),
             recorder=recorder,
-            tools=tools_of(services.toolset, request, items),
-            compacts=compacts(request, items),
+            tools=None if is_plain else tools_of(services.toolset, request, items),
+            compacts=may_compact and compacts(request, items),
             cache=cache,
             resume=None,
-            ignored_tools=checked_tools(services, request, items, route.target),
+            ignored_tools=() if is_plain else checked_tools(services, request, items, route.target),
             is_stream=bool(request.stream),
+            call_ids=NO_IDS if CALLED.isdisjoint(kinds) else call_ids(items),
         )
     except BaseException:
         if recorder is not None:
@@ -86,9 +91,11 @@ async def prepare_again(
 ) -> RunPlan:
     """Return the plan of a response that was queued, or that an earlier attempt began: its log is a stream."""
     context = await gather(request, services.store, services.new_id, tenant, chains=services.chains)
-    cache = await _cache_of(services, request, context) if resume.begins else None
+    candidates = await services.models.candidates(request.model)
+    is_cached = resume.begins and (request.antiphon is not None or candidates.caches)
+    cache = services.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
     chains = chains_of(request, tenant)
-    route = await services.router.route(request.model, *chains, tenant=tenant, is_patient=True)
+    route = Route(services.router, candidates, chains, tenant, is_patient=True)
     items, request = context.items, replace(request, stream=True)
     return RunPlan(
         request=services.toolset.described(request) if request.tools else request,
@@ -106,6 +113,7 @@ async def prepare_again(
         resume=resume,
         ignored_tools=(),
         is_stream=True,
+        call_ids=call_ids(items),
     )
 
 
@@ -147,13 +155,6 @@ async def _hold(services: Services, recorder: ForegroundRecorder) -> None:
         raise conversation_not_found(conversation_id)
     if held is Outcome.BUSY:
         raise conversation_locked()
-
-
-async def _cache_of(services: Services, request: CreateResponse, context: Context) -> Lookup | None:
-    targets = await services.models.candidates(request.model)
-    if request.antiphon is not None or any(target.state.options.cache for target in targets):
-        return services.cache.lookup(request, context.items, context.tenant, targets)
-    return None
 
 
 def checked_tools(

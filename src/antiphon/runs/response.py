@@ -64,13 +64,11 @@ def view_of(request: CreateResponse) -> View:
 
 def output_text(response: Response) -> str:
     """Return the text of all messages of a response, joined."""
-    return "".join(
-        part.text
-        for item in response.output
-        if getattr(item, "role", None) == "assistant"
-        for part in item.content
-        if hasattr(part, "text")
-    )
+    texts = []
+    for item in response.output:
+        if getattr(item, "role", None) == "assistant":
+            texts += [part.text for part in item.content if hasattr(part, "text")]
+    return "".join(texts)
 
 
 def _reasoning(reasoning: ReasoningConfig) -> dict[str, Any]:

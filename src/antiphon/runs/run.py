@@ -26,7 +26,7 @@ from antiphon.protocol.response import Response, Usage
 from antiphon.protocol.validation.call_rules import open_calls
 from antiphon.runs.agentic_turn import decide
 from antiphon.runs.chain_cache import WITH_STATE
-from antiphon.runs.context import Context, store_item
+from antiphon.runs.context import store_item
 from antiphon.runs.model_calls import ModelCaller, ModelStream
 from antiphon.runs.persistence import stored_output
 from antiphon.runs.plan import ResumeState, RunPlan
@@ -56,6 +56,8 @@ from antiphon.upstream.backend_state import Target
 class Phase(Enum):
     """How far a response is."""
 
+    __hash__ = object.__hash__  # there is one of each; that of `Enum` takes a call
+
     PENDING = "pending"
     """No client has seen an event of it."""
     STREAMING = "streaming"
@@ -77,6 +79,11 @@ TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
 """From each phase those that may follow."""
 
 ANNOUNCED = {Phase.STREAMING, Phase.EMITTING}
+
+OVER = {Phase.FINISHING, Phase.ENDED}
+"""It is decided how the response ends."""
+
+MODEL_CALLS = (CallModel, AuxiliaryCall)
 
 StopReason = Enum("StopReason", ["DISCONNECTED", "STEERED", "SHUTDOWN", "HANDED_ON"])
 """Why a response ends before its model has: its reader left, the client has something to say, this process ends, or
@@ -102,6 +109,10 @@ class Run:
 
     def __init__(self, plan: RunPlan, services: Services) -> None:
         self.plan = plan
+        self.context = plan.context
+        """What the response started from."""
+        self.is_stream = plan.is_stream
+        """Whether the response is a stream of events."""
         self.phase = Phase.PENDING
         self.stop_cause: Stop | None = None
         self._services = services
@@ -147,16 +158,6 @@ class Run:
     # What it is, as others see it.
 
     @property
-    def context(self) -> Context:
-        """What the response started from."""
-        return self.plan.context
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether the response is a stream of events."""
-        return self.plan.is_stream
-
-    @property
     def ignored_tools(self) -> Sequence[str]:
         """Types of tools that the model is not offered, since only a server can run them."""
         return self.record.ignored_tools
@@ -174,7 +175,8 @@ class Run:
     @property
     def backend(self) -> str:
         """What clients are told of the backend that is asked, or that answered."""
-        return self.target.state.label
+        target = self.plan.route.target if self._cache is None else self.target
+        return target.state.label
 
     @property
     def cache(self) -> CacheStatus | None:
@@ -189,7 +191,7 @@ class Run:
     @property
     def target(self) -> Target:
         """Where the model is that is asked, or that answered."""
-        return (self._cache.target if self._cache else None) or self._asking.target
+        return (self._cache.target if self._cache else None) or self.plan.route.target
 
     def spent(self) -> tuple[int, int]:
         """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
@@ -203,7 +205,7 @@ class Run:
     @property
     def is_over(self) -> bool:
         """Whether it is decided how the response ends."""
-        return self.phase in (Phase.FINISHING, Phase.ENDED)
+        return self.phase in OVER
 
     @property
     def legacy(self) -> list[StoredItem]:
@@ -257,7 +259,7 @@ class Run:
 
     async def result(self) -> Response:
         """Make the response and return it. Raises `AntiphonError` where it failed."""
-        if self.plan.is_stream:
+        if self.is_stream:
             async with aclosing(self.events()) as batches:
                 async for _ in batches:
                     pass
@@ -276,9 +278,8 @@ class Run:
             except BaseException as error:
                 await self._close_step()
                 self._fail(error)
-            else:
-                self._conclude(step)
-            await self._end()
+                step = None
+            await self._end(step)
         finally:
             await self._close()
         return self._writer.response
@@ -296,6 +297,7 @@ class Run:
                     self._enter(Phase.EMITTING)
                     yield self._drain()
                     self._enter(Phase.STREAMING)
+                writer, is_unseen = self._writer, self._cache is None and self._frames is None
                 step = await self._first_step()
                 while not isinstance(step, Finish):
                     await self._begin_step(step)
@@ -303,16 +305,15 @@ class Run:
                     while goes_on:
                         if self.phase is Phase.STREAMING and self._writer.has_pending:
                             self.phase = Phase.EMITTING  # once a batch: the condition is the check
-                            yield self._drain()
+                            yield writer.take() if is_unseen else self._drain()
                             self.phase = Phase.STREAMING
                         goes_on = await self._continue_step()
                     step = self._turn.next()
             except BaseException as error:
                 await self._close_step()
                 self._fail(error)
-            else:
-                self._conclude(step)
-            yield await self._end()
+                step = None
+            yield await self._end(step)
         finally:
             await self._close()
 
@@ -322,7 +323,8 @@ class Run:
         self._task = asyncio.current_task()
         self._services.runs.add(self)
         self.record.began = time.monotonic()
-        self._services.observers.began(self.record)
+        for hand_over in self._services.observers.began:
+            hand_over(self.record)
 
     async def _first_step(self) -> Step:
         """Return what is to be done first; all is done where the answer is kept in the cache."""
@@ -331,21 +333,21 @@ class Run:
             self._asking.choose()
             return self._turn.next()
         self.record.ignored_tools = kept.ignored_tools
-        if self.plan.is_stream:
+        if self.is_stream:
             self._start()
         retell(kept, self._writer)
         return Finish(Ending("completed", kept.usage))
 
     async def _begin_step(self, step: Step) -> None:
         """Begin what the turn decided; `_continue_step` does the rest."""
-        if isinstance(step, CallModel | AuxiliaryCall):
+        if isinstance(step, MODEL_CALLS):
             self._answer = await self._asking.open(self.record, step)
             if self._answer is None:
                 await self._asking.close()
-            else:
+            elif self.is_stream or isinstance(step, AuxiliaryCall):
                 self._answering(step)
         elif isinstance(step, ListTools | RunTools):
-            if self.plan.is_stream:
+            if self.is_stream:
                 self._start()
             self._executor = executor = self._executor or self._tools()
             if isinstance(step, ListTools):
@@ -411,10 +413,12 @@ class Run:
         match step:
             case Tell(item):
                 use = ToolUse(self.record, "tool_search", "datastore")
-                self._services.observers.used(use)
+                for hand_over in self._services.observers.used:
+                    hand_over(use)
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
                 self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
-                self._services.observers.returned(use)
+                for hand_over in self._services.observers.returned:
+                    hand_over(use)
             case Settle(call, text):
                 call.settle(text)
             case Compact(summary):
@@ -423,7 +427,7 @@ class Run:
 
     def _answering(self, step: CallModel | AuxiliaryCall) -> None:
         """A backend answers: from now on a stream is a stream, and what is compacted is being so."""
-        if self.plan.is_stream and self.phase is Phase.PENDING:
+        if self.is_stream and self.phase is Phase.PENDING:
             self._start()
         if isinstance(step, AuxiliaryCall) and step.compacts:
             self._compaction = self._compaction or StreamingCompaction(self._writer)
@@ -458,13 +462,12 @@ class Run:
         else:
             raise error
 
-    def _conclude(self, step: Finish) -> None:
-        if step.ending.error is not None and self.phase is Phase.PENDING and not self.plan.is_stream:
-            raise step.ending.error
-        conclude(self._writer, step.ending)
-
-    async def _end(self) -> list[Event]:
-        """Make the response durable, then emit its end."""
+    async def _end(self, step: Finish | None) -> list[Event]:
+        """Make the response durable, then emit its end: as the turn decided, unless it has failed."""
+        if step is not None:
+            if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:
+                raise step.ending.error
+            conclude(self._writer, step.ending)
         is_announced = self.phase in ANNOUNCED
         self._enter(Phase.FINISHING)
         writer = self._writer
@@ -485,7 +488,7 @@ class Run:
                 writer.end()
                 return before + writer.take()
         if self._cache is not None:
-            await self._cache.end(writer.response, writer.sealed, self._asking.target, self.record.ignored_tools)
+            await self._cache.end(writer.response, writer.sealed, self.plan.route.target, self.record.ignored_tools)
         return batch
 
     async def _close(self) -> None:
@@ -494,10 +497,11 @@ class Run:
         if self._cache is not None:
             self._cache.leave()
         try:
-            if not self.is_over:
+            if self.phase not in OVER:
                 await self._give_up()
         finally:
-            self._turn.close()
+            if self._turn.steps is not None:
+                self._turn.steps.close()
             self._enter(Phase.ENDED)
             self._hand_over()
 
@@ -520,10 +524,12 @@ class Run:
         status = "refused" if response.status == "in_progress" else response.status
         record.response = response
         record.outcome = "queued" if stop is not None and stop.reason is StopReason.HANDED_ON else status
-        record.model = self._asking.target.name
-        record.target = self.target
-        record.cache = self.cache
-        self._services.observers.ended(record)
+        record.target = target = self.plan.route.target
+        record.model = target.name
+        if self._cache is not None:
+            record.target, record.cache = self.target, self.cache
+        for hand_over in self._services.observers.ended:
+            hand_over(record)
 
 
 def _with_state(item: Any, sealed: Mapping[str, str]) -> Any:

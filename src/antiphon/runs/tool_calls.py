@@ -25,7 +25,7 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
 from antiphon.runs.tool_policy import Approved, sources_of
-from antiphon.telemetry.observers import Observer, ResponseRecord, ToolUse
+from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.tools.base import Listing, Use
 from antiphon.tools.registry import KINDS, Toolset
 from antiphon.translation.from_responses.items import pass_on
@@ -67,7 +67,7 @@ class ToolExecutor:
     """Executes all tool calls of one response. `seen` returns the conversation so far."""
 
     def __init__(
-        self, plan: RunPlan, writer: ResponseWriter, observers: Observer, seen: Callable[[], Sequence[InputItem]]
+        self, plan: RunPlan, writer: ResponseWriter, observers: Observers, seen: Callable[[], Sequence[InputItem]]
     ) -> None:
         self._request = plan.request
         self._tenant = plan.context.tenant
@@ -230,13 +230,15 @@ class ToolExecutor:
     ) -> None:
         use = ToolUse(record, one.note.name, "extension", one.call.call_id, one.note.kind)
         async with places:
-            self._observers.used(use)
+            for hand_over in self._observers.used:
+                hand_over(use)
             try:
                 result = await self._result(one, was_provided)
                 use.error = BackendError("The tool failed.") if result.is_failed else None
                 use.is_over = True
             finally:
-                self._observers.returned(use)
+                for hand_over in self._observers.returned:
+                    hand_over(use)
             self._end(one, result)
 
     def _end(self, one: PendingCall, result: Result) -> None:

@@ -18,7 +18,6 @@ from antiphon.runs.model_request import RequestBuilder
 from antiphon.runs.steps import CallModel, Finish, Step, Steps
 from antiphon.translation.from_chat.reader import Ending
 from antiphon.upstream.backend_errors import is_overflow, too_long
-from antiphon.upstream.backend_state import Target
 
 
 class ModelResult(Struct, frozen=True):
@@ -32,19 +31,12 @@ class Turn:
     """One response's turn: the model is asked once. Ask `next`, do it, report the outcome, until it says `Finish`."""
 
     def __init__(self, builder: RequestBuilder) -> None:
-        self._builder = builder
+        self.builder = builder
+        """Has the target; another one once that one failed before its first byte."""
         self._result: ModelResult | None = None
         self._usage: Usage | None = None
-        self._steps = self._decide()
-
-    @property
-    def target(self) -> Target:
-        """Where the model is asked; another one once that one failed before its first byte."""
-        return self._builder.target
-
-    @target.setter
-    def target(self, target: Target) -> None:
-        self._builder.target = target
+        self.steps: Steps | None = None
+        """What is decided, where that is more than to ask the model; to be closed when nothing more is."""
 
     @property
     def usage(self) -> Usage | None:
@@ -62,11 +54,15 @@ class Turn:
 
     def next(self) -> Step:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
-        return next(self._steps)
-
-    def close(self) -> None:
-        """Nothing more is decided."""
-        self._steps.close()
+        result = self._result
+        if result is None:
+            builder = self.builder
+            built = builder.build(builder.request, builder.items)
+            return CallModel(built.body, built.toolbox, built.allowed, built.api)
+        ending = result.ending
+        usage = ending.usage if self._usage is None else added(self._usage, ending.usage)
+        self._usage, self._result = usage, None
+        return Finish(ending if usage is ending.usage else replace(ending, usage=usage))
 
     def is_late(self) -> None:
         """The time that this server's own tools may take is over."""
@@ -78,16 +74,17 @@ class Turn:
         that is like a refusal.
         """
         if ending.error is None:
-            self._builder.confirm()
+            if self.builder.suspects is not None:
+                self.builder.confirm()
         elif is_silent and is_overflow(ending.error):
-            if self._builder.shorten():
+            if self.builder.shorten():
                 return
             ending = replace(ending, error=too_long())
         self._result = ModelResult(ending, items)
 
     def asks_plainly(self) -> bool:
         """The answer broke off before anything was said. Return whether it is asked for again, as no stream."""
-        return self._builder.asks_plainly()
+        return self.builder.asks_plainly()
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """The backend answered 400 or above. Returns if there is another way to go on; else raises what to report.
@@ -96,25 +93,13 @@ class Turn:
         `truncation: auto` an input that is too long loses its oldest part.
         """
         try:
-            self._builder.learn(status, headers, body)
+            self.builder.learn(status, headers, body)
         except AntiphonError as error:
             self.failed(error)
 
     def failed(self, error: AntiphonError) -> None:
         """The backend could not be asked. Raises the error, unless the response is whole without what was asked."""
         raise error
-
-    def _decide(self) -> Steps:
-        builder = self._builder
-        while self._result is None:
-            built = builder.build(builder.request, builder.items)
-            yield CallModel(built.body, built.toolbox, built.allowed, built.api)
-        ending = self._result.ending
-        yield Finish(Ending(ending.outcome, self._take_usage(), ending.error))
-
-    def _take_usage(self) -> Usage | None:
-        self._usage, self._result = self.own_usage, None
-        return self._usage
 
 
 def added(before: Usage | None, more: Usage | None) -> Usage | None:

@@ -1,8 +1,9 @@
 """Who waits for news of a response, and is woken by the store's. Those who wait for the same look it up together."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from antiphon.storage.contract import Store
@@ -18,7 +19,7 @@ class Watched:
     """One thing that tasks wait for: their events, and what they have looked up since it changed."""
 
     events: set[asyncio.Event] = field(default_factory=set)
-    looks: dict[Hashable, tuple[float, "asyncio.Future[Any]"]] = field(default_factory=dict)
+    looks: dict[Hashable, tuple[float, "asyncio.Task[Any]"]] = field(default_factory=dict)
 
 
 class Wakes:
@@ -71,11 +72,23 @@ class Change:
             pass
         self._event.clear()
 
-    async def look(self, key: Hashable, look: Callable[[], Awaitable[R]]) -> R:
+    async def look(self, key: Hashable, look: Callable[[], Coroutine[Any, Any, R]]) -> R:
         """Return what `look` finds; tasks that look for the same key share it, until it changes or is stale."""
         found = self._watched.looks.get(key)
         if found is None or self._loop.time() - found[0] > STALE:
-            found = self._loop.time(), asyncio.ensure_future(look())
+            found = self._loop.time(), self._loop.create_task(look())
             self._watched.looks[key] = found
-        result: R = await asyncio.shield(found[1])
+        task = found[1]
+        if not task.done():
+            waiter = self._loop.create_future()  # its own: who no longer waits takes the look from nobody else
+            task.add_done_callback(partial(_looked, waiter))
+            await waiter
+        result: R = task.result()
         return result
+
+
+def _looked(waiter: "asyncio.Future[None]", task: "asyncio.Task[Any]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+    elif not task.cancelled():
+        task.exception()  # it concerns no task any more

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from msgspec import Struct
+
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
@@ -53,8 +55,7 @@ class ChainExtent:
     is_in_conversation: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
+class Frames(Struct, frozen=True):
     """Consecutive events as they go to a client: `body` is server-sent events, of the numbers `first` to `last`."""
 
     first: int
@@ -121,8 +122,7 @@ class Backlog:
     deliveries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     """A response's event log from somewhere on."""
 
     status: str

@@ -4,7 +4,9 @@ import logging
 import time
 from dataclasses import dataclass
 
-from antiphon.telemetry.context import about, note
+from msgspec.structs import replace
+
+from antiphon.telemetry.context import current, note
 from antiphon.telemetry.formatters import fields
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord
 from antiphon.telemetry.response_metrics import OTHER
@@ -27,17 +29,20 @@ class Noting(Observer):
 
     def began(self, record: ResponseRecord) -> None:
         """See `Observer.began`."""
-        note(response_id=record.response.id, backend="", model="", cache="", outcome="")
+        known = replace(current.get(), response_id=record.response.id, backend="", model="", cache="", outcome="")
+        current.set(known)
 
     def asked(self, call: Call) -> None:
         """See `Observer.asked`."""
-        note(backend=call.backend)
+        current.set(replace(current.get(), backend=call.target.state.name))
 
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
-        model = {"model": _model(record.target)} if log.isEnabledFor(logging.INFO) else {}
-        note(outcome=record.outcome, cache=record.cache or "", **model)
-        if not about().is_exchange:
+        known = replace(current.get(), outcome=record.outcome, cache=record.cache or "")
+        if log.isEnabledFor(logging.INFO):
+            known = replace(known, model=_model(record.target))
+        current.set(known)
+        if not known.is_exchange:
             took = (time.monotonic() - record.began) * 1000
             kind = "background" if record.is_background else "message"
             log.info("%s %.0f ms", kind, took, extra=fields(kind=kind, ms=round(took, 1)))

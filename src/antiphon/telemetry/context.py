@@ -31,19 +31,20 @@ class About(Struct, frozen=True, gc=False):
     """It is one HTTP request with one reply."""
 
 
-_about: ContextVar[About] = ContextVar("about", default=About())  # noqa: B039 - it is frozen
+current: ContextVar[About] = ContextVar("about", default=About())  # noqa: B039 - it is frozen
+"""What is known of the work that this task does."""
 
 
 def about() -> About:
     """Return what is known of the work that this task does."""
-    return _about.get()
+    return current.get()
 
 
 def begin(known: About) -> None:
     """Begin another work; what was known of the one before is not of this one."""
-    _about.set(known)
+    current.set(known)
 
 
 def note(**known: str) -> None:
     """Add to what is known of this work, by the names of `About`."""
-    _about.set(replace(_about.get(), **known))
+    current.set(replace(current.get(), **known))

@@ -59,19 +59,20 @@ class Counter:
 
     def __init__(self, name: str, text: str, *names: str) -> None:
         self.name, self.text, self.names = name, text, names
-        self._values: defaultdict[Labels, float] = defaultdict(float)
+        self.values: defaultdict[Labels, float] = defaultdict(float)
+        """By their labels; what is counted with every request adds to it directly."""
 
     def add(self, *labels: str, by: float = 1) -> None:
         """Count one more, or `by`."""
-        self._values[labels] += by
+        self.values[labels] += by
 
     def value(self, *labels: str) -> float:
         """Return how many there are."""
-        return self._values.get(labels, 0.0)
+        return self.values.get(labels, 0.0)
 
     def samples(self) -> Iterator[Sample]:
         """See `Metric.samples`."""
-        for labels, value in list(self._values.items()):
+        for labels, value in list(self.values.items()):
             yield Sample("_total", dict(zip(self.names, labels, strict=True)), value)
 
 
@@ -82,7 +83,7 @@ class Gauge(Counter):
 
     def samples(self) -> Iterator[Sample]:
         """See `Metric.samples`."""
-        for labels, value in list(self._values.items()):
+        for labels, value in list(self.values.items()):
             yield Sample("", dict(zip(self.names, labels, strict=True)), value)
 
 

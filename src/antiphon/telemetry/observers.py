@@ -113,61 +113,21 @@ class Observer:
         """The response has ended."""
 
 
-class Observers(Observer):
-    """Several. Each receives only what it has a method of its own for."""
+class Observers:
+    """Several, as what is to be called for each thing that happens: only methods that an observer has of its own."""
 
     def __init__(self) -> None:
-        self._queued: list[Callable[[str], None]] = []
-        self._began: list[Callable[[ResponseRecord], None]] = []
-        self._asked: list[Callable[[Call], None]] = []
-        self._spoke: list[Callable[[Call], None]] = []
-        self._answered: list[Callable[[Call], None]] = []
-        self._used: list[Callable[[ToolUse], None]] = []
-        self._returned: list[Callable[[ToolUse], None]] = []
-        self._ended: list[Callable[[ResponseRecord], None]] = []
+        self.queued: tuple[Callable[[str], None], ...] = ()
+        self.began: tuple[Callable[[ResponseRecord], None], ...] = ()
+        self.asked: tuple[Callable[[Call], None], ...] = ()
+        self.spoke: tuple[Callable[[Call], None], ...] = ()
+        self.answered: tuple[Callable[[Call], None], ...] = ()
+        self.used: tuple[Callable[[ToolUse], None], ...] = ()
+        self.returned: tuple[Callable[[ToolUse], None], ...] = ()
+        self.ended: tuple[Callable[[ResponseRecord], None], ...] = ()
 
     def add(self, observer: Observer) -> None:
         """Hand over to this one too, from now on."""
-        for name in ("queued", "began", "asked", "spoke", "answered", "used", "returned", "ended"):
+        for name in vars(self):
             if getattr(type(observer), name) is not getattr(Observer, name):
-                getattr(self, f"_{name}").append(getattr(observer, name))
-
-    def queued(self, response_id: str) -> None:
-        """See `Observer.queued`."""
-        for hand_over in self._queued:
-            hand_over(response_id)
-
-    def began(self, record: ResponseRecord) -> None:
-        """See `Observer.began`."""
-        for hand_over in self._began:
-            hand_over(record)
-
-    def asked(self, call: Call) -> None:
-        """See `Observer.asked`."""
-        for hand_over in self._asked:
-            hand_over(call)
-
-    def spoke(self, call: Call) -> None:
-        """See `Observer.spoke`."""
-        for hand_over in self._spoke:
-            hand_over(call)
-
-    def answered(self, call: Call) -> None:
-        """See `Observer.answered`."""
-        for hand_over in self._answered:
-            hand_over(call)
-
-    def used(self, use: ToolUse) -> None:
-        """See `Observer.used`."""
-        for hand_over in self._used:
-            hand_over(use)
-
-    def returned(self, use: ToolUse) -> None:
-        """See `Observer.returned`."""
-        for hand_over in self._returned:
-            hand_over(use)
-
-    def ended(self, record: ResponseRecord) -> None:
-        """See `Observer.ended`."""
-        for hand_over in self._ended:
-            hand_over(record)
+                setattr(self, name, (*getattr(self, name), getattr(observer, name)))

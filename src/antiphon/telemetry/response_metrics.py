@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from antiphon.errors import AntiphonError, StoreError
-from antiphon.protocol.response import Usage
 from antiphon.storage.contract import Store
 from antiphon.telemetry.metrics import Known, Labels, Measures
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
@@ -53,18 +52,19 @@ class ModelNames:
 
     def __init__(self, models: ModelRegistry) -> None:
         self._models = models
-        self._known: dict[str, str] = {}
+        self.known: dict[str, str] = {}
+        """Names that were looked up."""
 
     def of(self, model: str) -> str:
         """Return the model's name as a backend lists it, else `other`."""
-        known = self._known.get(model)
+        known = self.known.get(model)
         if known is not None:
             return known
         listed = (one["id"] for served in self._models.backends for one in served.offers())
         found: str | None = next((name for name in listed if is_listed(model, [name])), None)
-        if found is None or len(self._known) >= MOST_MODELS:
+        if found is None or len(self.known) >= MOST_MODELS:
             return OTHER
-        self._known[model] = found
+        self.known[model] = found
         return found
 
 
@@ -87,7 +87,8 @@ class Measuring(Observer):
 
     def answered(self, call: Call) -> None:
         """See `Observer.answered`."""
-        self.measures.calls.add(call.backend, _outcome(call.error))
+        outcome = "answered" if call.error is None else _failure(call.error)
+        self.measures.calls.values[call.target.state.name, outcome] += 1
 
     def returned(self, use: ToolUse) -> None:
         """See `Observer.returned`. What a client or a server calls a tool is no label."""
@@ -96,29 +97,25 @@ class Measuring(Observer):
 
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
-        measures, model = self.measures, self.names.of(record.model)
+        measures, name = self.measures, record.model
+        model = self.names.known.get(name) or self.names.of(name)
         self._spoken.discard(record)
         if record.outcome != "queued":
             measures.duration.observe(time.monotonic() - record.began, model)
-            measures.responses.add(model, record.outcome)
+            measures.responses.values[model, record.outcome] += 1
         if record.cache is not None:
             measures.cache.add(record.cache)
         if record.cache != "hit" and (usage := record.response.usage) is not None:
-            self._count(model, usage)
-
-    def _count(self, model: str, usage: Usage) -> None:
-        tokens = self.measures.tokens
-        tokens.add(model, "input", by=usage.input_tokens)
-        tokens.add(model, "output", by=usage.output_tokens)
-        if cached := usage.input_tokens_details.cached_tokens:
-            tokens.add(model, "cached", by=cached)
-        if reasoning := usage.output_tokens_details.reasoning_tokens:
-            tokens.add(model, "reasoning", by=reasoning)
+            tokens = measures.tokens.values
+            tokens[model, "input"] += usage.input_tokens
+            tokens[model, "output"] += usage.output_tokens
+            if cached := usage.input_tokens_details.cached_tokens:
+                tokens[model, "cached"] += cached
+            if reasoning := usage.output_tokens_details.reasoning_tokens:
+                tokens[model, "reasoning"] += reasoning
 
 
-def _outcome(error: AntiphonError | None) -> str:
-    if error is None:
-        return "answered"
+def _failure(error: AntiphonError) -> str:
     return "refused" if 400 <= error.status < 500 else "failed"
 
 

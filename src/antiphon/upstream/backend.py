@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from antiphon.errors import BackendError
 
 carried: ContextVar[Mapping[str, str]] = ContextVar("carried", default=MappingProxyType({}))
@@ -14,8 +16,7 @@ carried: ContextVar[Mapping[str, str]] = ContextVar("carried", default=MappingPr
 belongs."""
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(Struct, eq=False):
     """A backend's HTTP answer whose body is still coming.
 
     `headers` is asked by lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;

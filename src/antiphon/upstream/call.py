@@ -1,15 +1,15 @@
 """One request to an upstream, whatever it is for: acquire a slot, send, and where that fails call another backend.
 
-attempt() ──> UpstreamReply ──> succeeded() | fail_over() | report_failure() ──> close()
-    └──────> None: the route has another target, or the refusal was dealt with; call again
+Route.acquire() ──> attempt() ──> UpstreamReply ──> succeeded() | fail_over() | report_failure() ──> close()
+                        └──────> None: the route has another target, or the refusal was dealt with; call again
 
 `call` repeats the attempt until a backend begins its answer. A turn, which may want another body or another step for
 another backend, repeats it itself.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.upstream.backend import Reply
@@ -42,15 +42,18 @@ Begun = TypeVar("Begun")
 
 
 class CallObserver(Protocol[Seen_contra]):
-    """Sees every attempt. Each method returns at once and never raises."""
+    """What is to be called for every attempt. Each returns at once and never raises."""
 
-    def asked(self, call: Seen_contra, /) -> None:
+    @property
+    def asked(self) -> Sequence[Callable[[Seen_contra], None]]:
         """The request is about to be sent, by this task."""
 
-    def spoke(self, call: Seen_contra, /) -> None:
+    @property
+    def spoke(self) -> Sequence[Callable[[Seen_contra], None]]:
         """The answer began."""
 
-    def answered(self, call: Seen_contra, /) -> None:
+    @property
+    def answered(self) -> Sequence[Callable[[Seen_contra], None]]:
         """The answer is over, or there was none."""
 
 
@@ -60,14 +63,9 @@ class Unobserved:
 
     error: AntiphonError | None = None
 
-    def asked(self, call: CallRecord, /) -> None:
-        """See `CallObserver.asked`."""
-
-    def spoke(self, call: CallRecord, /) -> None:
-        """See `CallObserver.spoke`."""
-
-    def answered(self, call: CallRecord, /) -> None:
-        """See `CallObserver.answered`."""
+    asked: ClassVar[Sequence[Callable[[CallRecord], None]]] = ()
+    spoke: ClassVar[Sequence[Callable[[CallRecord], None]]] = ()
+    answered: ClassVar[Sequence[Callable[[CallRecord], None]]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +87,22 @@ def report(refusal: Refusal) -> None:
 class UpstreamReply(Generic[Record]):
     """A backend that accepted the request: its answer, and the slot that it holds until `close`."""
 
-    __slots__ = ("_observer", "_route", "record", "reply", "target")
+    __slots__ = ("_observer", "_route", "has_reply", "record", "reply", "target")
 
-    def __init__(
-        self, route: Route, target: Target, reply: Reply, record: Record, observer: CallObserver[Record]
-    ) -> None:
+    reply: Reply
+
+    def __init__(self, route: Route, target: Target, record: Record, observer: CallObserver[Record]) -> None:
         self._route = route
         self._observer = observer
+        self.has_reply = False
+        """Whether there is one, whatever its status."""
         self.target = target
-        self.reply = reply
         self.record = record
 
     def spoke(self) -> None:
         """The first bytes of the answer came."""
-        self._observer.spoke(self.record)
+        for hand_over in self._observer.spoke:
+            hand_over(self.record)
 
     def succeeded(self, *chains: str) -> None:
         """The backend answered to the end; the route's chains, and these, go to it from now on."""
@@ -120,7 +120,13 @@ class UpstreamReply(Generic[Record]):
 
     async def close(self) -> None:
         """End the exchange, release the slot. To be called in any case, once."""
-        await _end(self._route, self.reply, self.record, self._observer)
+        try:
+            if self.has_reply:
+                await self.reply.close()
+        finally:
+            self._route.release()
+            for hand_over in self._observer.answered:
+                hand_over(self.record)
 
 
 async def attempt(
@@ -128,7 +134,7 @@ async def attempt(
     path: str,
     body: bytes,
     observer: CallObserver[Record],
-    record: Callable[[Target], Record],
+    record: Record,
     *,
     rename: Rename = str,
     on_refusal: Callable[[Refusal], None] = report,
@@ -137,38 +143,38 @@ async def attempt(
 ) -> UpstreamReply[Record] | None:
     """Send the request to the route's target; None where it is to be sent again, to the target that the route has now.
 
-    Raises `AntiphonError` where no backend can be reached. An answer of 400 or above that no other backend can make
-    good goes to `on_refusal`, which raises or finds another way. It is recorded as what clients are to hear of it, with
-    `records_status` as the status that it is. With `takes_any_status` it is a reply like any other, and the backend's
-    health does not suffer.
+    A slot of the route was acquired; it is released where nothing is returned. Raises `AntiphonError` where no backend
+    can be reached. An answer of 400 or above that no other backend can make good goes to `on_refusal`, which raises or
+    finds another way. It is recorded as what clients are to hear of it, with `records_status` as the status that it is.
+    With `takes_any_status` it is a reply like any other, and the backend's health does not suffer.
     """
     target = route.target
-    await route.acquire()
-    call = record(target)
-    reply: Reply | None = None
-    accepted: UpstreamReply[Record] | None = None
+    upstream = UpstreamReply(route, target, record, observer)
+    is_accepted = False
     try:
-        observer.asked(call)
+        for hand_over in observer.asked:
+            hand_over(record)
         try:
-            reply = await target.backend.post(path, body)
+            upstream.reply = reply = await target.backend.post(path, body)
+            upstream.has_reply = True
         except AntiphonError as error:
-            call.error = error
+            record.error = error
             if not route.fail_over(unanswered(error), error):
                 raise
             return None
         if reply.status < 400 or takes_any_status:
-            accepted = UpstreamReply(route, target, reply, call, observer)
-            return accepted
-        refusal = await _refused(reply, target, call, rename)
+            is_accepted = True
+            return upstream
+        refusal = await _refused(reply, target, record, rename)
         if not records_status:
-            call.error = refusal.error
+            record.error = refusal.error
         failure = Failure(refusal.status, refusal.error.code, wait_of(refusal.headers, refusal.error.message))
         if not route.fail_over(failure, refusal.error):
             on_refusal(refusal)
         return None
     finally:
-        if accepted is None:
-            await _end(route, reply, call, observer)
+        if not is_accepted:
+            await upstream.close()
 
 
 async def call(
@@ -188,7 +194,8 @@ async def call(
     """
     while True:
         sent = body(route.target)
-        upstream = await attempt(route, path, sent, observer, record, takes_any_status=takes_any_status)
+        await route.acquire()
+        upstream = await attempt(route, path, sent, observer, record(route.target), takes_any_status=takes_any_status)
         if upstream is None:
             continue
         begun = False
@@ -218,12 +225,3 @@ async def _error_body(reply: Reply) -> bytes:
         return await reply.read(MAX_ERROR_BODY)
     except BackendError:
         return b""
-
-
-async def _end(route: Route, reply: Reply | None, record: Record, observer: CallObserver[Record]) -> None:
-    try:
-        if reply is not None:
-            await reply.close()
-    finally:
-        route.release()
-        observer.answered(record)

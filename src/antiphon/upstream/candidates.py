@@ -11,6 +11,8 @@ class Candidates(tuple[Target, ...]):
 
     ranks: Sequence[int]
     """By place, 0 for the model that was requested, 1 for the first that may answer in its place, and so on."""
+    caches: bool
+    """One of the backends has its answers cached."""
 
     @classmethod
     def of(cls, targets: Iterable[Target]) -> "Candidates":
@@ -18,6 +20,7 @@ class Candidates(tuple[Target, ...]):
         made = cls(targets)
         names = list(dict.fromkeys(target.name for target in made))
         made.ranks = [names.index(target.name) for target in made]
+        made.caches = any(target.state.options.cache for target in made)
         return made
 
 

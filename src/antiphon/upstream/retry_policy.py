@@ -99,17 +99,17 @@ class RetryBudget:
 
     def __init__(self, share: float = RETRIES, reserve: float = RESERVE) -> None:
         self._share = share
-        self._reserve = reserve
-        self._left = reserve
+        self.reserve = reserve
+        self.left = reserve
 
     def earn(self) -> None:
         """A request is sent for the first time."""
-        if self._left < self._reserve:
-            self._left = min(self._reserve, self._left + self._share)
+        if self.left < self.reserve:
+            self.left = min(self.reserve, self.left + self._share)
 
     def spend(self) -> bool:
         """Return whether there may be one more retry, which is then spent."""
-        if self._left < 1:
+        if self.left < 1:
             return False
-        self._left -= 1
+        self.left -= 1
         return True

@@ -85,20 +85,25 @@ class Route:
         self._pauses = False
         self._held: BackendState | None = None
         self._since = 0.0
-        target = self._choose()
-        if target is None and not (is_patient or is_late):
-            raise self._refusal()
-        self.target: Target = target or self._soonest()
+        self.target: Target = candidates[0]
+        self.is_settled = len(candidates) == 1 and not is_late
+        """Nothing is chosen again when the target is called: there is one, and what rejects requests was asked."""
+        state = self.target.state
+        if len(candidates) > 1 or state.health.rests or state.slots.concurrency:
+            self._select(rejects=not (is_patient or is_late))
 
     def reselect(self) -> None:
         """Choose again, at the moment of the call: other requests may have come meanwhile.
 
         Raises what `Router.route` raises, for one that is late.
         """
-        if len(self._candidates) == 1 and not self._is_late:
-            return
+        if not self.is_settled:
+            self._select(rejects=self._is_late and not self._is_patient)
+
+    def _select(self, *, rejects: bool) -> None:
+        """Choose the target; where none can be called now, raise the reason, or else take the first that can be."""
         target = self._choose()
-        if target is None and self._is_late and not self._is_patient:
+        if target is None and rejects:
             raise self._refusal()
         self.target = target or self._soonest()
 
@@ -125,8 +130,9 @@ class Route:
         if not state.slots.take():
             await state.slots.enter(self._tenant, is_patient=self._is_patient)
         self._held, self._since = state, self._router.registry.clock()
-        if not self._tried:
-            self._router.budget.earn()
+        budget = self._router.budget
+        if budget.left < budget.reserve and not self._tried:
+            budget.earn()
         state.asked += 1
         if len(self._candidates) > 1:
             state.turn = self._next_turn(state)
@@ -241,7 +247,5 @@ class Route:
 
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:
     """Return the chains to which a request belongs, the most specific first."""
-    if not (request.previous_response_id or request.conversation or request.prompt_cache_key):
-        return []
     named = (request.previous_response_id, request.conversation_id, request.prompt_cache_key)
     return [f"{tenant}\0{name}" for name in named if isinstance(name, str) and name]

@@ -1,6 +1,7 @@
 """One request to an upstream, whatever comes of it: who is called, what is observed, and that no slot is lost."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,14 +31,19 @@ class Seen:
 
     lines: list[str] = field(default_factory=list)
 
-    def asked(self, call: Record) -> None:
-        self.lines.append(f"asked {call.backend}")
+    @property
+    def asked(self) -> Sequence[Callable[[Record], None]]:
+        return [lambda call: self.lines.append(f"asked {call.backend}")]
 
-    def spoke(self, call: Record) -> None:
-        self.lines.append(f"spoke {call.backend}")
+    @property
+    def spoke(self) -> Sequence[Callable[[Record], None]]:
+        return [lambda call: self.lines.append(f"spoke {call.backend}")]
 
-    def answered(self, call: Record) -> None:
-        self.lines.append(f"answered {call.backend}: {call.error.status if call.error else 'well'}")
+    @property
+    def answered(self) -> Sequence[Callable[[Record], None]]:
+        return [
+            lambda call: self.lines.append(f"answered {call.backend}: {call.error.status if call.error else 'well'}")
+        ]
 
 
 class Field:
@@ -120,7 +126,9 @@ async def test_a_clients_own_mistake_goes_to_no_other_backend() -> None:
 async def test_a_refusal_can_be_dealt_with_and_the_request_sent_again() -> None:
     field, refusals = Field((400, "no")), list[Refusal]()
     route = await field.route()
-    sent = await attempt(route, "/x/completions", b"{}", field.seen, record, on_refusal=refusals.append)
+    await route.acquire()
+    made = record(route.target)
+    sent = await attempt(route, "/x/completions", b"{}", field.seen, made, on_refusal=refusals.append)
 
     assert sent is None
     assert [(one.status, one.error.status) for one in refusals] == [(404, 400)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 
 from antiphon.storage.operations.responses import (
     answer,
@@ -12,7 +13,7 @@ from antiphon.storage.operations.responses import (
     load,
     sealed_column,
 )
-from antiphon.storage.operations.step import Act, Row, Rows, ask, ask_many, first
+from antiphon.storage.operations.step import Act, Ask, Row, Rows, ask, ask_many, first
 from antiphon.storage.operations.webhooks import announce
 from antiphon.storage.records import (
     Announcement,
@@ -65,10 +66,11 @@ def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None
 
 def claim(worker: str, per_tenant: int) -> Act[Job | None]:
     """Take the next job; see `Store.claim`."""
-    yield from ask("lock_worker", QUEUE)
-    row = yield from first("next_waiting", per_tenant)
-    if row is None:
+    yield Ask("lock_worker", (QUEUE,))  # straight: this is asked for again and again
+    rows = yield Ask("next_waiting", (per_tenant,))
+    if not rows:
         return None
+    row = rows[0]
     yield from ask("claim", row[0], worker)
     yield from ask("start", row[0])
     job = yield from first("job_by_seq", row[0])
@@ -185,12 +187,12 @@ def backlog() -> Act[Backlog]:
 
 def tail(tenant: str, response_id: str, after: int, now: int) -> Act[Tail | None]:
     """Get a response's events from some number on."""
-    row = yield from first("tail", response_id, tenant, now)
-    if row is None:
+    rows = yield Ask("tail", (response_id, tenant, now))  # straight: this is asked for again and again
+    if not rows:
         return None
-    seq, status, is_streamed, generation = row
-    frames = yield from ask("events_after", seq, after, FRAMES_AT_ONCE)
-    return Tail(status, bool(is_streamed), generation, [Frames(*frame) for frame in frames])
+    seq, status, is_streamed, generation = rows[0]
+    frames = yield Ask("events_after", (seq, after, FRAMES_AT_ONCE))
+    return Tail(status, bool(is_streamed), generation, list(starmap(Frames, frames)))
 
 
 def _job(row: Row) -> Act[Job | None]:

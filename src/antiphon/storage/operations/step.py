@@ -4,23 +4,22 @@ An act is performed in one transaction, which is undone where it raises. It may 
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 R = TypeVar("R")
 Row = Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One statement by its name, with its parameters; its rows are sent back."""
 
     query: str
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AskMany:
+class AskMany(Struct, frozen=True):
     """One statement for each of many rows of parameters; nothing is sent back."""
 
     query: str

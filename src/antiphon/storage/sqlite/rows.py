@@ -13,7 +13,7 @@ from itertools import chain, count
 from typing import Any, TypeVar
 
 from antiphon.storage.operations.responses import item_rows, response_row
-from antiphon.storage.operations.step import Act, Ask, AskMany, R, Rows
+from antiphon.storage.operations.step import Act, AskMany, R, Rows
 from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import MakeAct
@@ -70,18 +70,15 @@ def _perform(connection: sqlite3.Connection, act: Act[R]) -> R:
     try:
         step = next(act)
         while True:
-            rows = _ask(connection, step)
+            if isinstance(step, AskMany):
+                connection.executemany(statement(step.query), step.rows)
+                rows = ()
+            else:
+                rows = connection.execute(statement(step.query), step.values).fetchall()
             step = act.send(rows)
     except StopIteration as done:
         result: R = done.value
         return result
-
-
-def _ask(connection: sqlite3.Connection, step: Ask | AskMany) -> Rows:
-    if isinstance(step, AskMany):
-        connection.executemany(statement(step.query), step.rows)
-        return ()
-    return connection.execute(statement(step.query), step.values).fetchall()
 
 
 @cache

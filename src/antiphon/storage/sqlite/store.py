@@ -105,18 +105,21 @@ class SqliteStore(SqlStore):
         return self._measured
 
     async def _save_plainly(self, response: StoredResponse) -> None:
-        self._refuse_closed()
+        if self._closed:
+            self._refuse_closed()
         if (response.tenant, response.id) in self._measured:
             self._deleted += 1
         await self._writer.submit(rows.save, response)
 
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        self._refuse_closed()
+        if self._closed:
+            self._refuse_closed()
         result: R = await self._writer.submit(rows.perform, make)
         return result
 
     async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        self._refuse_closed()
+        if self._closed:
+            self._refuse_closed()
         if self._reader is None:
             result: R = await self._writer.submit(rows.perform, make)
             return result

@@ -135,7 +135,12 @@ class Exchange:
     async def read(self, limit: int) -> bytes | None:
         """Return the whole body; None where it is larger than `limit` bytes."""
         if self.response.phase == DONE and self._inflate is None and not self._tail:
-            return self._read_all(limit)
+            body = b"".join(self.response.parts)
+            self.response.parts.clear()
+            if self._mask is not None and self._mask.key in body:
+                body = body.replace(self._mask.key, MASK)
+            self._tail = body
+            return body if len(body) <= limit else None
         parts, size = [], 0
         async for part in self:
             parts.append(part)
@@ -220,15 +225,6 @@ class Exchange:
         if isinstance(error, UncleanEndError) and (end.endswith(b"[DONE]") or (is_json and end.endswith(b"}"))):
             raise StopAsyncIteration
         raise self.fault(error) from error
-
-    def _read_all(self, limit: int) -> bytes | None:
-        """Return the body that is complete already."""
-        body = b"".join(self.response.parts)
-        self.response.parts.clear()
-        if self._mask is not None and self._mask.key in body:
-            body = body.replace(self._mask.key, MASK)
-        self._tail = body
-        return body if len(body) <= limit else None
 
     # Silence.
 
