@@ -5,12 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
+PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
+
 # Every version comes from constraints.txt, also those that build the package (pip before 25.3 reads the first).
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test test-faults test-clients test-backends check format bench bench-peers trace code-figures docs constraints clean
+.PHONY: help serve test test-system test-nightly test-faults test-clients test-backends check format bench bench-peers trace code-figures docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -18,20 +20,27 @@ help: ## list the verbs
 serve: $(VENV)/.installed ## start the server on http://127.0.0.1:8321
 	@exec $(BIN)/antiphon serve $(ARGS)
 
-test: $(VENV)/.installed-test ## run every test
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+# The same examples every time; ANTIPHON_SEED=… chooses others, and the header of every run names its seed.
+test: $(VENV)/.installed-test ## run the unit and integration tests
+	$(PYTEST) $(ARGS)
 
-# The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_NEMESIS_SEED choose otherwise.
+test-system: $(VENV)/.installed-test ## run the tests with processes, kills, clients and examples
+	$(PYTEST) -rs --timeout 400 tests/system $(ARGS)
+
+test-nightly: $(VENV)/.installed-test ## run the unit and integration tests with ten times as many examples, chosen at random
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) --timeout 1200 $(ARGS)
+
+# The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_SEED choose otherwise.
 test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
-	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest tests/faults $(ARGS)
+	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest tests/system/faults $(ARGS)
 
 # Codex comes from npm; where that is not, its tests are skipped, and the end says so.
 test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, as they are, against the server
-	$(BIN)/python -m pytest tests/clients -rs --timeout 400 $(ARGS)
+	$(BIN)/python -m pytest tests/system/clients -rs --timeout 400 $(ARGS)
 
 # Each server is installed once: llama.cpp is built for minutes, PyTorch is large. What is missing is said.
 test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
-	$(BIN)/python -m pytest tests/model_servers -rs --timeout 600 $(ARGS)
+	$(BIN)/python -m pytest tests/system/model_servers -rs --timeout 600 $(ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -85,5 +94,5 @@ $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	@touch $@
 
-.backends/%/.installed: tests/model_servers/%.txt
+.backends/%/.installed: tests/system/model_servers/%.txt
 	@scripts/install-backend $*

@@ -1,14 +1,32 @@
-"""Fixtures for everybody: a replaying backend, a server in front of it, a PostgreSQL, and both kinds of stores."""
+"""Fixtures for everybody: a replaying backend, a server in front of it, a PostgreSQL, and both kinds of stores.
 
+Every run begins with the same seed, which its header names.
+"""
+
+import random
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from antiphon.upstream.http import HttpBackend
+from tests.support.chance import FIXED, PROFILE, SEED
 from tests.support.postgres import Postgres, running
 from tests.support.replay import ReplayBackend, echo
 from tests.support.server import Served, serve
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if SEED != FIXED and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = SEED
+
+
+def pytest_report_header() -> str:
+    return f"ANTIPHON_SEED={SEED} HYPOTHESIS_PROFILE={PROFILE}"
+
+
+def pytest_runtest_setup() -> None:
+    random.seed(SEED)
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""How many Python calls each path may cost. `tests/test_call_budgets.py` enforces them; lower one when it got cheaper.
+"""How many Python calls each path may cost. `tests/system/test_call_budgets.py` enforces them.
+
+Lower one when it got cheaper.
 
 Counted with CPython 3.11 and the versions of constraints.txt. A newer Python inlines comprehensions and counts fewer.
 """

@@ -1,4 +1,7 @@
-"""The command `antiphon` as a user starts it, in a folder of its own and with nothing in its environment."""
+"""The command `antiphon` as a process, in a folder of its own and with nothing in its environment.
+
+A process takes half a second of CPU to start: what one shows inside this process too is in `tests/support/cli.py`.
+"""
 
 import asyncio
 import os
@@ -33,9 +36,12 @@ class Serving:
 
     async def stop(self, signal: int) -> Done:
         """Send a signal and wait for the end."""
-        self.process.send_signal(signal)
+        self.send_signal(signal)
         out, err = await asyncio.wait_for(self.process.communicate(), PATIENCE)
         return Done(self.process.returncode or 0, out.decode(), err.decode())
+
+    def send_signal(self, signal: int) -> None:
+        self.process.send_signal(signal)
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:

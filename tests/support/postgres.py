@@ -81,3 +81,12 @@ def running() -> Iterator[Postgres]:
             warnings.simplefilter("ignore")
             server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+async def owned_by_a_role(postgres: Postgres) -> str:
+    """A database that belongs to a role which is no superuser, for that role."""
+    url = await postgres.database()
+    name = url.rpartition("@/")[2].partition("?")[0]
+    await postgres.execute(f"CREATE ROLE {name} LOGIN NOSUPERUSER")
+    await postgres.execute(f"ALTER DATABASE {name} OWNER TO {name}")
+    return url.replace("postgres@", f"{name}@")

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds that a server has to answer."""
 
 BODY = b'{"model":"m","input":"x"}'

@@ -19,7 +19,7 @@ class Receiver:
 
     async def wait_for(self, count: int) -> None:
         """Wait until so many deliveries came."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while len(self.received) < count:
                 self.news.clear()
                 await self.news.wait()

@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.support.server import Served
 
 ENDS = {"response.completed", "response.incomplete", "response.failed", "error"}
-SECONDS = 5
+SECONDS = 30
 
 
 class Talk:

@@ -226,10 +226,10 @@ _ROWS = (
         servers=("llama.cpp",),
     ),
     Dialect(
-        # tests/model_servers/test_llama_cpp.py, version 0.3.36: `json_schema` is a 500 and a grammar comes of `schema`
-        # in a `json_object`; `required` is ignored; null, and parts that are not a user's, are a 500; any further
-        # request ends a stream; a streamed prompt that is too long is a 200 with nothing behind it. Templates want the
-        # system message first.
+        # tests/system/model_servers/test_llama_cpp.py, version 0.3.36: `json_schema` is a 500 and a grammar comes of
+        # `schema` in a `json_object`; `required` is ignored; null, and parts that are not a user's, are a 500; any
+        # further request ends a stream; a streamed prompt that is too long is a 200 with nothing behind it. Templates
+        # want the system message first.
         "llama-cpp-python",
         system_must_be_first=True,
         call_content="",
@@ -243,9 +243,9 @@ _ROWS = (
         owners=("me",),
     ),
     Dialect(
-        # tests/model_servers/test_transformers.py, `transformers serve` 5.23.0: it takes OpenAI's fields and heeds
-        # few; `frequency_penalty` is one for repetition, a 500 below 0. It parses the arguments of calls, reads text
-        # parts as words apart, drops other fields of a message. Templates want the system message first.
+        # tests/system/model_servers/test_transformers.py, `transformers serve` 5.23.0: it takes OpenAI's fields and
+        # heeds few; `frequency_penalty` is one for repetition, a 500 below 0. It parses the arguments of calls, reads
+        # text parts as words apart, drops other fields of a message. Templates want the system message first.
         "transformers",
         system_must_be_first=True,
         call_content="",

@@ -1,0 +1,137 @@
+"""The log of `antiphon serve`: its two forms, what is worth a line, and that every fault is told in the same way."""
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from antiphon.cli.logs import begin_log, hear_faults
+from antiphon.config import Settings
+from tests.support.cli import antiphon, serving
+from tests.support.replay import Answer, ReplayBackend
+
+CANARY = "ca7ary"
+
+
+def refuse(request: object) -> Answer:
+    error = json.dumps({"error": {"message": CANARY}}).encode()
+    return Answer([error], "application/json", 429, headers={"retry-after": "5"})
+
+
+async def served_log(home: Path, backend: ReplayBackend, **variables: str) -> str:
+    """What a server writes to standard error about a request that is answered, and one that its backend refuses."""
+    flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
+    async with serving(home, *flags, **variables) as server, aiohttp.ClientSession() as http:
+        for status, script in ((200, backend.script), (429, refuse)):
+            backend.script = script
+            async with http.post(f"{server.url}/responses", json={"model": "m", "input": CANARY}) as response:
+                assert response.status == status
+        async with http.get(f"{server.url.removesuffix('/v1')}/healthz?{CANARY}") as response:
+            assert response.status == 200
+        return (await server.stop(signal.SIGTERM)).err
+
+
+async def test_only_what_somebody_should_know_is_worth_a_line(tmp_path: Path, backend: ReplayBackend) -> None:
+    (line,) = (await served_log(tmp_path, backend)).splitlines()
+
+    assert "WARNING antiphon: The backend '127.0.0.1:" in line
+    assert "is left alone for 5 s" in line
+    assert line.endswith("]")
+    assert CANARY not in line
+
+
+async def test_a_line_for_every_request_where_that_is_wanted(tmp_path: Path, backend: ReplayBackend) -> None:
+    written = await served_log(tmp_path, backend, ANTIPHON_LOG_FORMAT="json", ANTIPHON_ACCESS_LOG="true")
+    lines = [json.loads(line) for line in written.splitlines()]
+    told = [(line["status"], line["route"], line.get("outcome")) for line in lines if line.get("kind") == "request"]
+
+    assert told == [("200", "/v1/responses", "completed"), ("429", "/v1/responses", "refused")]
+    assert all(line["request_id"].startswith("req_") and line["time"].endswith("Z") for line in lines)
+    assert CANARY not in written
+
+
+async def test_a_line_names_the_model_the_cache_and_the_key(tmp_path: Path, backend: ReplayBackend) -> None:
+    store = ("--store", f"sqlite://{tmp_path}/a.db")
+    (tmp_path / "antiphon.toml").write_text(f'[[backends]]\nurl = "{backend.url}"\nmodels = "*"\n')
+    made = await antiphon(tmp_path, "keys", "create", *store)
+    head = {"authorization": f"Bearer {made.out.strip()}", "antiphon-cache": "on"}
+    variables = {"ANTIPHON_LOG_FORMAT": "json", "ANTIPHON_ACCESS_LOG": "true"}
+    async with serving(tmp_path, "--port", "0", *store, **variables) as server, aiohttp.ClientSession() as http:
+        for model in ("m", "m", CANARY):
+            body = {"model": model, "input": "Hi"}
+            async with http.post(f"{server.url}/responses", json=body, headers=head) as response:
+                assert response.status == 200
+        written = (await server.stop(signal.SIGTERM)).err
+    lines = [json.loads(line) for line in written.splitlines()]
+
+    assert [(line["model"], line["cache"]) for line in lines] == [("m", "miss"), ("m", "hit"), ("other", "miss")]
+    assert {line["api_key_id"] for line in lines} == {made.err.split()[0]}
+    assert CANARY not in written
+
+
+async def test_requests_have_lines_also_where_only_errors_are_worth_one(tmp_path: Path, backend: ReplayBackend) -> None:
+    written = await served_log(tmp_path, backend, ANTIPHON_LOG_LEVEL="error", ANTIPHON_ACCESS_LOG="true")
+
+    assert written.count("INFO antiphon.access: POST /v1/responses") == 2
+    assert "WARNING" not in written
+
+
+@pytest.fixture
+def hooks() -> Iterator[None]:
+    """Put back what is the process's own."""
+    before = threading.excepthook, sys.unraisablehook, logging.logThreads, logging.logProcesses
+    access = logging.getLogger("antiphon.access").level
+    yield
+    threading.excepthook, sys.unraisablehook, logging.logThreads, logging.logProcesses = before
+    logging.logMultiprocessing = True
+    logging.getLogger("antiphon.access").setLevel(access)
+
+
+def stumble() -> None:
+    raise ValueError(CANARY)
+
+
+def test_a_fault_in_a_thread_is_told_in_the_log(hooks: None, caplog: pytest.LogCaptureFixture) -> None:
+    begin_log(Settings())
+    thread = threading.Thread(target=stumble)
+    thread.start()
+    thread.join()
+    (record,) = caplog.records
+
+    assert (record.name, record.getMessage(), record.exc_info and record.exc_info[0]) == (
+        "antiphon",
+        "A fault in Antiphon",
+        ValueError,
+    )
+
+
+def test_a_fault_where_nobody_can_be_told_is_told_in_the_log(hooks: None, caplog: pytest.LogCaptureFixture) -> None:
+    class Stumbling:
+        def __del__(self) -> None:
+            stumble()
+
+    begin_log(Settings())
+    Stumbling()
+    assert [record.getMessage() for record in caplog.records] == ["A fault in Antiphon"]
+
+
+async def test_what_the_loop_hears_is_told_without_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.get_running_loop()
+    hear_faults()
+    loop.call_soon(lambda said: stumble(), CANARY)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    loop.call_exception_handler({"message": "Task was destroyed but it is pending!"})
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "A fault in Antiphon",
+        "A fault in Antiphon: Task was destroyed but it is pending!",
+    ]
+    assert caplog.records[0].exc_info is not None

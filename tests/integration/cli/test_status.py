@@ -1,0 +1,66 @@
+"""`antiphon status`, of a server that runs."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import aiohttp
+
+from tests.support.cli import antiphon, serving
+from tests.support.replay import ReplayBackend
+
+GONE = "http://127.0.0.1:9/v1"
+
+
+def write(folder: Path, url: str) -> None:
+    (folder / "antiphon.toml").write_text(
+        f'[[backends]]\nname = "near"\nurl = "{url}"\nconcurrency = 3\n[[backends]]\nname = "gone"\nurl = "{GONE}"\n'
+    )
+
+
+async def test_names_health_and_errors_are_whole_on_a_narrow_screen(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url)
+    async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server:
+        shown = await antiphon(tmp_path, "status", "--url", server.url, COLUMNS="80")
+
+    rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in shown.out.splitlines() if "│" in line]
+    assert rows == [["near", "up"], ["gone", "unreached"]]
+    assert "\ngone: The model backend cannot be reached. (" in shown.out
+
+
+async def test_the_table_and_the_json_show_what_the_server_knows(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url)
+    store = ("--store", f"sqlite://{tmp_path}/a.db")
+    async with serving(tmp_path, "--port", "0", *store) as server:
+        connector = aiohttp.TCPConnector(force_close=True)
+        async with aiohttp.ClientSession(connector=connector) as http:
+            for _ in range(6):
+                async with http.post(server.url + "/responses", json={"model": "m", "input": "Hi"}) as response:
+                    assert response.status == 200
+        shown = await antiphon(tmp_path, "status", "--url", server.url)
+        told = await antiphon(tmp_path, "status", "--json", "--url", server.url.removesuffix("/v1"))
+        await server.stop(signal.SIGTERM)
+
+    status = json.loads(told.out)
+    near, gone = status["backends"]
+    assert (shown.code, told.code, shown.err) == (0, 0, "")
+    assert (status["workers"], near["asked"], near["concurrency"]) == (1, 6, 3)
+    assert gone["error"] == "The model backend cannot be reached."
+    for word in ("near", "up", "0 of 3", "gone", "unreached", "cannot be reached"):
+        assert word in shown.out
+    assert os.fsencode(GONE) not in shown.out.encode()
+
+
+async def test_a_server_that_is_not_there_is_one_line_on_standard_error(tmp_path: Path) -> None:
+    done = await antiphon(tmp_path, "status", "--once", "--url", "http://127.0.0.1:9")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "antiphon: No server answers at http://127.0.0.1:9. Name its address with --url.\n"
+
+
+async def test_what_is_no_antiphon_is_told_apart(tmp_path: Path, backend: ReplayBackend) -> None:
+    done = await antiphon(tmp_path, "status", "--once", "--url", backend.url)
+
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "is no Antiphon" in done.err

@@ -1,0 +1,99 @@
+"""What an operator does to the store: migrate, check, purge, and look at webhooks, on both stores."""
+
+from pathlib import Path
+
+import pytest
+
+from antiphon.storage.contract import Announcement, StoredResponse, WebhookEndpoint
+from antiphon.storage.open import open_store
+from tests.support.cli import antiphon
+from tests.support.postgres import Postgres
+
+
+async def test_a_store_is_migrated_checked_and_purged(tmp_path: Path, store_url: str) -> None:
+    done = await antiphon(tmp_path, "migrate", "--store", store_url)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith("is up to date.\n")
+    store = await open_store(store_url)
+    for number in range(3):
+        await store.save(
+            StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=10 if number else None)
+        )
+    await store.close()
+    done = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
+    assert "Would forget 2 responses" in done.out
+    assert "Forgot 2 responses" in (await antiphon(tmp_path, "purge", "--store", store_url)).out
+    done = await antiphon(tmp_path, "db", "check", "--store", store_url)
+
+    assert done.code == 0
+    assert "is in order: 1 responses" in done.out
+
+
+async def test_keys_of_both_kinds_are_told_apart(tmp_path: Path, store_url: str) -> None:
+    await antiphon(tmp_path, "keys", "create", "--store", store_url)
+    checked = await antiphon(tmp_path, "db", "check", "--store", store_url)
+    purged = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
+
+    assert (checked.code, purged.code) == (0, 0)
+    assert ", 0 idempotency keys," in checked.out
+    assert ", 1 API keys." in checked.out
+    assert ", 0 idempotency keys," in purged.out
+    assert "API" not in purged.out
+
+
+async def test_a_damaged_store_is_said_to_be(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    store = await open_store(url)
+    await store.save(StoredResponse("resp_1", 1, "completed", None, b"x" * 200_000))
+    await store.close()
+    path = tmp_path / "a.db"
+    content = bytearray(path.read_bytes())
+    content[8192:12288] = b"\xff" * 4096
+    path.write_bytes(content)
+    done = await antiphon(tmp_path, "db", "check", "--store", url)
+
+    assert done.code in (1, 2)
+    assert "damaged" in done.err
+    assert "Traceback" not in done.err
+
+
+async def test_a_password_is_never_shown(tmp_path: Path, postgres: Postgres) -> None:
+    url = (await postgres.database()).replace("postgres@", "postgres:sk-secret@")
+    for command in (["migrate"], ["db", "check"], ["purge"], ["webhooks", "deliveries"]):
+        done = await antiphon(tmp_path, *command, "--store", url)
+        assert done.code == 0
+        assert "sk-secret" not in done.out + done.err
+    done = await antiphon(tmp_path, "migrate", "--store", "postgresql://u:sk-secret@127.0.0.1:1/x")
+    assert (done.code, "sk-secret" in done.err) == (2, False)
+
+
+async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -> None:
+    assert (
+        "Every webhook was delivered." in (await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)).out
+    )
+    store = await open_store(store_url)
+    await store.put_endpoint(
+        WebhookEndpoint("we_1", "", "n", "https://a.b", ["response.completed"], 1, 1, "whsec_secret")
+    )
+    queued = StoredResponse("resp_1", 1, "queued", None, b"{}")
+    await store.enqueue(queued, b"", [])
+    job = await store.find_job("", "resp_1")
+    assert job is not None
+    await store.finish(job, queued, announcement=Announcement("evt_1", "response.completed", 1, b"{}"))
+    (delivery,) = await store.due(1, 60)
+    await store.postpone(delivery.id, None, "it answered with status 500")
+    await store.close()
+    done = await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)
+
+    for words in ("we_1", "response.completed", "given up", "status 500"):
+        assert words in done.out
+    assert "whsec" not in done.out
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["db", "check"], ["purge"], ["webhooks", "deliveries"]])
+async def test_a_store_that_cannot_be_opened_is_said_on_one_line(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "a.db").write_text("no database at all, but long enough to look like a file " * 20)
+    done = await antiphon(tmp_path, *command, "--store", f"sqlite://{tmp_path}/a.db")
+
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "is not an SQLite database" in done.err

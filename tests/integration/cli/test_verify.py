@@ -1,0 +1,198 @@
+"""`antiphon verify` as a user starts it."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from antiphon.conformance.areas import REQUIREMENTS
+from antiphon.upstream.demo import DemoBackend
+from tests.integration.conformance.test_http import serving
+from tests.support.cli import antiphon
+from tests.support.server import serve
+
+MODELS = ("--only", "responses:models")
+KEY = "sk-secret-0123456789"
+
+
+@pytest.fixture
+async def url() -> AsyncIterator[str]:
+    """Antiphon with its scripted model."""
+    async with serve(DemoBackend()) as served:
+        yield served.url
+
+
+async def bare(request: web.Request) -> web.Response:
+    """A server whose models lack their type, and which repeats the key."""
+    model = {"id": "m", "key": request.headers.get("Authorization")}
+    return web.json_response({"object": "list", "data": [model]})
+
+
+async def test_a_server_that_keeps_all_of_it_is_told_so(tmp_path: Path, url: str) -> None:
+    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS)
+
+    assert done.code == 0
+    table, conclusion = done.out.splitlines()[1].split(), done.out.splitlines()[-1]
+    assert table[:4] == ["responses:models", "4", "of", "4"]
+    assert conclusion.startswith(f"{url} keeps every must that was judged: 4; 0 are not offered, 0 were skipped.")
+
+
+async def test_a_failure_takes_two_lines(tmp_path: Path) -> None:
+    async with serving(bare) as url:
+        done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS)
+    lines = done.out.splitlines()
+    place = next(place for place, line in enumerate(lines) if "responses:models:entry" in line)
+
+    assert done.code == 1
+    assert lines[place].startswith("must   responses:models:entry: Each model has a string `id`")
+    assert lines[place].endswith("[spec 18 (adjacent endpoints)]")
+    assert lines[place + 1].startswith("came   status 200, ")
+    assert lines[-1].startswith(f"{url} breaks ")
+
+
+async def test_the_key_of_the_environment_is_sent_and_never_shown(tmp_path: Path) -> None:
+    files = ("--json", "report.json", "--html", "report.html", "--verbose")
+    async with serving(bare) as url:
+        done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *files, OPENAI_API_KEY=KEY)
+        named = await antiphon(
+            tmp_path, "verify", "--base-url", url, "--key-env", "MINE", *MODELS, "--verbose", MINE=KEY
+        )
+        raw = await antiphon(
+            tmp_path, "verify", "--base-url", url, "--replay", "responses:models:entry", OPENAI_API_KEY=KEY
+        )
+
+    written = (tmp_path / "report.json").read_text() + (tmp_path / "report.html").read_text()
+    for told in (done.out, named.out, raw.out, written):
+        assert "Bearer ***" in told
+        assert KEY not in told
+
+
+async def test_the_report_is_written_as_data_and_as_a_page_which_a_matrix_reads(tmp_path: Path, url: str) -> None:
+    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--json", "a.json", "--html", "a.html")
+    report = json.loads((tmp_path / "a.json").read_text())
+    matrix = await antiphon(tmp_path, "verify", "matrix", "a.json", "a.json")
+    page = await antiphon(tmp_path, "verify", "matrix", "a.json", "a.json", "--html")
+
+    assert done.code == matrix.code == page.code == 0
+    assert {result["id"] for result in report["results"]} == {one for one in REQUIREMENTS if ":models:" in one}
+    assert "responses:models:entry" in (tmp_path / "a.html").read_text()
+    assert "responses:models" in matrix.out
+    assert page.out.lower().startswith("<!doctype html>")
+
+
+async def test_a_requirement_is_asked_again_with_every_byte(tmp_path: Path, url: str) -> None:
+    done = await antiphon(tmp_path, "verify", "--base-url", url, "--replay", "responses:models:unknown")
+
+    assert done.code == 0
+    assert done.out.startswith("GET /models/no-such-model\n")
+    assert "\n404\n" in done.out
+    assert done.out.endswith('"param":"model","code":"model_not_found"}}\n')
+
+
+async def test_requirements_are_listed_a_line_each(tmp_path: Path) -> None:
+    everything = await antiphon(tmp_path, "verify", "list")
+    area = await antiphon(tmp_path, "verify", "list", "responses:models")
+
+    assert [line.split()[0] for line in everything.out.splitlines()] == list(REQUIREMENTS)
+    assert [line.split()[1] for line in area.out.splitlines()] == [
+        "must",
+        "must",
+        "should",
+        "should",
+        "may",
+        "must",
+        "must",
+    ]
+    assert area.out.splitlines()[0].endswith(
+        "`GET /models` answers with an object of type `list` whose `data` is a list."
+    )
+
+
+async def test_what_is_left_out_is_not_asked(tmp_path: Path, url: str) -> None:
+    skip = ("--skip", "responses:models:entry,responses:models:one", "--skip", "responses:models:list")
+    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *skip)
+
+    assert done.code == 0
+    assert "skipped: 3 of responses:models: It was asked to be left out." in done.out
+
+
+async def test_what_a_profile_knows_is_no_news(tmp_path: Path) -> None:
+    known = '[[known]]\nids = ["responses:models"]\nwhy = "It is bare."\nsource = "seen"\n'
+    async with serving(bare) as url:
+        (tmp_path / "mine.toml").write_text(f'name = "Mine"\nbase_url = "{url}"\n{known}')
+        done = await antiphon(tmp_path, "verify", "--profile", "mine.toml", *MODELS)
+
+    assert done.code == 0
+    assert "known  responses:models:entry: It is bare. (seen)\ncame   status 200, " in done.out
+    assert "known  responses:models:list: It is bare. (seen)\ncame   It holds now" in done.out
+
+
+async def test_the_address_comes_from_the_environment_too(tmp_path: Path, url: str) -> None:
+    assert (await antiphon(tmp_path, "verify", *MODELS, OPENAI_BASE_URL=f"{url}/")).code == 0
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "nobody there": (["--base-url", "http://127.0.0.1:9/v1"], "Nothing answers at http://127.0.0.1:9/v1"),
+    "no URL": (["--base-url", "localhost:11434"], "is not a URL"),
+    "a key in the URL": (["--base-url", "http://sk-secret@127.0.0.1:9/v1"], "must not hold a key"),
+    "an unknown area": (["--only", "respones"], "respones"),
+    "an unknown id to skip": (["--skip", "no:such:id"], "no:such:id"),
+    "an unknown requirement to replay": (["--replay", "no:such:id"], "no:such:id"),
+    "an area of another API": (["--api", "chat", "--only", "responses:models"], "responses:models"),
+    "an unknown API": (["--api", "messages"], "messages"),
+    "an unknown profile": (["--profile", "olama"], "olama"),
+    "no time": (["--timeout", "0"], "--timeout"),
+    "an unknown area to list": (["list", "respones"], "respones"),
+    "no report": (["matrix", "nowhere.json"], "nowhere.json"),
+    "no reports": (["matrix"], "REPORT"),
+    "an unknown command": (["lst"], "lst"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
+async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = await antiphon(tmp_path, "verify", *arguments)
+
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith("antiphon: ")
+    assert words in done.err
+    assert "sk-secret" not in done.err
+
+
+async def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path, url: str) -> None:
+    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--json", "no/such/folder.json")
+
+    assert (done.code, done.out) == (2, "")
+    assert "no/such/folder.json cannot be written" in done.err
+
+
+async def test_an_earlier_report_stays_until_there_is_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text("earlier")
+    done = await antiphon(tmp_path, "verify", "--base-url", "http://127.0.0.1:9/v1", "--json", "report.json")
+
+    assert done.code == 2
+    assert (tmp_path / "report.json").read_text() == "earlier"
+
+
+async def test_a_server_without_models_asks_for_a_name(tmp_path: Path) -> None:
+    async def none(request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": []})
+
+    async with serving(none) as url:
+        done = await antiphon(tmp_path, "verify", "--base-url", url)
+
+    assert done.code == 2
+    assert "Name one with --model" in done.err
+
+
+async def test_a_server_without_models_that_repeats_the_key_does_not_get_it_shown(tmp_path: Path) -> None:
+    async def none(request: web.Request) -> web.Response:
+        return web.json_response({"heard": request.headers.get("Authorization")})
+
+    async with serving(none) as url:
+        done = await antiphon(tmp_path, "verify", "--base-url", url, OPENAI_API_KEY=KEY)
+
+    assert "Bearer ***" in done.err
+    assert KEY not in done.err

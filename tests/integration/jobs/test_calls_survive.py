@@ -1,0 +1,327 @@
+"""A background response whose worker dies between a call and what follows it: no call is made twice, and it ends."""
+
+import asyncio
+import itertools
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.access.keyring import Keyring
+from antiphon.errors import StoreError
+from antiphon.jobs.queue import cancel, enqueue
+from antiphon.jobs.worker import Worker
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.testing import assert_event_stream
+from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.registry import Toolset
+from tests.support.engine import NOW, called, engine, said
+from tests.support.replay import delta
+from tests.support.tools import MCP, ROLL, Servers, Web, output
+
+ROLLS = called("dice__roll", '{"e": "2d4"}')
+numbers = itertools.count(1)
+KEYRING = Keyring()
+
+
+async def queue(made: Engine, **body: Any) -> str:
+    raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "stream": True, **body})
+    return (await enqueue(made, decode_request(raw), raw)).response.id
+
+
+async def ended(made: Engine, response_id: str) -> dict[str, Any]:
+    """The response once it has ended."""
+    async with asyncio.timeout(30):
+        while True:
+            stored = await made.store.load("", response_id)
+            assert stored is not None
+            if stored.status not in ("queued", "in_progress"):
+                break
+            await asyncio.sleep(0.005)
+    output = [json.loads(item.body) for item in stored.output]
+    return {**json.loads(stored.body), "output": output}
+
+
+async def told(made: Engine, response_id: str) -> list[dict[str, Any]]:
+    """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
+    tail = await made.store.tail("", response_id, -1)
+    assert tail is not None
+    lines = b"".join(frame.body for frame in tail.frames).decode().splitlines()
+    events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
+    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+class Dies:
+    """A worker that is killed once so many calls of the model were asked for: its last one is never answered."""
+
+    def __init__(self, store: SqliteStore, servers: Servers, *answers: Any, web: Web | None = None) -> None:
+        self.engine, self.backend = engine(*answers, store=store)
+        self.engine.keyring = KEYRING
+        number = next(numbers)
+        ids = itertools.count(1)
+        self.engine.new_id = lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}"
+        self.engine.toolset = Toolset(mcp=servers, web_search=web or Web())
+        self.worker = Worker(self.engine)
+
+    async def die(self) -> None:
+        """As by `kill -9`: nothing is written any more, and the others bury it."""
+        tasks = [*self.worker._running.values(), *self.worker._claiming, *self.worker._beating]
+        store, self.engine.store = self.engine.store, _Deaf()  # type: ignore[assignment]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await store.beat(self.engine.worker)
+        beats = await store.beats()
+        await store.bury(self.engine.worker, beats[self.engine.worker])
+
+
+class _Deaf:
+    def __getattr__(self, name: str) -> Any:
+        async def nothing(*arguments: Any, **named: Any) -> None:
+            raise StoreError("The dead write nothing.")
+
+        return nothing
+
+
+class Hangs:
+    """Makes the model silent from its so-manieth call on, and tells when it was asked."""
+
+    def __init__(self, backend: Any, first: int) -> None:
+        self.asked = asyncio.Event()
+        self._left = first
+        self._post, backend.post = backend.post, self.post
+
+    async def post(self, path: str, body: bytes) -> Any:
+        if self._left == 0:
+            self.asked.set()
+            await asyncio.Event().wait()
+        self._left -= 1
+        return await self._post(path, body)
+
+
+async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers = Servers()
+    usage = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
+    first = Dies(store, servers, [*ROLLS, {"choices": [], "usage": usage}], said("never"))
+    hangs = Hangs(first.backend, 1)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[MCP])
+    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await first.die()
+
+    second = Dies(store, servers, said("5"))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+
+    assert response["status"] == "completed"
+    assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "mcp_call", "message"]
+    assert response["output"][1]["output"] == "5"
+    assert response["usage"]["total_tokens"] >= 30
+    assert len(servers.used) == 1
+    assert second.backend.requests[0]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "5"}
+    assert_event_stream(await told(second.engine, response_id))
+    await second.worker.close()
+
+
+async def test_what_was_told_before_a_crash_is_told_no_otherwise_at_the_end() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    first = Dies(store, Servers(), ROLLS, said("never"))
+    hangs = Hangs(first.backend, 1)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[MCP])
+    await asyncio.wait_for(hangs.asked.wait(), 30)
+    async with asyncio.timeout(30):
+        while len((await store.load("", response_id)).output) < 2:  # type: ignore[union-attr]
+            await asyncio.sleep(0.005)
+    await first.die()
+
+    second = Dies(store, Servers(), said("5"))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    events = await told(second.engine, response_id)
+
+    assert events[-1]["response"]["output"] == response["output"]
+    assert "encrypted_content" not in response["output"][1]
+    await second.worker.close()
+
+
+@pytest.mark.parametrize("hint", [None, {"readOnlyHint": True}])
+async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint: Any) -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers, reached = Servers(), asyncio.Event()
+    servers.lists["dice"] = Listing([{**ROLL, "annotations": hint}])
+
+    async def hang(use: Use) -> Outcome:
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    servers.answers = {"roll": hang}
+    first = Dies(store, servers, ROLLS)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[MCP])
+    await asyncio.wait_for(reached.wait(), 30)
+    await first.die()
+
+    servers.answers = {"roll": "5"}
+    second = Dies(store, servers, said("Done."))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    call = response["output"][1]
+    assert (response["status"], len(response["output"])) == ("completed", 3)
+    if hint:
+        assert (call["status"], call["output"], len(servers.used)) == ("completed", "5", 2)
+    else:
+        assert (call["status"], len(servers.used)) == ("failed", 1)
+        assert "was not made again" in call["error"]["message"]
+    assert_event_stream(await told(second.engine, response_id))
+
+
+async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers, reached = Servers(), asyncio.Event()
+
+    async def hang(use: Use) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    servers.answers = {"slow": hang, "quick": lambda use: output("quick")}
+    each = [
+        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        for at, name in enumerate(("dice__slow", "dice__quick", "look"))
+    ]
+    answer = [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")]
+    first = Dies(store, servers, answer)
+    put = type(store).advance
+
+    async def advance(self: Any, job: Any, progress: Any) -> Any:
+        done = await put(self, job, progress)
+        if progress.called and b'"quick"' in progress.called and progress.called.count(b'"is_done":false') == 1:
+            reached.set()
+        return done
+
+    store.advance = advance.__get__(store)  # type: ignore[method-assign]
+    first.worker.start()
+    mine = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+    response_id = await queue(first.engine, tools=[MCP, mine])
+    await asyncio.wait_for(reached.wait(), 30)
+    await first.die()
+
+    second = Dies(store, servers)
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    _, slow, quick, look = response["output"]
+    assert (slow["status"], quick["output"], look["type"]) == ("failed", "quick", "function_call")
+    assert [use.name for use in servers.used] == ["slow", "quick"]
+    assert response["status"] == "completed"
+    assert not second.backend.requests
+    assert_event_stream(await told(second.engine, response_id))
+
+
+async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_response_up() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers, reached = Servers(), asyncio.Event()
+
+    async def hang(use: Use) -> Outcome:
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    servers.answers = {"roll": hang}
+    each = [
+        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for at, (name, arguments) in enumerate((("dice__roll", "{}"), ("tool_search", '{"query": "look"}')))
+    ]
+    first = Dies(store, servers, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
+    first.worker.start()
+    look = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
+    response_id = await queue(first.engine, tools=[MCP, {"type": "tool_search"}, look])
+    await asyncio.wait_for(reached.wait(), 30)
+    await first.die()
+
+    second = Dies(store, servers, said("Done."))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    types = [item["type"] for item in response["output"]]
+    assert types == ["mcp_list_tools", "mcp_call", "tool_search_call", "tool_search_output", "message"]
+    roles = [message["role"] for message in second.backend.requests[0]["messages"]]
+    assert roles == ["user", "assistant", "tool", "tool"]
+    assert_event_stream(await told(second.engine, response_id))
+
+
+async def test_a_demand_that_was_met_before_a_crash_is_not_made_again() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    first = Dies(store, Servers(), called("web_search", '{"query": "q"}'), said("never"))
+    hangs = Hangs(first.backend, 1)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[{"type": "web_search"}], tool_choice="required")
+    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await first.die()
+
+    second = Dies(store, Servers(), said("5"))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    assert [item["type"] for item in response["output"]] == ["web_search_call", "message"]
+    assert second.backend.requests[0]["tool_choice"] == "auto"
+    assert response["tool_usage"]["web_search"] == {"num_requests": 1}
+
+
+async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers = Servers()
+    servers.gate = asyncio.Event()
+    one = Dies(store, servers, ROLLS, said("never"))
+    one.worker.start()
+    response_id = await queue(one.engine, tools=[MCP])
+    async with asyncio.timeout(30):
+        while not servers.used:
+            await asyncio.sleep(0.005)
+
+    await cancel(one.engine, "", response_id)
+    servers.gate.set()
+    async with asyncio.timeout(30):
+        while one.worker._running:
+            await asyncio.sleep(0.005)
+    response = await ended(one.engine, response_id)
+    await one.worker.close()
+
+    assert response["status"] == "cancelled"
+    assert len(one.backend.requests) == 1
+    assert "fault" not in caplog.text
+
+
+async def test_a_list_that_could_not_be_had_is_told_once() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    servers = Servers()
+    servers.lists["dice"] = Listing(error="The server does not answer.")
+    first = Dies(store, servers, said("never"))
+    hangs = Hangs(first.backend, 0)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[MCP])
+    await asyncio.wait_for(hangs.asked.wait(), 30)
+    async with asyncio.timeout(30):
+        while not (await store.load("", response_id)).output:  # type: ignore[union-attr]
+            await asyncio.sleep(0.005)
+    await first.die()
+
+    second = Dies(store, servers, said("I have no tools."))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "message"]
+    assert_event_stream(await told(second.engine, response_id))

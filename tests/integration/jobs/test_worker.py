@@ -1,0 +1,259 @@
+"""A process's background work: how much at once, for whom first, and who is dead."""
+
+import asyncio
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.errors import StoreError
+from antiphon.jobs import worker as workers
+from antiphon.jobs.queue import cancel, enqueue
+from antiphon.jobs.worker import Worker
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import Ticket
+from antiphon.storage.contract import StoredConversation
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.telemetry.access_log import Noting
+from antiphon.telemetry.formatters import JsonLines
+from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.response_metrics import Measuring, ModelNames
+from tests.support.engine import NOW, engine, said
+
+
+async def queue(made: Engine, tenant: str = "", **body: Any) -> str:
+    raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
+    return (await enqueue(made, decode_request(raw), raw, Ticket(tenant))).response.id
+
+
+async def status(made: Engine, response_id: str, tenant: str = "") -> str:
+    stored = await made.store.load(tenant, response_id)
+    return stored.status if stored else "unknown"
+
+
+async def until_ended(made: Engine, *ids: tuple[str, str]) -> None:
+    async with asyncio.timeout(30):
+        for tenant, response_id in ids:
+            while await status(made, response_id, tenant) in ("queued", "in_progress"):
+                await asyncio.sleep(0.005)
+
+
+class Gate:
+    """Makes every answer of a backend wait, and counts how many do."""
+
+    def __init__(self, backend: Any) -> None:
+        self.open = asyncio.Event()
+        self.waiting = self.most = 0
+        self._post, backend.post = backend.post, self.post
+
+    async def post(self, path: str, body: bytes) -> Any:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        try:
+            await self.open.wait()
+        finally:
+            self.waiting -= 1
+        return await self._post(path, body)
+
+    async def until(self, count: int) -> None:
+        async with asyncio.timeout(30):
+            while self.waiting < count:
+                await asyncio.sleep(0.005)
+
+
+async def test_no_more_is_made_at_once_than_the_settings_say() -> None:
+    made, backend = engine(*[said("Hi")] * 7)
+    gate = Gate(backend)
+    worker = Worker(made, concurrency=3)
+    worker.start()
+    ids = [("", await queue(made)) for _ in range(7)]
+    await gate.until(3)
+    gate.open.set()
+    await until_ended(made, *ids)
+    await worker.close()
+
+    assert gate.most == 3
+    assert {await status(made, one) for _, one in ids} == {"completed"}
+
+
+async def test_a_tenant_has_no_more_in_progress_than_it_may_and_others_pass_by() -> None:
+    made, backend = engine(*[said("Hi")] * 6)
+    gate = Gate(backend)
+    crowd = [("crowd", await queue(made, "crowd")) for _ in range(5)]
+    other = ("other", await queue(made, "other"))
+    worker = Worker(made, concurrency=10, per_tenant=2)
+    worker.start()
+    await gate.until(3)
+    states = [await status(made, one, tenant) for tenant, one in [*crowd, other]]
+    gate.open.set()
+    await until_ended(made, *crowd, other)
+    await worker.close()
+
+    assert sorted(states[:5]) == ["in_progress"] * 2 + ["queued"] * 3
+    assert states[5] == "in_progress"
+
+
+async def test_a_process_may_leave_the_work_to_others() -> None:
+    made, backend = engine(said("Hi"))
+    worker = Worker(made, concurrency=0)
+    worker.start()
+    response_id = await queue(made)
+    await asyncio.sleep(0)
+    other = Worker(Engine(made.models, made.store, made.new_id, made.now))
+    other.start()
+    await until_ended(made, ("", response_id))
+    await worker.close()
+    await other.close()
+
+    assert len(backend.requests) == 1
+
+
+async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
+    made, backend = engine(said("Hi"))
+    gate = Gate(backend)
+    worker = Worker(made)
+    worker.start()
+    response_id = await queue(made)
+    await gate.until(1)
+    elsewhere = Engine(made.models, made.store, made.new_id, made.now)
+    await cancel(elsewhere, "", response_id)
+    async with asyncio.timeout(30):
+        while gate.waiting:
+            await asyncio.sleep(0.005)
+    await worker.close()
+
+    assert await status(made, response_id) == "cancelled"
+
+
+@pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, "queued"), (True, "cancelled")])
+async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
+    is_cancelled: bool, outcome: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", "antiphon.access")
+    monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
+    made, backend = engine(said("Hi"))
+    measures = Measures()
+    made.observers.add(Noting())
+    made.observers.add(Measuring(measures, ModelNames(made.models)))
+    gate = Gate(backend)
+    worker = Worker(made)
+    worker.start()
+    response_id = await queue(made)
+    await gate.until(1)
+    if is_cancelled:
+        await cancel(made, "", response_id)
+    await worker.close()
+    (line,) = caplog.text.splitlines()
+
+    assert json.loads(line)["outcome"] == outcome
+    assert measures.responses.value("m", "cancelled") == is_cancelled
+    assert len(list(measures.responses.samples())) == is_cancelled
+
+
+async def test_a_job_that_its_worker_does_not_know_of_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
+    made, _ = engine(said("Hi"))
+    response_id = await queue(made)
+    assert await made.store.claim(made.worker, 10) is not None  # as if the answer had been lost on its way
+    worker = Worker(made)
+    worker.start()
+    await until_ended(made, ("", response_id))
+    await worker.close()
+
+    assert await status(made, response_id) == "completed"
+
+
+async def test_what_is_held_for_nothing_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a store that could not be reached when it was to be freed."""
+    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
+    made, _ = engine()
+    await made.store.create_conversation(StoredConversation("conv_1", 1, b"{}"), [])
+    made.holding.add("resp_mine")
+    await made.store.hold("", "conv_1", "resp_gone", made.worker)
+    await made.store.reserve("", "key", b"", "resp_gone", made.worker)
+    await made.store.reserve("", "other", b"", "resp_mine", made.worker)
+    worker = Worker(made)
+    worker.start()
+    async with asyncio.timeout(30):
+        while list(await made.store.held(made.worker)) != ["resp_mine"]:
+            await asyncio.sleep(0.005)
+    await worker.close()
+
+
+async def test_only_a_silence_that_was_watched_buries_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watcher that was stopped itself, or could not look, has seen no silence."""
+    made, _ = engine()
+    await queue(made)
+    assert await made.store.claim("dead", 10) is not None
+    now = 1000.0
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    worker = Worker(made)
+    looks = 0
+    for jump in (0.0, 3600.0, 3600.0):
+        now += jump
+        await worker._look_at_others()
+        assert await made.store.owned("dead") != {}, "buried after a jump of the clock"
+    while await made.store.owned("dead"):
+        now += workers.LOOK_EVERY
+        looks += 1
+        await worker._look_at_others()
+
+    assert looks * workers.LOOK_EVERY >= workers.SILENCE - 2 * 2 * workers.LOOK_EVERY
+
+
+async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _ = engine()
+    await queue(made)
+    assert await made.store.claim("alive", 10) is not None
+    now = 1000.0
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    worker = Worker(made)
+    for _ in range(100):
+        now += 1
+        await made.store.beat("alive")
+        await worker._look_at_others()
+
+    assert await made.store.owned("alive") != {}
+
+
+async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    made, backend = engine(said("Hi"), said("Hi"))
+    worker = Worker(made)
+    broken = backend.post
+
+    async def post(path: str, body: bytes) -> Any:
+        backend.post = broken
+        raise RuntimeError("a bug")
+
+    backend.post = post  # type: ignore[method-assign]
+    worker.start()
+    ids = [("", await queue(made)) for _ in range(2)]
+    await until_ended(made, *ids)
+    await worker.close()
+
+    assert sorted([await status(made, one) for _, one in ids]) == ["completed", "failed"]
+    assert "a bug" in caplog.text
+
+
+async def test_work_waits_for_a_store_that_fails_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.jobs.recorder.TRY_AGAIN", 0.01)
+
+    class Failing(SqliteStore):
+        failures = 5
+
+        async def finish(self, *how: Any, **also: Any) -> bool:
+            if self.failures:
+                self.failures -= 1
+                raise StoreError("The store's disk is full.")
+            return await super().finish(*how, **also)
+
+    made, _ = engine(said("Hi"), store=Failing.open("sqlite://", now=lambda: NOW))
+    worker = Worker(made)
+    worker.start()
+    response_id = await queue(made)
+    await until_ended(made, ("", response_id))
+    await worker.close()
+
+    assert await status(made, response_id) == "completed"

@@ -1,0 +1,81 @@
+"""The page on watching and the dashboard name the metrics that there are, with their labels."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from antiphon.telemetry.metrics import Measures, Metric
+from antiphon.telemetry.response_metrics import known
+from tests.support.engine import engine
+from tests.support.pages import table
+from tests.support.server import Served
+
+DASHBOARD = json.loads((Path(__file__).parents[3] / "deploy/grafana.json").read_text())
+ROWS = {name: labels for name, labels, _ in table("../how-to/watch-it", "Metric", "Labels", "What it is")}
+SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
+FOUND = re.compile(r"antiphon_\w+")
+GROUPED = re.compile(r"(?:sum|max|min) by \(([^)]*)\) ")
+PICKED = re.compile(r"(\w+)=~?\"")
+LEGEND = re.compile(r"{{(\w+)}}")
+OF_PROMETHEUS = {"job", "le"}
+
+
+def queries() -> Iterator[tuple[str, str]]:
+    """Each query of the dashboard with its legend."""
+    for panel in DASHBOARD["panels"]:
+        for target in panel["targets"]:
+            yield target["expr"], target["legendFormat"]
+
+
+async def kinds(served: Served) -> dict[str, str]:
+    """What the server says that it counts: kinds by name, those of counters with their suffix."""
+    async with served.http.get(served.url.removesuffix("/v1") + "/metrics") as response:
+        lines = (await response.text()).splitlines()
+    return {name: kind for _, _, name, kind in (line.split() for line in lines if line.startswith("# TYPE"))}
+
+
+def counted() -> list[Metric]:
+    """Every metric of a process."""
+    return [*Measures().all(), *known(engine()[0].models, lambda: 0)]
+
+
+def labels_of(query: str) -> set[str]:
+    """The labels that the metrics of a query have."""
+    metrics = {one.name: set(one.names) for one in counted()}
+    return {label for name in FOUND.findall(query) for key in metrics if name.startswith(key) for label in metrics[key]}
+
+
+async def test_every_metric_has_its_row_and_every_row_its_metric(served: Served) -> None:
+    assert (await kinds(served)).keys() == ROWS.keys()
+
+
+def test_every_row_names_the_labels_that_its_metric_has() -> None:
+    told = {name.removesuffix("_total"): re.findall(r"`(\w+)`", f"`{labels}`") for name, labels in ROWS.items()}
+    for metric in counted():
+        assert told[metric.name] == list(metric.names)
+
+
+async def test_every_query_of_the_dashboard_names_a_metric_that_there_is(served: Served) -> None:
+    found = await kinds(served)
+    series = {name.removesuffix("_total") + suffix for name, kind in found.items() for suffix in SUFFIXES[kind]}
+    asked = {name for query, _ in queries() for name in FOUND.findall(query)}
+
+    assert asked - series == set()
+    assert {name for name in ROWS if not any(name in query for query, _ in queries())} == set()
+
+
+@pytest.mark.parametrize(("query", "legend"), list(queries()))
+def test_every_query_picks_and_groups_by_labels_that_there_are(query: str, legend: str) -> None:
+    groups = {label.strip() for found in GROUPED.findall(query) for label in found.split(",")}
+
+    assert groups | set(PICKED.findall(query)) <= labels_of(query) | OF_PROMETHEUS
+    assert set(LEGEND.findall(legend)) == groups - OF_PROMETHEUS
+
+
+def test_its_variables_ask_for_a_metric_that_there_is() -> None:
+    asked = {name for one in DASHBOARD["templating"]["list"] for name in FOUND.findall(json.dumps(one["query"]))}
+    assert asked
+    assert asked <= ROWS.keys()

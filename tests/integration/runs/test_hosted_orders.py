@@ -1,0 +1,194 @@
+"""What tools of this server make comes in the orders of the specification's traces and of OpenAI's own streams.
+
+The model's answers are written so that the same items come; then the events' types are compared in their order, and the
+fields of the items of tools. Every difference stands in a table with its reason, and one that is gone fails too.
+"""
+
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.testing import assert_event_stream
+from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.registry import Toolset
+from tests.support.engine import engine, stream
+from tests.support.recordings import FOLDER, MISSING
+from tests.support.replay import delta
+from tests.support.tools import Servers, Web
+from tests.unit.testing.events.recordings import read_sse, read_trace, recordings, traces
+
+Events = list[dict[str, Any]]
+
+HOSTED = ("mcp_list_tools", "mcp_call", "mcp_approval_request", "web_search_call")
+
+DIFFERENCES = {
+    ("mcp_list_tools", "added", "error"): "OpenAI's streams of 2025 had none where there was no error",
+    ("mcp_list_tools", "done", "error"): "the same",
+    ("web_search_call", "added", "action"): "the trace opens with the kind of action, OpenAI's streams with none",
+}
+"""(item, when, field) that only one side has -> why."""
+
+
+def is_there(path: Path) -> bool:
+    return any(f'"{kind}"' in path.read_text("utf-8", "replace") for kind in HOSTED)
+
+
+FILES = [
+    *(path for path in traces() if is_there(path)),
+    *(path for path in recordings() if path.name.startswith("openai-") and is_there(path)),
+]
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
+
+
+def read(path: Path) -> Events:
+    return read_trace(path) if path.suffix == ".jsonl" else read_sse(path)
+
+
+def order(events: Events) -> list[str]:
+    """The types in their order, deltas that follow each other as one.
+
+    Of reasoning only that there is some: OpenAI hides it, chat models say it. Of a call's arguments only that they are
+    done: OpenAI sends them in deltas or at once.
+    """
+    kinds = {event["output_index"]: event["item"]["type"] for event in events if "item" in event}
+    told = [
+        (event["type"], kinds.get(event.get("output_index", -1), ""))
+        for event in events
+        if (kinds.get(event.get("output_index", -1)) != "reasoning" or "output_item" in event["type"])
+        and event["type"] != "response.mcp_call_arguments.delta"
+    ]
+    return [f"{kind} {name}" for (name, kind), _ in groupby(told)]
+
+
+def fields(events: Events) -> set[tuple[str, str, str]]:
+    """The fields of the tools' items, each as (item, when, field)."""
+    return {
+        (event["item"]["type"], event["type"].rpartition(".")[2], field)
+        for event in events
+        if event.get("item", {}).get("type") in HOSTED
+        for field in event["item"]
+    }
+
+
+class Script:
+    """What a model says, and what its tools answer, for the same items to come."""
+
+    def __init__(self, events: Events) -> None:
+        self.servers, self.web = Servers(), Web()
+        self.answers: list[Any] = []
+        self.tools: list[dict[str, Any]] = []
+        self._results: list[dict[str, Any]] = []
+        self._sources: dict[str, str] = {}
+        self._thought: list[dict[str, Any]] = []
+        self._deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
+        self.web.run = self._searched  # type: ignore[method-assign]
+        self.servers.run = self._called  # type: ignore[method-assign]
+        for item in events[-1]["response"]["output"]:
+            getattr(self, f"_{item['type']}")(item)
+        self._say(delta("stop"))  # where the last item is a call, the model has nothing to add
+
+    def _say(self, *chunks: dict[str, Any]) -> None:
+        self.answers.append([*self._thought, *chunks])
+        self._thought = []
+
+    def _call(self, name: str, arguments: str) -> None:
+        function = {"name": name, "arguments": arguments}
+        call = {"index": 0, "id": f"call_{len(self.answers)}", "type": "function", "function": function}
+        self._say(delta(tool_calls=[call]), delta("tool_calls"))
+
+    def _reasoning(self, item: dict[str, Any]) -> None:
+        self._thought = [delta(reasoning_content="Hm.")]
+
+    def _mcp_list_tools(self, item: dict[str, Any]) -> None:
+        self.servers.lists[item["server_label"]] = Listing(item["tools"])
+        self._offer(item["server_label"], "never")
+
+    def _offer(self, label: str, approval: str) -> None:
+        url = "https://tools.example/mcp"
+        self.tools.append({"type": "mcp", "server_label": label, "server_url": url, "require_approval": approval})
+
+    def _mcp_call(self, item: dict[str, Any]) -> None:
+        self._results.append(item)
+        self._call(f"{item['server_label']}__{item['name']}", item["arguments"])
+
+    def _mcp_approval_request(self, item: dict[str, Any]) -> None:
+        self.tools[-1]["require_approval"] = "always"
+        self._call(f"{item['server_label']}__{item['name']}", item["arguments"])
+
+    def _web_search_call(self, item: dict[str, Any]) -> None:
+        if {"type": "web_search"} not in self.tools:
+            self.tools.append({"type": "web_search"})
+        self._results.append(item)
+        self._call("web_search", json.dumps({"query": item["action"]["query"]}))
+
+    def _message(self, item: dict[str, Any]) -> None:
+        for part in item["content"]:
+            self._sources |= {one["url"]: one["title"] for one in part.get("annotations", ())}
+        is_linked = any(url in "".join(self._deltas) for url in self._sources)
+        told = self._deltas if is_linked or not self._sources else ["See ", "[1]"]
+        self._say(*(delta(content=each) for each in told), delta("stop"))
+
+    async def _called(self, use: Use) -> Outcome:
+        item = self._results.pop(0)
+        return Outcome("said", {"output": item["output"], "error": item["error"]}, is_failed=bool(item["error"]))
+
+    async def _searched(self, use: Use) -> Outcome:
+        item = self._results.pop(0)
+        return Outcome("found", {"action": item["action"]}, sources=self._sources)
+
+    async def play(self, **body: Any) -> Events:
+        """Have a response made of it."""
+        made, _ = engine(*self.answers)
+        made.toolset = Toolset(web_search=self.web, mcp=self.servers)
+        return await stream(made, tools=self.tools, **body)
+
+
+async def ours(path: Path) -> Events:
+    """What this server makes of the same."""
+    events = read(path)
+    script = Script(events)
+    if path.stem != "mcp_approved_turn2":
+        return await script.play(include=["web_search_call.action.sources"])
+    return await approved(script)
+
+
+async def approved(script: Script) -> Events:
+    """The second turn of an approval, whose first one lists and asks."""
+    item = script._results[0]
+    made, _ = engine(script.answers[0], *script.answers[1:])
+    listed = [{"name": item["name"], "description": "d", "input_schema": {"type": "object"}, "annotations": None}]
+    script.servers.lists[item["server_label"]] = Listing(listed)
+    script._offer(item["server_label"], "always")
+    made.toolset = Toolset(mcp=script.servers)
+    first = await stream(made, tools=script.tools)
+    request = first[-1]["response"]["output"][-1]
+    answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
+    chain = first[-1]["response"]["id"]
+    return await stream(made, tools=script.tools, input=[answer], previous_response_id=chain)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[-60:])
+async def test_the_events_come_in_the_same_order(path: Path) -> None:
+    events = await ours(path)
+
+    assert_event_stream(events)
+    assert order(events) == order(read(path))
+
+
+async def test_the_items_of_tools_have_the_same_fields() -> None:
+    differing: set[tuple[str, str, str]] = set()
+    for path in FILES:
+        differing |= fields(await ours(path)) ^ fields(read(path))
+
+    assert differing == DIFFERENCES.keys()
+
+
+def test_every_kind_of_item_is_among_what_is_compared() -> None:
+    kinds = {kind for path in FILES for kind, _, _ in fields(read(path))}
+
+    assert kinds == set(HOSTED)
+    assert len(FILES) >= 9

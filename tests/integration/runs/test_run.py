@@ -1,0 +1,335 @@
+"""One response being made: what is told when, what is kept, and that every telling of it is the same."""
+
+import asyncio
+import gc
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from antiphon.errors import BackendError, StoreError
+from antiphon.runs.run import Run
+from antiphon.storage.contract import StoredResponse
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.stored.responses import retrieve
+from antiphon.testing import assert_event_stream, fold
+from tests.support.chance import examples
+from tests.support.chunks import chunks, last_chunks
+from tests.support.engine import NOW, ask, begin, called, engine, plain, said, stream
+from tests.support.replay import delta
+
+
+class Watched(SqliteStore):
+    """A store in memory whose `save` waits for `go` and then fails if told to."""
+
+    go: asyncio.Event
+    saving: asyncio.Event
+    error: StoreError | None = None
+
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        self.saving.set()
+        await self.go.wait()
+        if self.error is not None:
+            raise self.error
+        return await super().save(response, **how)
+
+
+def watched(*, waits: bool = False, error: StoreError | None = None) -> Watched:
+    store = Watched.open("sqlite://", now=lambda: NOW)
+    assert isinstance(store, Watched)
+    store.go, store.saving, store.error = asyncio.Event(), asyncio.Event(), error
+    if not waits:
+        store.go.set()
+    return store
+
+
+def plainly(value: Any) -> Any:
+    return json.loads(msgspec.json.encode(value))
+
+
+async def test_the_terminal_event_is_told_when_the_store_has_it() -> None:
+    store = watched(waits=True)
+    made, backend = engine(said("Hi"), store=store)
+    backend._cut = 50
+    run = await begin(made, stream=True)
+    seen: list[Any] = []
+
+    async def read() -> None:
+        async for batch in run.events():
+            seen.extend(plainly(batch))
+
+    reading = asyncio.create_task(read())
+    await asyncio.wait_for(store.saving.wait(), 30)
+    assert seen[-1]["type"] == "response.output_text.delta"
+    store.go.set()
+    await reading
+
+    assert seen[-1]["type"] == "response.completed"
+    assert_event_stream(seen)
+
+
+async def test_a_plain_answer_is_told_when_the_store_has_it() -> None:
+    store = watched(waits=True)
+    made, _ = engine(said("Hi"), store=store)
+    asking = asyncio.create_task(ask(made))
+    await asyncio.wait_for(store.saving.wait(), 30)
+    assert not asking.done()
+    store.go.set()
+
+    assert await made.store.load("", (await asking)["id"]) is not None
+
+
+@pytest.mark.parametrize("end", ["stop", "length"])
+async def test_a_store_that_fails_at_the_end_fails_the_response(end: str) -> None:
+    made, _ = engine([delta(content="Hi"), delta(end)], store=watched(error=StoreError("The store is full.")))
+    events = await stream(made)
+
+    assert_event_stream(events)
+    assert [event["type"] for event in events[-2:]] == ["error", "response.failed"]
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    response = events[-1]["response"]
+    assert response["error"] == {"code": "server_error", "message": "The store is full."}
+    assert response["output"][0]["content"][0]["text"] == "Hi"
+    assert (response.get("completed_at"), response["incomplete_details"]) == (None, None)
+
+
+async def test_a_plain_answer_that_cannot_be_stored_is_an_error() -> None:
+    made, _ = engine(said("Hi"), store=watched(error=StoreError("The store is full.")))
+
+    with pytest.raises(StoreError, match="full"):
+        await ask(made)
+
+
+async def test_a_client_that_leaves_while_the_answer_is_stored_changes_nothing() -> None:
+    store = watched(waits=True)
+    made, _ = engine(said("Hi"), store=store)
+    run = await begin(made, stream=True)
+    asking = asyncio.create_task(run.result())
+    await asyncio.wait_for(store.saving.wait(), 30)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+    assert run.response.status == "completed"
+
+
+async def leave_early(run: Run) -> None:
+    """Read events until there is text, and leave."""
+    async with aclosing(run.events()) as batches:
+        async for batch in batches:
+            if any(event["type"] == "response.output_text.delta" for event in plainly(batch)):
+                return
+
+
+async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() -> None:
+    made, backend = engine(said("Once ", "upon ", "a time"))
+    backend._cut = 100
+    run = await begin(made, stream=True)
+    await leave_early(run)
+    stored = await retrieve(made.store, "", run.response.id, ())
+
+    assert (stored["status"], stored["output"][0]["status"]) == ("cancelled", "incomplete")
+    assert stored["output_text"].startswith("Once")
+
+
+async def test_a_client_that_leaves_a_store_that_fails_sees_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    made, backend = engine(said("Once ", "upon ", "a time"), store=watched(error=StoreError("The store is full.")))
+    backend._cut = 100
+    await leave_early(await begin(made, stream=True))
+
+    assert "The store is full." in caplog.text
+
+
+async def test_an_answer_that_breaks_off_fails_with_what_was_said() -> None:
+    made, _ = engine([delta(content="Once")])
+    events = await stream(made)
+
+    assert_event_stream(events)
+    assert events[-1]["response"]["status"] == "failed"
+    assert (await retrieve(made.store, "", events[-1]["response"]["id"], ()))["output_text"] == "Once"
+
+
+async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> None:
+    made, _ = engine([delta(content="Once")])
+    run = await begin(made)
+    with pytest.raises(BackendError):
+        await run.result()
+
+    assert await made.store.load("", run.response.id) is None
+
+
+async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made, backend = engine(said("Once ", "upon"))
+    backend._cut = 100
+
+    def crash(*_: Any) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr("antiphon.translation.items.StreamingMessage.add_text", crash)
+    events = await stream(made)
+
+    assert_event_stream(events)
+    assert events[-1]["response"]["error"]["code"] == "server_error"
+    assert "secret" not in json.dumps(events)
+    assert "ZeroDivisionError: secret" in caplog.text
+
+
+async def test_a_pulse_begins_a_stream_once_and_then_keeps_it_alive() -> None:
+    made, _ = engine(said("Hi"))
+    run = await begin(made, stream=True)
+    first, second = plainly(run.pulse()), plainly(run.pulse())
+    rest = [event for batch in [batch async for batch in run.events()] for event in plainly(batch)]
+
+    assert [event["type"] for event in first] == ["response.created", "response.in_progress"]
+    assert [event["type"] for event in second] == ["keepalive"]
+    assert run.pulse() == []
+    assert_event_stream(first + second + rest)
+
+
+def everything_in(folder: Path) -> str:
+    return "".join(path.read_text("latin-1") for path in folder.iterdir())
+
+
+async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    file = tmp_path / "antiphon.db"
+    made, backend = engine(
+        said("canary ", "sings"),
+        [delta(content="canary")],
+        plain("canary"),
+        store=SqliteStore.open(f"sqlite:///{file}", now=lambda: NOW),
+    )
+    backend._cut = 50
+    canary = {"input": "canary", "instructions": "canary", "metadata": {"canary": "canary"}, "store": False}
+    ended = (await stream(made, **canary))[-1]["response"]
+    failed = (await stream(made, **canary))[-1]["response"]
+    told = await ask(made, **canary)
+    await leave_early(await begin(engine(said("canary ", "sings"), store=made.store)[0], stream=True, **canary))
+
+    assert [one["status"] for one in (ended, failed, told)] == ["completed", "failed", "completed"]
+    assert await made.store.load("", ended["id"]) is None
+    await made.store.close()
+    assert "canary" not in everything_in(tmp_path)
+    assert "canary" not in caplog.text
+
+
+async def test_what_is_stored_holds_its_own_items_and_no_history() -> None:
+    made, _ = engine(said("one"), said("two"))
+    first = await ask(made, input="a")
+    second = await ask(made, input="b", previous_response_id=first["id"])
+    stored = await made.store.load("", second["id"])
+
+    assert stored is not None
+    assert [json.loads(item.body)["content"][0]["text"] for item in (*stored.input, *stored.output)] == ["b", "two"]
+
+
+OURS = {"id", "call_id", "encrypted_content"}
+"""Keys whose values are made anew each time."""
+
+
+def without_ids(value: Any) -> Any:
+    """What two makings of the same response have in common."""
+    if isinstance(value, list):
+        return [without_ids(member) for member in value]
+    if isinstance(value, dict):
+        return {key: without_ids(member) for key, member in value.items() if key not in OURS}
+    return value
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string in a value, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for member in value if isinstance(value, list) else value.values():
+            yield from strings(member)
+
+
+def closes_unopened(answer: list[Any]) -> bool:
+    """Whether a block of thoughts ends that none began: streamed, what came before it has gone out as text by then."""
+    said = "".join(strings([delta.get("content") for delta in deltas(answer)]))
+    pairs = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
+    anywhere = "".join(strings(answer))
+    return any(closing in anywhere and opening not in said.partition(closing)[0] for opening, closing in pairs)
+
+
+def deltas(answer: list[Any]) -> Iterator[dict[str, Any]]:
+    """What is a delta, of chunks that may be anything."""
+    for chunk in answer:
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict) and isinstance(choice.get("delta"), dict):
+                yield choice["delta"]
+
+
+@examples(60)
+@given(
+    st.lists(chunks, max_size=6),
+    last_chunks,
+    st.sampled_from([{}, {"reasoning": {"summary": "auto"}}, {"include": ["reasoning.encrypted_content"]}]),
+    st.integers(0, 60),
+)
+def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_are_one(
+    answer: list[Any], last: Any, options: dict[str, Any], cut: int
+) -> None:
+    assume(not closes_unopened([*answer, last]))
+
+    async def make() -> None:
+        made, backend = engine([*answer, last], [*answer, last])
+        backend._cut = cut
+        events = await stream(made, **options)
+        terminal = events[-1]["response"]
+        stored = await retrieve(made.store, "", terminal["id"], options.get("include", ()))
+        stored.pop("output_text")
+
+        assert_event_stream(events)
+        assert fold(events) == terminal == stored
+        if terminal["status"] == "failed":
+            with pytest.raises(BackendError):
+                await ask(made, **options)
+        else:
+            told = await ask(made, **options)
+            told.pop("output_text", None)
+            assert without_ids(told) == without_ids(terminal)
+        await made.store.close()
+
+    asyncio.run(make())
+
+
+async def test_nothing_is_told_between_the_end_and_its_being_stored() -> None:
+    store = watched(waits=True)
+    made, _ = engine(said("Hi"), store=store)
+    run = await begin(made, stream=True)
+    ending = asyncio.create_task(collect(run))
+    await asyncio.wait_for(store.saving.wait(), 30)
+    assert run.pulse() == []
+    store.go.set()
+
+    assert_event_stream(await ending)
+
+
+async def collect(run: Run) -> list[Any]:
+    return [plainly(event) async for batch in run.events() for event in batch]
+
+
+@pytest.mark.parametrize("body", [{}, {"tools": [{"type": "function", "name": "look"}]}], ids=["text", "call"])
+async def test_a_request_leaves_nothing_to_the_collector(body: dict[str, Any]) -> None:
+    answers = called() if body else said("Hello ", "there")
+    made, _ = engine(answers, answers)
+    await stream(made, **body)  # what is kept for the next one is there now
+    gc.collect()
+    gc.disable()
+    try:
+        await stream(made, **body)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

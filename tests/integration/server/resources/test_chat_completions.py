@@ -1,0 +1,110 @@
+"""Chat Completions and embeddings pass through byte for byte."""
+
+import asyncio
+import json
+
+import aiohttp
+import pytest
+
+from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, sse, text
+from tests.support.server import Served
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "min_p": 0.1}
+
+
+async def test_a_plain_answer_passes_byte_for_byte(served: Served, backend: ReplayBackend) -> None:
+    odd = b'{ "choices" : [ ],\n "x": 1e2, "\\u00e9": null }'
+    backend.script = lambda request: Answer([odd[:7], odd[7:]], "application/json; charset=utf-8")
+    asked = json.dumps(CHAT, indent=3).encode()
+    async with served.http.post(f"{served.url}/chat/completions", data=asked) as response:
+        assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
+        assert await response.read() == odd
+
+    assert backend.bodies == [asked]
+
+
+async def test_a_stream_passes_byte_for_byte_as_it_comes(served: Served, backend: ReplayBackend) -> None:
+    go = asyncio.Event()
+    first, rest = b": hello\r\n\r\ndata: {broken\n\n", text("a", "b")
+    backend.script = lambda request: Answer([first], STREAM, wait=go, rest=[rest])
+    async with served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+        seen = await response.content.readexactly(len(first))
+        go.set()
+        seen += await response.read()
+
+    assert seen == first + rest
+    assert response.headers["content-type"] == STREAM
+
+
+async def test_an_answer_that_breaks_off_breaks_off(served: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([sse({"choices": []}, done=False)], STREAM, cut=True)
+    with pytest.raises(aiohttp.ClientPayloadError):
+        async with served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+            assert response.status == 200
+            await response.read()
+
+
+async def test_a_client_that_leaves_ends_the_backends_call(served: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([text("a")[:20]], STREAM, wait=asyncio.Event())
+    response = await served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True})
+    await response.content.readany()
+    response.close()
+
+    await asyncio.wait_for(backend.left.wait(), 30)
+
+
+async def test_the_sdk_chats_through(served: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: (
+        Answer([text("Once ", "upon")]) if request.get("stream") else Answer([completion("Once upon")], JSON)
+    )
+    plain = await served.sdk.chat.completions.create(model="m", messages=CHAT["messages"])
+    streamed = await served.sdk.chat.completions.create(model="m", messages=CHAT["messages"], stream=True)
+    said = [chunk.choices[0].delta.content or "" async for chunk in streamed if chunk.choices]
+
+    assert plain.choices[0].message.content == "".join(said) == "Once upon"
+
+
+async def test_a_backends_refusal_names_the_parameter_that_the_client_sent(
+    served: Served, backend: ReplayBackend
+) -> None:
+    error = {"message": "max_tokens is too large", "type": "x", "param": "max_tokens", "code": "invalid_value"}
+    backend.script = lambda request: Answer([json.dumps({"error": error}).encode()], JSON, status=400)
+    status, body = await served.post("/chat/completions", json={**CHAT, "max_tokens": 10**9})
+
+    assert (status, body) == (400, {"error": error | {"type": "invalid_request_error"}})
+
+
+async def test_too_long_a_conversation_is_said_of_its_messages(served: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([b'{"error": "prompt is too long"}'], JSON, status=400)
+    status, body = await served.post("/chat/completions", json=CHAT)
+
+    assert (status, body["error"]["code"], body["error"]["param"]) == (400, "context_length_exceeded", "messages")
+
+
+@pytest.mark.parametrize(("status", "expected"), [(401, 502), (500, 502), (503, 503), (429, 429)])
+async def test_a_backends_failure_has_the_envelope(
+    served: Served, backend: ReplayBackend, status: int, expected: int
+) -> None:
+    backend.script = lambda request: Answer([b"<html>sk-secret-backend-key</html>"], "text/html", status=status)
+    answered, body = await served.post("/chat/completions", json=CHAT)
+
+    assert answered == expected
+    assert set(body) == {"error"}
+    assert "secret" not in json.dumps(body)
+
+
+async def test_embeddings_pass_byte_for_byte(served: Served, backend: ReplayBackend) -> None:
+    told = b'{"object":"list", "data":[{"embedding":[0.10]}]}'
+    backend.script = lambda request: Answer([told], JSON)
+    async with served.http.post(f"{served.url}/embeddings", data=b'{"model":"m",  "input":"x"}') as response:
+        assert await response.read() == told
+
+    assert backend.heads[0].startswith(b"POST /v1/embeddings ")
+    assert backend.bodies == [b'{"model":"m",  "input":"x"}']
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/embeddings"])
+async def test_an_unknown_model_is_refused_here(served: Served, backend: ReplayBackend, path: str) -> None:
+    status, body = await served.post(path, json={**CHAT, "model": "x", "input": "x"})
+
+    assert (status, body["error"]["code"], backend.requests) == (400, "model_not_found", [])

@@ -1,0 +1,279 @@
+"""Background responses over HTTP and with the official SDK, on both stores: made, polled, replayed, cancelled."""
+
+import asyncio
+import json
+from typing import Any
+
+import openai
+import pytest
+
+from antiphon.testing import assert_event_stream
+from tests.support.chance import TIMES
+from tests.support.replay import Answer, ReplayBackend, delta, sse, text
+from tests.support.server import Served
+
+BODY = {"model": "m", "input": "Hi", "background": True}
+
+RACES = 200 * TIMES
+
+
+def held(go: asyncio.Event, *words: str) -> Any:
+    """A backend that says `Once`, waits, and says the rest."""
+    rest = sse(*(delta(content=word) for word in words), delta("stop"))
+    return lambda request: Answer([sse(delta(content="Once"), done=False)], wait=go, rest=[rest])
+
+
+async def until(served: Served, response_id: str, *statuses: str) -> dict[str, Any]:
+    while (response := (await served.get(f"/responses/{response_id}"))[1])["status"] not in statuses:
+        await asyncio.sleep(0.01)
+    return response
+
+
+async def events(served: Served, path: str) -> tuple[list[dict[str, Any]], bytes]:
+    async with served.http.get(served.url + path) as response:
+        assert response.headers["content-type"].startswith("text/event-stream"), await response.text()
+        body = await response.read()
+    return [json.loads(line[6:]) for line in body.split(b"\n") if line.startswith(b"data: ")], body
+
+
+async def test_it_is_queued_at_once_and_made_though_nobody_waits(stateful: Served, backend: ReplayBackend) -> None:
+    go = asyncio.Event()
+    backend.script = held(go, " upon a time")
+    made = await stateful.sdk.responses.create(**BODY)
+    assert (made.status, made.output, made.usage, made.background) == ("queued", [], None, True)
+    assert (await until(stateful, made.id, "in_progress"))["output"] == []
+    go.set()
+    done = await until(stateful, made.id, "completed")
+
+    assert done["output_text"] == "Once upon a time"
+    assert done["id"] == made.id
+    assert done["completed_at"] >= done["created_at"] == made.created_at
+
+
+async def test_items_that_are_done_are_shown_before_the_end(stateful: Served, backend: ReplayBackend) -> None:
+    go = asyncio.Event()
+    first = sse(delta(reasoning_content="Hm."), delta(content="Well"), done=False)
+    backend.script = lambda request: Answer([first], wait=go, rest=[sse(delta("stop"))])
+    made = await stateful.sdk.responses.create(**BODY)
+    while not (shown := (await until(stateful, made.id, "in_progress"))["output"]):
+        await asyncio.sleep(0.01)
+    go.set()
+    done = await until(stateful, made.id, "completed")
+
+    assert [item["type"] for item in shown] == ["reasoning"]
+    assert done["output"][0] == shown[0]
+
+
+async def test_its_stream_begins_queued_and_can_be_replayed_byte_for_byte_from_anywhere(
+    stateful: Served, backend: ReplayBackend
+) -> None:
+    backend.script = lambda request: Answer([text(*(f"word{i} " for i in range(50)))])
+    async with stateful.http.post(f"{stateful.url}/responses", json=BODY | {"stream": True}) as response:
+        told = await response.read()
+    first = [json.loads(line[6:]) for line in told.split(b"\n") if line.startswith(b"data: ")]
+    assert [event["type"] for event in first[:3]] == ["response.created", "response.queued", "response.in_progress"]
+    assert_event_stream(first)
+    path = f"/responses/{first[0]['response']['id']}?stream=true"
+    again, body = await events(stateful, path)
+    assert body == told
+    frames = told.split(b"\n\n")
+    for after in range(len(first)):
+        _, body = await events(stateful, f"{path}&starting_after={after}")
+        assert body == b"\n\n".join(frames[after + 1 :])
+    bare, _ = await events(stateful, f"{path}&include_obfuscation=false")
+    assert [event for event in bare if "obfuscation" in event] == []
+    assert [{**event, "obfuscation": 0} for event in again] == [{**event, "obfuscation": 0} for event in bare]
+
+
+async def test_who_leaves_comes_back_and_misses_nothing(stateful: Served, backend: ReplayBackend) -> None:
+    go = asyncio.Event()
+    backend.script = held(go, *(f" {i}" for i in range(20)))
+    body = BODY | {"stream": True}
+    async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
+        seen = await response.content.readuntil(b'"delta":"Once"')
+    response_id = json.loads(seen.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
+    go.set()
+    readers = await asyncio.gather(
+        *(events(stateful, f"/responses/{response_id}?stream=true&starting_after={after}") for after in (2, 3, 4, 5))
+    )
+
+    whole, _ = await events(stateful, f"/responses/{response_id}?stream=true")
+    assert_event_stream(whole)
+    for after, (later, _) in zip((2, 3, 4, 5), readers, strict=True):
+        assert later == whole[after + 1 :]
+    assert backend.left.is_set() is False
+
+
+async def test_the_sdk_takes_a_stream_up_again(stateful: Served, backend: ReplayBackend) -> None:
+    go = asyncio.Event()
+    backend.script = held(go, " upon", " a", " time")
+    stream = await stateful.sdk.responses.create(**BODY, stream=True)
+    created = await anext(aiter(stream))
+    async for event in stream:
+        if event.type == "response.output_text.delta":
+            last = event.sequence_number
+            break
+    await stream.close()
+    go.set()
+    async with stateful.sdk.responses.stream(response_id=created.response.id, starting_after=last) as again:
+        numbers = [one.sequence_number async for one in again]
+        final = await again.get_final_response()
+
+    assert numbers == list(range(last + 1, last + 1 + len(numbers)))
+    assert final.output_text == "Once upon a time"
+
+
+async def test_cancelling_ends_it_and_the_backends_call(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = held(asyncio.Event())
+    made = await stateful.sdk.responses.create(**BODY)
+    await until(stateful, made.id, "in_progress")
+    while not backend.requests:
+        await asyncio.sleep(0.01)
+    cancelled = await stateful.sdk.responses.cancel(made.id)
+    assert (cancelled.status, cancelled.usage) == ("cancelled", None)
+    await asyncio.wait_for(backend.left.wait(), 30)
+    again = await stateful.sdk.responses.cancel(made.id)
+
+    assert again == cancelled
+    assert (await stateful.sdk.responses.retrieve(made.id)).status == "cancelled"
+    await stateful.sdk.responses.delete(made.id)
+
+
+async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = held(asyncio.Event())
+    async with stateful.http.post(f"{stateful.url}/responses", json=BODY | {"stream": True}) as response:
+        seen = await response.content.readuntil(b'"delta":"Once"')
+        response_id = json.loads(seen.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
+        await stateful.sdk.responses.cancel(response_id)
+        rest = await asyncio.wait_for(response.read(), 30)
+
+    last = json.loads(rest.rpartition(b"data: ")[2])
+    assert (last["type"], last["response"]["status"]) == ("response.incomplete", "cancelled")
+    whole, body = await events(stateful, f"/responses/{response_id}?stream=true")
+    assert body == seen + rest
+    assert whole[-1] == last
+
+
+async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, backend: ReplayBackend) -> None:
+    await stateful.host._service.drain()  # type: ignore[attr-defined]
+    stateful.engine.takes_work = True
+    made = await stateful.sdk.responses.create(**BODY)
+
+    assert (await stateful.sdk.responses.cancel(made.id)).status == "cancelled"
+    assert backend.requests == []
+
+
+async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([text("Hi")])
+    made = await stateful.sdk.responses.create(**BODY)
+    done = await until(stateful, made.id, "completed")
+
+    assert (await stateful.sdk.responses.cancel(made.id)).status == "completed"
+    assert (await stateful.get(f"/responses/{made.id}"))[1] == done
+
+
+async def test_cancelling_and_ending_at_once_has_one_end(stateful: Served, backend: ReplayBackend) -> None:
+    """Hundreds of races on each store: who is first wins, and everybody is told the same."""
+    ends: list[str] = []
+
+    async def race(number: int) -> None:
+        made = await stateful.sdk.responses.create(**{**BODY, "input": f"{number}"}, stream=number % 4 == 0)  # type: ignore[call-overload]
+        if number % 4 == 0:
+            first = await anext(aiter(made))
+            await made.close()
+            response_id = first.response.id
+        else:
+            response_id = made.id
+        if number % 10 == 9:  # however busy the machine is, some are too late
+            await until(stateful, response_id, "completed")
+        await asyncio.sleep(number % 10 * 0.002)
+        told = (await stateful.post(f"/responses/{response_id}/cancel"))[1]
+        ended = await until(stateful, response_id, "completed", "cancelled", "failed", "incomplete")
+        assert ended["status"] == told["status"]
+        assert (await stateful.post(f"/responses/{response_id}/cancel"))[1]["status"] == told["status"]
+        if number % 4 == 0:
+            log, _ = await events(stateful, f"/responses/{response_id}?stream=true")
+            assert log[-1]["response"]["status"] == told["status"]
+            assert [e["sequence_number"] for e in log] == list(range(len(log)))
+        ends.append(str(told["status"]))
+
+    backend.script = lambda request: Answer([text("Hi")])
+    for start in range(0, RACES, 20):
+        await asyncio.gather(*(race(number) for number in range(start, start + 20)))
+
+    assert len(ends) == RACES
+    assert set(ends) == {"completed", "cancelled"}
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful: Served, stream: bool) -> None:
+    body = BODY | {"store": False, "stream": stream}
+    if stream:
+        async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
+            made = json.loads((await response.read()).split(b"data: ")[1].split(b"\n")[0])["response"]
+    else:
+        _, made = await stateful.post("/responses", json=body)
+    done = await until(stateful, made["id"], "completed")
+    status, reply = await stateful.post("/responses", json={"model": "m", "previous_response_id": made["id"]})
+    reference = {"type": "item_reference", "id": done["output"][0]["id"]}
+    unknown, _ = await stateful.post("/responses", json={"model": "m", "input": [reference]})
+
+    assert done["store"] is False
+    assert (status, reply["error"]["code"]) == (400, "previous_response_not_found")  # type: ignore[index]
+    assert unknown == 404
+
+
+async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(stateful: Served) -> None:
+    _, made = await stateful.post("/responses", json=BODY | {"store": False})
+    await until(stateful, str(made["id"]), "completed")
+    stored = await stateful.engine.store.load("", str(made["id"]))
+    assert stored is not None
+    assert stored.expires_at is not None
+    assert 590 < stored.expires_at - int(stateful.engine.now()) <= 600
+
+
+async def test_a_model_that_fails_makes_a_failed_response(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([b'{"error": {"message": "boom"}}'], status=500)
+    made = await stateful.sdk.responses.create(**BODY)
+    failed = await until(stateful, made.id, "failed")
+
+    assert failed["error"]["code"] == "server_error"
+    stream = await stateful.sdk.responses.create(**BODY, stream=True)
+    with pytest.raises(openai.APIError):
+        async for _ in stream:
+            pass
+
+
+async def test_one_that_runs_is_not_deleted(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = held(asyncio.Event())
+    made = await stateful.sdk.responses.create(**BODY)
+    with pytest.raises(openai.BadRequestError, match="Cannot delete an in-flight response"):
+        await stateful.sdk.responses.delete(made.id)
+    await stateful.sdk.responses.cancel(made.id)
+
+
+@pytest.mark.parametrize("after", ["-1", "abc", "1" + "0" * 30, "1.5", ""])
+async def test_a_number_that_is_none_is_refused(served: Served, after: str) -> None:
+    status, reply = await served.get(f"/responses/resp_x?stream=true&starting_after={after}")
+
+    assert (status, reply["error"]["code"], reply["error"]["param"]) == (400, "invalid_value", "starting_after")  # type: ignore[index]
+
+
+async def test_what_has_no_log_is_not_streamed(served: Served) -> None:
+    _, plain = await served.post("/responses", json={"model": "m", "input": "x"})
+    _, background = await served.post("/responses", json=BODY)
+    for made, reason in ((plain, "background=true"), (background, "stream=true")):
+        status, reply = await served.get(f"/responses/{made['id']}?stream=true")
+        error: Any = reply["error"]
+        assert (status, error["param"]) == (400, "stream")
+        assert error["message"].endswith(f"was not created with {reason}.")
+    status, reply = await served.post(f"/responses/{plain['id']}/cancel")
+    assert (status, reply["error"]["code"]) == (400, None)  # type: ignore[index]
+    assert (await served.post("/responses/resp_none/cancel"))[0] == 404
+    assert (await served.get("/responses/resp_none?stream=true"))[0] == 404
+
+
+async def test_what_can_be_refused_is_refused_before_it_is_queued(served: Served) -> None:
+    for wrong, status in (({"model": "unknown"}, 400), ({"previous_response_id": "resp_x"}, 400)):
+        assert (await served.post("/responses", json=BODY | wrong))[0] == status
+    assert (await served.engine.store.inspect())["jobs"] == 0

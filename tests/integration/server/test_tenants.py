@@ -1,0 +1,310 @@
+"""One tenant's ids in another's hands: every route, every kind of id, every way of asking (threats 9 to 11).
+
+Whatever is asked with a foreign id, the answer is that for an id which never was, byte for byte but for the id.
+"""
+
+import asyncio
+import itertools
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+
+from antiphon.ids import new_id
+from antiphon.storage.open import open_store
+from antiphon.upstream.http import HttpBackend
+from tests.integration.server.test_keys import routes_of
+from tests.support.keys import bearing, issue
+from tests.support.replay import Answer, ReplayBackend, delta, sse
+from tests.support.server import Served, serve
+
+HI = {"model": "m", "input": "Hi"}
+MESSAGE = {"type": "message", "role": "user", "content": "A secret of mine"}
+
+OF_A_REQUEST = {"x-request-id", "date", "openai-processing-ms"}
+"""Headers that differ from reply to reply."""
+
+WITHOUT_IDS = {
+    *("GET /v1/models", "POST /v1/chat/completions", "POST /v1/embeddings", "GET /v1/usage"),
+    *("GET /healthz", "GET /readyz", "GET /metrics", "GET /status", "GET /openapi.json", "GET /v1/webhook_event_types"),
+    *("POST /v1/webhook_endpoints", "GET /v1/webhook_endpoints", "GET /v1/models/model", "GET /v1/responses"),
+}
+"""Endpoints to which nobody can give an id of what is stored."""
+
+IN_A_BODY = {
+    "POST /v1/responses",
+    "POST /v1/responses/compact",
+    "POST /v1/responses/input_tokens",
+    "POST /v1/conversations",
+}
+"""Endpoints that take ids in their bodies."""
+
+BODIES: Mapping[str, Any] = {
+    "POST /v1/conversations/conversation_id": {"metadata": {"a": "b"}},
+    "POST /v1/conversations/conversation_id/items": {"items": [MESSAGE]},
+    "POST /v1/webhook_endpoints/endpoint_id": {"name": "mine now"},
+    "POST /v1/webhook_endpoints/endpoint_id/test": {"event_type": "response.completed"},
+    "POST /v1/webhook_endpoints/endpoint_id/rotate_secret": {},
+}
+QUERIES = {
+    "GET /v1/responses/response_id": (
+        "",
+        "?stream=true",
+        "?stream=true&starting_after=1",
+        "?include[]=reasoning.encrypted_content",
+    )
+}
+
+
+@dataclass
+class Owned:
+    """What the first tenant has: ids by their kinds."""
+
+    responses: dict[str, str]
+    items: dict[str, str]
+    conversation: str
+    endpoint: str
+
+    def kinds(self) -> Iterator[tuple[str, str]]:
+        """Every id, by the name that it has in a path."""
+        yield from (("response_id", one) for one in self.responses.values())
+        yield from (("item_id", one) for one in self.items.values())
+        yield "conversation_id", self.conversation
+        yield "endpoint_id", self.endpoint
+
+
+@dataclass
+class House:
+    """A server with two tenants."""
+
+    served: Served
+    owner: Mapping[str, str]
+    stranger: Mapping[str, str]
+
+    async def ask(self, method: str, path: str, who: Mapping[str, str], body: Any = None) -> tuple[int, Any, bytes]:
+        url = self.served.url.removesuffix("/v1") + path
+        async with self.served.http.request(method, url, headers=who, json=body) as response:
+            headers = {name: text for name, text in response.headers.items() if name.lower() not in OF_A_REQUEST}
+            return response.status, headers, await response.read()
+
+    async def made(self, path: str, body: Any) -> Any:
+        status, _, told = await self.ask("POST", path, self.owner, body)
+        assert status == 200, told
+        return json.loads(told)
+
+
+@asynccontextmanager
+async def housed(backend: ReplayBackend, store_url: str) -> AsyncIterator[House]:
+    store = await open_store(store_url)
+    owner, stranger = await issue(store, "owner"), await issue(store, "stranger")
+    async with serve(HttpBackend("replay", backend.url, ""), store=store) as served:
+        yield House(served, bearing(owner), bearing(stranger))
+
+
+@pytest.fixture
+async def house(backend: ReplayBackend, store_url: str) -> AsyncIterator[House]:
+    async with housed(backend, store_url) as one:
+        yield one
+
+
+async def own(house: House, backend: ReplayBackend) -> Owned:
+    """Have the first tenant make one of everything."""
+    plain = await house.made("/v1/responses", {**HI, "input": [MESSAGE]})
+    conversation = await house.made("/v1/conversations", {"items": [MESSAGE]})
+    within = await house.made("/v1/responses", {**HI, "conversation": conversation["id"]})
+    _, _, streamed = await house.ask("POST", "/v1/responses", house.owner, {**HI, "stream": True})
+    done = await house.made("/v1/responses", {**HI, "background": True})
+    while json.loads((await house.ask("GET", f"/v1/responses/{done['id']}", house.owner))[2])["status"] != "completed":
+        await asyncio.sleep(0.01)
+    never, echo = asyncio.Event(), backend.script
+    backend.script = lambda request: Answer([sse(delta(content="Hi"), done=False)], wait=never)
+    working = await house.made("/v1/responses", {**HI, "background": True})
+    while not backend.requests or len(backend.requests) < 5:
+        await asyncio.sleep(0.01)
+    backend.script = echo
+    items = json.loads((await house.ask("GET", f"/v1/conversations/{conversation['id']}/items", house.owner))[2])[
+        "data"
+    ]
+    inputs = json.loads((await house.ask("GET", f"/v1/responses/{plain['id']}/input_items", house.owner))[2])["data"]
+    found = re.search(rb'"id":"(resp_\w+)"', streamed)
+    assert found is not None
+    endpoint = await house.made(
+        "/v1/webhook_endpoints", {"name": "n", "url": "https://127.0.0.1:9/", "event_types": ["response.completed"]}
+    )
+    return Owned(
+        {"plain": plain["id"], "in a conversation": within["id"], "streamed": found[1].decode()}
+        | {"background": done["id"], "being made": working["id"]},
+        {"input": inputs[0]["id"], "output": plain["output"][0]["id"], "of a conversation": items[0]["id"]},
+        conversation["id"],
+        endpoint["id"],
+    )
+
+
+def like(one: str) -> str:
+    """An id of the same kind and length that never was."""
+    made = new_id(one.partition("_")[0])
+    return made[: len(one)].ljust(len(one), "0")
+
+
+def blurred(told: tuple[int, Any, bytes], one: str) -> tuple[int, Any, bytes]:
+    status, headers, body = told
+    return status, headers, body.replace(one.encode(), b"ID")
+
+
+async def same(house: House, method: str, path: str, foreign: str, body: Any = None) -> None:
+    """The stranger asks with the foreign id, and with one that never was."""
+    missing = like(foreign)
+    text = json.dumps(body)
+    told = await house.ask(method, path, house.stranger, body)
+    about = await house.ask(
+        method, path.replace(foreign, missing), house.stranger, json.loads(text.replace(foreign, missing))
+    )
+    assert blurred(told, foreign) == blurred(about, missing), (method, path)
+    assert told[0] in (400, 404), (method, path, told)
+
+
+def endpoints(house: House) -> set[str]:
+    return {f"{method} {path}" for path, methods in routes_of(house.served) for method in methods - {"WEBSOCKET"}}
+
+
+async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
+    owned = await own(house, backend)
+    theirs = json.loads((await house.ask("POST", "/v1/conversations", house.stranger, {}))[2])["id"]
+    with_ids = endpoints(house) - WITHOUT_IDS - IN_A_BODY
+    asked = set()
+    for endpoint in sorted(with_ids):
+        method, path = endpoint.split(" ")
+        for (name, foreign), query in itertools.product(owned.kinds(), QUERIES.get(endpoint, ("",))):
+            if name not in path.split("/"):
+                continue
+            filled = path.replace(name, foreign)
+            for conversation in {theirs, owned.conversation} if "conversation_id" in filled else {""}:
+                await same(
+                    house,
+                    method,
+                    filled.replace("conversation_id", conversation) + query,
+                    foreign,
+                    BODIES.get(endpoint),
+                )
+            asked.add(endpoint)
+
+    assert asked == with_ids
+    await all_is_there(house, owned)
+
+
+async def all_is_there(house: House, owned: Owned) -> None:
+    """What the stranger tried has changed nothing."""
+    for one in owned.responses.values():
+        assert (await house.ask("GET", f"/v1/responses/{one}", house.owner))[0] == 200
+    working = json.loads((await house.ask("GET", f"/v1/responses/{owned.responses['being made']}", house.owner))[2])
+    assert working["status"] in ("queued", "in_progress")
+    status, _, told = await house.ask("GET", f"/v1/conversations/{owned.conversation}/items", house.owner)
+    assert (status, len(json.loads(told)["data"])) == (200, 3)
+    status, _, told = await house.ask("GET", f"/v1/webhook_endpoints/{owned.endpoint}", house.owner)
+    assert (status, json.loads(told)["name"]) == (200, "n")
+
+
+def bodies(owned: Owned) -> Iterator[tuple[str, str, Any]]:
+    """Every endpoint that takes ids in its body, with each kind of id in each place and each way of asking."""
+    refer = [{"type": "item_reference"}, {"role": "user", "content": "What was it?"}]
+    places = [({"previous_response_id": one}, one) for one in owned.responses.values()]
+    places += [({"conversation": owned.conversation}, owned.conversation)]
+    places += [({"input": [{**refer[0], "id": one}, refer[1]]}, one) for one in owned.items.values()]
+    for given, foreign in places:
+        for way in ({}, {"stream": True}, {"background": True}, {"background": True, "stream": True}, {"store": False}):
+            yield "/v1/responses", foreign, {**HI, **way, **given}
+        yield "/v1/responses/input_tokens", foreign, {**HI, **given}
+        if "conversation" not in given:
+            yield "/v1/responses/compact", foreign, {**HI, **given}
+
+
+async def test_a_foreign_id_in_a_body_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
+    owned = await own(house, backend)
+    asked = len(backend.requests)
+    for path, foreign, body in bodies(owned):
+        await same(house, "POST", path, foreign, body)
+    for one in owned.items.values():
+        again = {"items": [{"type": "item_reference", "id": one}]}
+        await same(house, "POST", "/v1/conversations", one, again)
+
+    assert len(backend.requests) == asked
+    await all_is_there(house, owned)
+
+
+async def test_a_foreign_id_on_a_websocket_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
+    owned = await own(house, backend)
+    asked = len(backend.requests)
+    url = f"{house.served.url}/responses"
+    async with house.served.http.ws_connect(url, headers=house.stranger) as socket:
+        for path, foreign, body in bodies(owned):
+            if path == "/v1/responses" and not body.keys() & {"stream", "background"}:
+                missing = like(foreign)
+                told = await said(socket, {"type": "response.create", **body})
+                about = await said(
+                    socket, json.loads(json.dumps({"type": "response.create", **body}).replace(foreign, missing))
+                )
+                assert told.replace(foreign, "ID") == about.replace(missing, "ID")
+                assert json.loads(told)["type"] == "error"
+
+    assert len(backend.requests) == asked
+
+
+async def said(socket: "aiohttp.ClientWebSocketResponse", message: Any) -> str:
+    await socket.send_json(message)
+    return await socket.receive_str()
+
+
+async def test_what_one_connection_remembers_another_tenants_does_not_know(house: House) -> None:
+    url = f"{house.served.url}/responses"
+    async with house.served.http.ws_connect(url, headers=house.owner) as mine:
+        await mine.send_json({"type": "response.create", **HI, "store": False})
+        while (told := await mine.receive_json())["type"] != "response.completed":
+            pass
+        async with house.served.http.ws_connect(url, headers=house.stranger) as theirs:
+            follow = {"type": "response.create", **HI, "previous_response_id": told["response"]["id"]}
+            assert json.loads(await said(theirs, follow))["error"]["code"] == "previous_response_not_found"
+
+
+async def test_the_same_idempotency_key_is_two_keys(house: House, backend: ReplayBackend) -> None:
+    key = {"idempotency-key": "everybody's"}
+    for path, body in (("/v1/responses", HI), ("/v1/responses", {**HI, "stream": True}), ("/v1/conversations", {})):
+        key = {"idempotency-key": f"{path}{len(body)}"}
+        mine, theirs, again = [
+            re.findall(rb'"id":"((?:resp|conv)_\w+)"', (await house.ask("POST", path, {**who, **key}, body))[2])[0]
+            for who in (house.owner, house.stranger, house.owner)
+        ]
+        assert mine == again != theirs
+        other = {"metadata": {"a": "b"}} if path == "/v1/conversations" else {**body, "input": "Else"}
+        assert (await house.ask("POST", path, {**house.owner, **key}, other))[0] == 422
+
+
+async def test_what_is_cached_for_one_is_asked_anew_for_another(house: House, backend: ReplayBackend) -> None:
+    said = []
+    for who in (house.owner, house.stranger, house.owner, house.stranger):
+        url, body = f"{house.served.url}/responses", {**HI, "antiphon": {"cache": True}}
+        async with house.served.http.post(url, headers=who, json=body) as response:
+            said.append(response.headers["antiphon-cache"])
+
+    assert (said, len(backend.requests)) == (["miss", "miss", "hit", "hit"], 2)
+
+
+async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend) -> None:
+    await own(house, backend)
+    await house.served.engine.meter.settle()
+    for path in ("/v1/webhook_endpoints", "/v1/usage"):
+        mine, theirs = [
+            json.loads((await house.ask("GET", path, who))[2])["data"] for who in (house.owner, house.stranger)
+        ]
+        assert (len(mine), theirs) == (1, [])
+
+
+async def test_two_keys_of_one_tenant_see_the_same(house: House) -> None:
+    other = bearing(await issue(house.served.engine.store, "owner"))
+    made = await house.made("/v1/responses", HI)
+
+    assert (await house.ask("GET", f"/v1/responses/{made['id']}", other))[0] == 200

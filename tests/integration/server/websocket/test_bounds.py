@@ -1,0 +1,311 @@
+"""What a socket's client cannot do, and how a socket ends (specification section 8)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from antiphon.server.application import create_app
+from antiphon.server.limits import Limits
+from antiphon.server.uvicorn import host
+from antiphon.server.uvicorn import websocket_limits as bounded
+from antiphon.server.websocket import connection as websocket
+from antiphon.upstream.http import HttpBackend
+from tests.support.engine import engine
+from tests.support.replay import Answer, ReplayBackend, delta, sse, text
+from tests.support.server import Served, serve
+from tests.support.socket import talk, text_of
+
+TEXT = sse(delta(content="Once"), done=False)
+
+
+async def eventually(holds: Callable[[], object], seconds: float = 30) -> None:
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+class Slow:
+    """A model that stops in the middle until it is let go."""
+
+    def __init__(self, backend: ReplayBackend) -> None:
+        self.go = asyncio.Event()
+        backend.script = lambda request: Answer([TEXT], wait=self.go, rest=[text(" more")])
+
+
+# Messages.
+
+
+async def test_a_binary_message_is_refused_and_ends_the_connection(served: Served):
+    async with talk(served) as one:
+        await one.say(b"{}")
+        heard = await one.hear()
+        code = await one.closed()
+    assert (heard["error"]["code"], code) == ("unsupported_message", 1003)
+
+
+async def test_a_message_that_is_too_large_ends_the_connection_and_says_why(served: Served, monkeypatch):
+    async with talk(served) as one:
+        with pytest.raises(ConnectionClosed):  # where the end is seen while sending
+            await one.say(b" ".join([b"x" * 1024] * 1024 * 65).decode())
+            await one.hear()
+        assert one.socket.close_code == 1009
+
+
+async def test_a_large_message_is_taken(served: Served):
+    words = "x" * 2_000_000
+    async with talk(served, max_size=None) as one:
+        assert text_of(await one.made(words)) == f"You said: {words} "
+
+
+@pytest.mark.parametrize("frame", [b"\x81\x85\0\0\0\0\xff\xfe\xff\xfe\xff", b"\xf1\x80\0\0\0\0", b"\x83\x80\0\0\0\0"])
+async def test_what_breaks_the_protocol_ends_the_connection(served: Served, frame: bytes):
+    async with talk(served) as one:
+        one.socket.transport.write(frame)
+        with pytest.raises(ConnectionClosed):
+            await one.hear()
+        assert one.socket.close_code in {1002, 1007}
+
+
+MASK = b"\0\0\0\0"
+
+
+async def test_a_message_in_very_many_fragments_ends_the_connection(served: Served):
+    async with talk(served) as one:
+        one.socket.transport.write(b"\x01\x80" + MASK + (b"\x00\x80" + MASK) * 20_000)
+        with pytest.raises(ConnectionClosed):
+            await one.hear()
+        assert one.socket.close_code == 1009
+
+
+async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBackend):
+    begun = b"\x01\xfe" + (60_000).to_bytes(2, "big") + MASK + b" " * 50_000
+    async with serve(HttpBackend("replay", backend.url), limits=Limits(bodies=90_000)) as served:
+        async with talk(served) as one, talk(served) as other:
+            one.socket.transport.write(begun)
+            other.socket.transport.write(begun)
+            ended = [asyncio.create_task(each.socket.wait_closed()) for each in (one, other)]
+            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+            codes = {one.socket.close_code, other.socket.close_code}
+            for each in (one, other):  # in the middle of a message nobody can say goodbye
+                each.socket.transport.abort()
+        assert codes == {None, 1013}
+        async with talk(served) as third:
+            assert (await third.made())["status"] == "completed"
+
+
+async def test_who_reads_no_answers_to_its_pings_gets_no_more_of_them(served: Served):
+    async with talk(served) as one:
+        one.socket.transport.pause_reading()
+        connections = served.host.server_state.connections
+        (serving,) = (each for each in connections if isinstance(each, bounded.BoundedWebSocket))
+        ping = b"\x89\xfd" + MASK + b"p" * 125
+        for _ in range(100):
+            one.socket.transport.write(ping * 2_000)
+            await asyncio.sleep(0)
+        await eventually(lambda: one.socket.transport.get_write_buffer_size() == 0)
+        assert serving.transport.get_write_buffer_size() < 1_000_000
+
+
+# Who reads slowly, or not at all.
+
+
+async def test_a_client_that_does_not_read_slows_its_model_down(served: Served, backend: ReplayBackend):
+    """The rest stays with the model's server: 64 MB are offered, a few are taken."""
+    piece, taken = sse(delta(content="x" * 65_536), done=False), 0
+
+    class Counted(list):
+        def __iter__(self):
+            nonlocal taken
+            for _ in range(1024):
+                taken += 1
+                yield piece
+
+    backend.script = lambda request: Answer(Counted())
+    async with talk(served, compression=None) as one:
+        one.socket.transport.pause_reading()
+        await one.ask()
+        await eventually(lambda: taken)
+        for _ in range(50):
+            await served.get("/models")  # of the same backend, which so has time to send more
+        assert taken < 512
+        one.socket.transport.abort()
+
+
+async def test_who_answers_no_ping_is_let_go(backend: ReplayBackend, monkeypatch):
+    monkeypatch.setattr(host, "PING_EVERY", 0.05)
+    monkeypatch.setattr(bounded, "LAST_WORDS", 0.05)
+    Slow(backend)
+    async with serve(HttpBackend("replay", backend.url, "k")) as served, talk(served, ping_interval=None) as one:
+        await one.ask()
+        await one.until("response.output_text.delta")
+        one.socket.transport.pause_reading()
+        await asyncio.wait_for(backend.left.wait(), 30)
+        one.socket.transport.abort()
+
+
+async def test_who_answers_pings_stays(backend: ReplayBackend, monkeypatch):
+    monkeypatch.setattr(host, "PING_EVERY", 0.02)
+    pongs = []
+    taken = bounded.BoundedWebSocket.handle_pong
+    monkeypatch.setattr(
+        bounded.BoundedWebSocket, "handle_pong", lambda self, frame: (pongs.append(frame), taken(self, frame))
+    )
+    async with serve(HttpBackend("replay", backend.url, "k")) as served, talk(served) as one:
+        await eventually(lambda: len(pongs) > 3)
+        assert (await one.made())["status"] == "completed"
+
+
+async def test_a_silent_model_is_covered_up_as_in_a_stream(served: Served, backend: ReplayBackend, monkeypatch):
+    monkeypatch.setattr(websocket, "KEEPALIVE_AFTER", 0.1)
+    backend.script = lambda request: Answer([b": wait\n\n"], wait=asyncio.Event())
+    async with talk(served) as one:
+        await one.ask()
+        heard = await one.until("keepalive")
+    assert [event["type"] for event in heard] == ["response.created", "response.in_progress", "keepalive"]
+    assert [event["sequence_number"] for event in heard] == [0, 1, 2]
+
+
+# Who leaves.
+
+
+@pytest.mark.parametrize("leave", ["close", "abort"])
+async def test_a_client_that_leaves_ends_what_is_made_for_it(served: Served, backend: ReplayBackend, leave: str):
+    Slow(backend)
+    async with talk(served) as one:
+        await one.ask()
+        begun = await one.until("response.output_text.delta")
+        if leave == "close":
+            await one.socket.close()
+        else:
+            one.socket.transport.abort()
+        await asyncio.wait_for(backend.left.wait(), 30)
+    await eventually(lambda: not served.engine.runs)
+
+    _, stored = await served.get(f"/responses/{begun[0]['response']['id']}")
+    assert (stored["status"], stored["output_text"]) == ("cancelled", "Once")
+
+
+async def test_what_waited_is_not_begun_after_its_client_has_left(served: Served, backend: ReplayBackend):
+    Slow(backend)
+    async with talk(served) as one:
+        for _ in range(3):
+            await one.ask()
+        await one.until("response.output_text.delta")
+    await asyncio.wait_for(backend.left.wait(), 30)
+    await eventually(lambda: not served.engine.runs)
+    assert len(backend.requests) == 1
+
+
+# The 60-minute limit.
+
+
+async def test_a_connection_that_is_too_old_is_told_so_and_closed(served: Served, monkeypatch):
+    monkeypatch.setattr(websocket, "OPEN_FOR", 0.05)
+    async with talk(served) as one:
+        heard = await one.hear()
+        code = await one.closed()
+    assert heard["error"]["code"] == "websocket_connection_limit_reached"
+    assert (heard["status"], code) == (400, 1001)
+
+
+async def test_what_is_being_made_ends_first_and_nothing_new_begins(
+    served: Served, backend: ReplayBackend, monkeypatch
+):
+    slow, turned = Slow(backend), asyncio.Event()
+    reached = websocket.limit_reached
+
+    def told():
+        turned.set()
+        return reached()
+
+    monkeypatch.setattr(websocket, "OPEN_FOR", 0.2)
+    monkeypatch.setattr(websocket, "limit_reached", told)
+    async with talk(served) as one:
+        await one.ask(stream_id="a")
+        await one.until("response.output_text.delta")
+        while not turned.is_set():
+            await one.ask("Late", stream_id="b", generate=False)
+            late = (await one.until("response.completed", "error", stream_id="b"))[-1]
+        slow.go.set()
+        heard = await one.until("response.completed", stream_id="a")
+        code = await one.closed()
+    assert late["error"]["code"] == "websocket_connection_limit_reached"
+    assert (heard[-1]["response"]["status"], code) == ("completed", 1001)
+
+
+# The end of the server.
+
+
+@pytest.fixture
+async def patient(backend: ReplayBackend) -> AsyncIterator[Served]:
+    """A server that gives its replies time to finish."""
+    async with serve(HttpBackend("replay", backend.url, "k"), grace=30) as one:
+        yield one
+
+
+async def test_an_idle_socket_is_closed_at_once_when_the_server_stops(patient: Served):
+    async with talk(patient) as one:
+        await one.made()
+        patient.host.stop(30)
+        assert await one.closed() == 1001
+
+
+async def test_what_is_being_made_is_finished_when_the_server_stops(patient: Served, backend: ReplayBackend):
+    slow = Slow(backend)
+    async with talk(patient) as one:
+        await one.ask(stream_id="a")
+        await one.until("response.output_text.delta")
+        patient.host.stop(30)
+        await eventually(lambda: not patient.engine.takes_work)
+        (late,) = await one.create(stream_id="b")
+        slow.go.set()
+        heard = await one.until("response.completed")
+        code = await one.closed()
+    assert (late["status"], late["error"]["headers"]) == (503, {"retry-after": "1"})
+    assert (heard[-1]["stream_id"], code) == ("a", 1001)
+
+
+async def test_what_is_not_finished_in_time_fails_in_its_own_words(served: Served, backend: ReplayBackend):
+    Slow(backend)
+    async with talk(served) as one:
+        await one.ask()
+        await one.until("response.output_text.delta")
+        served.host.stop(0)
+        heard = await one.until("response.failed")
+        code = await one.closed()
+    assert "shutting down" in heard[-1]["response"]["error"]["message"]
+    assert code == 1001
+
+
+async def test_a_server_that_stops_takes_no_more_sockets(patient: Served, backend: ReplayBackend):
+    slow = Slow(backend)
+    async with talk(patient) as one:
+        await one.ask()
+        await one.until("response.output_text.delta")
+        patient.host.stop(30)
+        await eventually(lambda: not patient.engine.takes_work)
+        with pytest.raises(InvalidStatus) as caught:
+            async with talk(patient):
+                pass
+        slow.go.set()
+    assert caught.value.response.status_code == 503
+    assert json.loads(caught.value.response.body)["error"]["message"].startswith("This server is shutting down")
+
+
+async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
+    """ASGI servers without the extension answer 403 to a close that comes before the acceptance."""
+
+    sent = []
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    async def receive() -> dict:
+        return {"type": "websocket.connect"}
+
+    app = create_app(engine()[0], None, has_websocket=False)  # type: ignore[arg-type]
+    await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
+    assert sent == [{"type": "websocket.close"}]

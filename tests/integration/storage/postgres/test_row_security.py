@@ -1,0 +1,129 @@
+"""The second wall in PostgreSQL: a statement without any condition of its own sees one tenant's rows, or none."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import (
+    ApiKey,
+    StoredAnswer,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+    Use,
+    WebhookEndpoint,
+)
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.sql import QUERIES
+from antiphon.testing import check_store
+from tests.support.postgres import Postgres, owned_by_a_role
+
+WALLED = {
+    *("responses", "jobs", "conversations", "conversation_items", "idempotency_keys"),
+    *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days"),
+}
+WITHOUT = {
+    "items": "found by their response's number",
+    "events": "found by their response's number",
+    "api_key_levels": "say how far limits are used up",
+    "workers": "are nobody's",
+    "secrets": "are the server's",
+    "antiphon_schema": "is a number",
+}
+
+
+@pytest.fixture
+async def connection(url: str) -> AsyncIterator[Any]:
+    """The role's own connection, to a database where two tenants have something in every table."""
+    store = await PostgresStore.open(url)
+    for tenant in ("one", "other"):
+        await fill(store, tenant)
+    await store.close()
+    opened = await asyncpg.connect(url)
+    yield opened
+    await opened.close()
+
+
+async def fill(store: PostgresStore, tenant: str) -> None:
+    now = int(time.time())
+    item = StoredItem(new_id("msg"), b"{}")
+    queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True)
+    await store.enqueue(queued, b"", [])
+    await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [item])
+    await store.reserve(tenant, "key", b"", new_id("resp"), "worker")
+    await store.put_endpoint(WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
+    await store.keep_answer(StoredAnswer(tenant, b"key", b"", now, now + 600))
+    key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
+    await store.put_api_key(key)
+    await store.charge([Use(tenant, key.id, now, 1, 1, 1)])
+
+
+async def rows(connection: Any, table: str) -> int:
+    return int(await connection.fetchval(f"SELECT count(*) FROM {table}"))
+
+
+async def see(connection: Any, told: str) -> None:
+    await connection.execute("SELECT set_config('antiphon.tenant', $1, false)", told)
+
+
+@pytest.fixture
+async def url(postgres: Postgres) -> str:
+    return await owned_by_a_role(postgres)
+
+
+async def test_an_ordinary_roles_store_keeps_every_promise(url: str) -> None:
+    await check_store(lambda: PostgresStore.open(url))
+
+
+async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
+    found = await connection.fetch(
+        "SELECT relname, relrowsecurity AND relforcerowsecurity FROM pg_class "
+        "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+    )
+    assert {name for name, is_walled in found if is_walled} == WALLED
+    assert {name for name, is_walled in found if not is_walled} == WITHOUT.keys()
+
+
+async def test_a_statement_sees_one_tenants_rows_whatever_it_says(connection: Any) -> None:
+    tables = sorted(WALLED - {"webhook_deliveries"})
+    assert [await rows(connection, table) for table in tables] == [0] * len(tables)
+    for told, count in (("=one", 1), ("=other", 1), ("=nobody", 0), ("=", 0), ("", 0), ("one", 0), ("*", 2)):
+        await see(connection, told)
+        assert [await rows(connection, table) for table in tables] == [count] * len(tables), told
+
+
+async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any) -> None:
+    make = "INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES ('c', 'other', 1, '', 0)"
+    await see(connection, "=one")
+    assert await connection.execute("UPDATE conversations SET metadata = ''") == "UPDATE 1"
+    assert await connection.execute("DELETE FROM responses") == "DELETE 1"
+    for statement in ("UPDATE answers SET tenant = 'other'", make):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await connection.execute(statement)
+    await see(connection, "*")
+
+    assert await rows(connection, "responses") == 1
+
+
+async def test_what_is_told_for_one_request_is_told_anew_for_the_next(url: str) -> None:
+    store = await PostgresStore.open(url, connections=2)
+    made = [StoredResponse(new_id("resp"), 1, "completed", None, b"{}", tenant=f"t{n % 5}") for n in range(100)]
+    await asyncio.gather(*(store.save(one) for one in made))
+    found = await asyncio.gather(*(store.load(one.tenant, one.id) for one in made * 3))
+    foreign = await asyncio.gather(*(store.load("t0", one.id) for one in made if one.tenant != "t0"))
+    await store.close()
+
+    assert [one and one.id for one in found] == [one.id for one in made * 3]
+    assert foreign == [None] * 80
+
+
+def test_rows_without_a_wall_are_read_by_what_only_their_response_tells() -> None:
+    for name, statement in QUERIES.items():
+        if re.search(r"\b(FROM|JOIN|UPDATE) (items|events)\b", statement) and name != "counts":
+            assert re.search(r"JOIN responses|responses LEFT JOIN|\bresponse = \$1", statement), name

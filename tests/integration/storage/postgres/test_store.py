@@ -1,0 +1,126 @@
+"""The PostgreSQL store: the contract, what it makes of trouble, and what others do to its database."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from antiphon.errors import ConfigError, StoreError
+from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.postgres.link import migrate, version
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.sql import migrations
+from antiphon.testing import check_store
+from tests.support.postgres import Postgres
+
+
+def response(id: str, **fields: object) -> StoredResponse:
+    given = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
+    return StoredResponse(id=id, **given)  # type: ignore[arg-type]
+
+
+async def test_it_keeps_every_promise(postgres: Postgres) -> None:
+    url = await postgres.database()
+
+    await check_store(lambda: PostgresStore.open(url))
+
+
+async def test_two_stores_see_and_hear_each_other(postgres: Postgres) -> None:
+    url = await postgres.database()
+    one, other = await PostgresStore.open(url), await PostgresStore.open(url)
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    other.on_change(heard.put_nowait)
+    one.on_change(lambda _: None)
+    assert await asyncio.wait_for(heard.get(), 30) == ""  # it listens from now on
+    await one.enqueue(response("resp_1", status="queued"), b"", [])
+
+    while await asyncio.wait_for(heard.get(), 30) != "resp_1":
+        pass
+    assert await other.load("", "resp_1") is not None
+    for store in (one, other):
+        await store.close()
+
+
+async def test_a_save_that_fails_fails_alone(postgres: Postgres) -> None:
+    store = await PostgresStore.open(await postgres.database())
+    good = [response(f"resp_{i}", output=(StoredItem(f"msg_{i}", b"{}"),)) for i in range(20)]
+    bad = [
+        response("resp_bad_1", created_at=2**70),
+        response("resp_bad_2", body=None),
+        response("resp_bad_3", output=(StoredItem("msg_bad", b"{}", "\ud800"),)),
+    ]
+    results = await asyncio.gather(*map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True)
+
+    assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
+    assert [await store.load("", one.id) for one in good] == good
+    await store.close()
+
+
+async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> None:
+    store = await PostgresStore.open(await postgres.database())
+    await store.save(response("resp_1"))
+    name = store.url.rpartition("?")[0].rpartition("/")[2]
+    await postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+
+    assert await store.load("", "resp_1") is not None
+    await store.close()
+
+
+async def test_a_standby_says_that_it_cannot_be_written(postgres: Postgres) -> None:
+    url = await postgres.database()
+    store = await PostgresStore.open(url)
+    name = url.rpartition("?")[0].rpartition("/")[2]
+    await postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    await postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+    with pytest.raises(StoreError, match=r"^The store is read-only\.$"):
+        await store.save(response("resp_1"))
+    await postgres.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+
+    await store.save(response("resp_1"))
+    assert await store.load("", "resp_1") is not None
+    await store.close()
+
+
+async def test_a_newer_schema_is_refused_with_one_line(postgres: Postgres) -> None:
+    url = await postgres.database()
+    await (await PostgresStore.open(url)).close()
+    connection = await asyncpg.connect(url)
+    await connection.execute("INSERT INTO antiphon_schema (version) VALUES (1000)")
+    await connection.close()
+
+    with pytest.raises(ConfigError, match=r"has schema 1000, newer than this Antiphon's \d+; upgrade Antiphon$"):
+        await PostgresStore.open(url)
+
+
+async def test_many_that_open_an_empty_database_at_once_all_can(postgres: Postgres) -> None:
+    url = await postgres.database()
+    stores = await asyncio.gather(*(PostgresStore.open(url, connections=2) for _ in range(6)))
+
+    await stores[0].save(response("resp_1"))
+    assert [await store.load("", "resp_1") is not None for store in stores] == [True] * 6
+    for store in stores:
+        await store.close()
+
+
+async def test_a_migration_that_fails_leaves_no_trace(postgres: Postgres) -> None:
+    connection = await asyncpg.connect(await postgres.database())
+    scripts = [*migrations("postgres"), "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1)"]
+    with pytest.raises(asyncpg.PostgresError):
+        await migrate(connection, scripts)
+
+    assert await version(connection) == len(scripts) - 1
+    assert await connection.fetchval("SELECT to_regclass('half')") is None
+    await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://u:sk-secret@127.0.0.1:1/d", "nobody answers there|Connect call failed|refused"),
+        ("postgresql://u:sk-secret@127.0.0.1:x/d", "the address is none"),
+    ],
+)
+async def test_a_database_that_cannot_be_used_is_said_without_its_password(url: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        await PostgresStore.open(url)
+    assert "sk-secret" not in caught.value.message

@@ -1,0 +1,67 @@
+"""Servers that hang are left alone for a while, so that they do not cost everybody the whole time limit."""
+
+import pytest
+
+from antiphon.tools.mcp import servers as module
+from antiphon.tools.mcp.sessions import MOST_PAUSES, Pauses
+from tests.integration.tools.mcp.raw import Said, raw
+from tests.integration.tools.mcp.support import at, call, names, using
+
+GOOD = {"tools": [{"name": "good", "inputSchema": {"type": "object"}}]}
+
+
+def test_pauses_grow_to_a_minute_and_begin_anew_after_an_answer() -> None:
+    now = 0.0
+    pauses = Pauses(lambda: now)
+    lengths = []
+    for _ in range(5):
+        pauses.begin("a")
+        pauses.begin("a")
+        began = now
+        while pauses.has("a"):
+            now += 1
+        lengths.append(now - began)
+    pauses.end("a")
+    pauses.begin("a")
+    now += 9.5
+    assert lengths == [10, 20, 40, 60, 60]
+    assert pauses.has("a")
+    now += 0.5
+    assert not pauses.has("a")
+
+
+def test_only_so_many_are_left_alone_at_once() -> None:
+    pauses = Pauses(lambda: 0.0)
+    for number in range(MOST_PAUSES + 1):
+        pauses.begin(str(number))
+    assert (pauses.has("0"), pauses.has("1"), pauses.has(str(MOST_PAUSES))) == (False, True, True)
+
+
+async def test_a_server_that_hangs_costs_the_limit_once_and_not_each_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LIST_TIMEOUT", 0.5)
+    async with raw(lambda method, params: None) as server, using(list_ttl=0) as servers:
+        first = await servers.list(at(server.url))
+        asked = list(server.asked)
+        second = await servers.list(at(server.url), "another")
+        outcome = await call(servers, at(server.url), "good")
+        assert server.asked == asked
+    assert first.error == "The MCP server 'tests' did not answer within 0.5 seconds."
+    assert second.error == "The MCP server 'tests' did not answer in time and is left alone for a moment."
+    assert outcome.fields["error"]["message"] == second.error
+
+
+async def test_a_tool_that_takes_too_long_is_no_server_that_hangs() -> None:
+    def say(method: str, params: object) -> Said:
+        return GOOD if method == "tools/list" else None
+
+    async with raw(say) as server, using(list_ttl=0, timeout=0.3) as servers:
+        await servers.list(at(server.url))
+        assert (await call(servers, at(server.url), "good")).is_failed
+        assert names((await servers.list(at(server.url))).tools) == ["good"]
+
+
+async def test_a_server_that_refuses_the_connection_is_asked_again() -> None:
+    async with using(list_ttl=0) as servers:
+        for _ in range(2):
+            listing = await servers.list(at("http://127.0.0.1:1/mcp"))
+            assert listing.error == "The MCP server 'tests' failed: it cannot be reached."

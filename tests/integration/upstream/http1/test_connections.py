@@ -1,0 +1,496 @@
+"""Connections: which serve again, which are closed, when a request is sent twice, how much is held, how long."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from antiphon.upstream.http1.connection import MAX_HELD
+from antiphon.upstream.http1.errors import (
+    BrokenError,
+    ConnectError,
+    ConnectTimeoutError,
+    ProtocolError,
+    SilenceError,
+)
+from antiphon.upstream.http1.exchange import Exchange
+from antiphon.upstream.http1.pool import ConnectionPool
+from tests.support.speaking import Speak, chunked, heard, reset, speaking
+from tests.unit.upstream.http1.cases import EVIL, OK
+from tests.unit.upstream.http1.wire import asked, pool_at, request
+
+STREAM = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+END = b"0\r\n\r\n"
+
+
+def whole(body: bytes, *fields: bytes) -> bytes:
+    """A response with a length."""
+    lines = b"".join(field + b"\r\n" for field in fields)
+    return OK + lines + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Let the loop turn until something is so."""
+    async with asyncio.timeout(5):
+        while not is_so():
+            await asyncio.sleep(0.001)
+
+
+class Line:
+    """What a server saw: `connections` holds the number of requests that came on each, `left` which are over."""
+
+    def __init__(self) -> None:
+        self.connections: list[int] = []
+        self.left = 0
+
+    def serving(self, answer: Callable[[int, int], bytes | None]) -> Speak:
+        """Answer each request by the numbers of its connection and of itself on it; None breaks off."""
+
+        async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            number = len(self.connections)
+            self.connections.append(0)
+            try:
+                while True:
+                    await heard(reader)
+                    self.connections[number] += 1
+                    said = answer(number, self.connections[number])
+                    if said is None:
+                        reset(writer)
+                        return
+                    writer.write(said)
+            finally:
+                self.left += 1
+
+        return speak
+
+
+@asynccontextmanager
+async def lined(answer: Callable[[int, int], bytes | None]) -> AsyncIterator[tuple[Line, str, ConnectionPool]]:
+    line = Line()
+    async with speaking(line.serving(answer)) as url, pool_at(url) as pool:
+        yield line, url, pool
+
+
+async def begin(pool: ConnectionPool, url: str, limit: float = 5.0, body: bytes = b"{}") -> Exchange:
+    return await pool.send(request(url, "/x", body), limit)
+
+
+# Which connection serves.
+
+
+async def test_a_connection_serves_one_request_after_the_other() -> None:
+    async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
+        for _ in range(5):
+            assert await asked(pool, url, "/x") == (200, b"hi")
+
+    assert line.connections == [5]
+
+
+async def test_of_idle_connections_the_newest_serves() -> None:
+    async with lined(lambda number, _: whole(b"%d" % number)) as (_, url, pool):
+        first, second = await begin(pool, url), await begin(pool, url)
+        await first.aclose()
+        await second.aclose()
+
+        assert await asked(pool, url, "/x") == (200, b"1")
+
+
+async def test_a_response_that_nobody_asked_for_closes_its_connection_and_reaches_no_request() -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await heard(reader)
+        writer.write(whole(b"mine"))
+        await heard_or_pushed.wait()
+        writer.write(EVIL)
+        await reader.read()
+
+    heard_or_pushed = asyncio.Event()
+    async with speaking(speak) as url, pool_at(url) as pool:
+        assert await asked(pool, url, "/x") == (200, b"mine")
+        assert pool.idle == 1
+        heard_or_pushed.set()
+        await until(lambda: pool.idle == 0)
+        assert await asked(pool, url, "/x") == (200, b"mine")
+
+
+async def test_bytes_behind_a_response_that_is_still_read_close_its_connection() -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await heard(reader)
+        writer.write(whole(b"mine"))
+        await pushed.wait()
+        writer.write(EVIL)
+        await writer.drain()
+        sent.set()
+        await reader.read()
+
+    pushed, sent = asyncio.Event(), asyncio.Event()
+    async with speaking(speak) as url, pool_at(url) as pool:
+        exchange = await begin(pool, url)
+        pushed.set()
+        await sent.wait()
+        await until(lambda: not exchange.response.keeps_alive)
+        assert await exchange.read(100) == b"mine"
+        await exchange.aclose()
+        assert pool.idle == 0
+
+
+@pytest.mark.parametrize("says_why", [False, True], ids=["silently", "with a 408"])
+async def test_a_connection_that_the_server_closes_while_it_is_idle_serves_no_more(says_why: bool) -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await heard(reader)
+        writer.write(whole(b"hi"))
+        await closes.wait()
+        if says_why:
+            writer.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    closes = asyncio.Event()
+    async with speaking(speak) as url, pool_at(url) as pool:
+        await asked(pool, url, "/x")
+        closes.set()
+        await until(lambda: pool.idle == 0)
+        assert await asked(pool, url, "/x") == (200, b"hi")
+
+
+async def test_a_connection_serves_no_longer_than_its_backend_promises() -> None:
+    async with lined(lambda *_: whole(b"hi", b"Keep-Alive: timeout=1")) as (line, url, pool):
+        await asked(pool, url, "/x")
+        await asked(pool, url, "/x")
+
+    assert line.connections == [1, 1]
+
+
+async def test_connections_that_are_idle_for_too_long_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.upstream.http1.pool.IDLE", 0.05)
+    async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
+        await asked(pool, url, "/x")
+        await until(lambda: pool.idle == 0)
+        await until(lambda: line.left == 1)
+
+
+async def test_closing_the_pool_closes_every_connection_and_fails_what_is_under_way() -> None:
+    async with lined(lambda *_: STREAM) as (line, url, pool):
+        exchange = await begin(pool, url)
+        await pool.close()
+        with pytest.raises(BrokenError):
+            await exchange.read(100)
+        await exchange.aclose()
+        await until(lambda: line.left == 1)
+
+
+# Sending a request again.
+
+
+async def test_a_request_is_sent_again_if_its_used_connection_ended_before_any_byte() -> None:
+    async with lined(lambda number, time: None if (number, time) == (0, 2) else whole(b"hi")) as (line, url, pool):
+        for _ in range(3):
+            assert await asked(pool, url, "/x") == (200, b"hi")
+
+    assert line.connections == [2, 2]
+
+
+async def test_a_request_is_sent_at_most_twice() -> None:
+    async with lined(lambda number, time: whole(b"hi") if (number, time) == (0, 1) else None) as (line, url, pool):
+        await asked(pool, url, "/x")
+        with pytest.raises(BrokenError):
+            await asked(pool, url, "/x")
+
+    assert line.connections == [2, 1]
+
+
+async def test_a_request_on_a_new_connection_is_sent_once() -> None:
+    async with lined(lambda *_: None) as (line, url, pool):
+        with pytest.raises(BrokenError):
+            await asked(pool, url, "/x")
+
+    assert line.connections == [1]
+
+
+@pytest.mark.parametrize("said", [b"H", b"HTTP/1.1 200 O", b"HTTP/1.1 100 Continue\r\n\r\n"])
+async def test_a_request_is_sent_once_if_any_byte_of_an_answer_came(said: bytes) -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        times.append(0)
+        await heard(reader)
+        writer.write(whole(b"hi"))
+        await heard(reader)
+        times.append(1)
+        writer.write(said)
+
+    times: list[int] = []
+    async with speaking(speak) as url, pool_at(url) as pool:
+        await asked(pool, url, "/x")
+        with pytest.raises(BrokenError):
+            await asked(pool, url, "/x")
+
+    assert times == [0, 1]
+
+
+async def test_a_request_is_sent_once_if_its_connection_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.upstream.http1.exchange.RACE", 0.0)
+    async with lined(lambda _, time: None if time == 2 else whole(b"hi")) as (line, url, pool):
+        await asked(pool, url, "/x")
+        with pytest.raises(BrokenError):
+            await asked(pool, url, "/x")
+
+    assert line.connections == [2]
+
+
+async def test_a_request_is_sent_once_if_its_used_connection_falls_silent() -> None:
+    async with lined(lambda _, time: b"" if time == 2 else whole(b"hi")) as (line, url, pool):
+        await asked(pool, url, "/x")
+        with pytest.raises(SilenceError):
+            await asked(pool, url, "/x", limit=0.05)
+
+    assert line.connections == [2]
+
+
+# Large requests, early answers.
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["an end", "a reset"])
+async def test_an_answer_before_the_request_is_read_is_given_and_ends_the_connection(resets: bool) -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Large\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlarge")
+        await writer.drain()
+        if not resets:
+            await left.wait()
+
+    left = asyncio.Event()
+    async with speaking(speak) as url, pool_at(url) as pool:
+        exchange = await begin(pool, url, body=b"x" * 8_000_000)
+        assert (exchange.response.status, await exchange.read(100)) == (413, b"large")
+        await exchange.aclose()
+        left.set()
+        assert pool.idle == 0
+
+
+async def test_a_connection_whose_request_is_not_sent_to_its_end_serves_no_more() -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(whole(b"early"))
+        await left.wait()
+
+    left = asyncio.Event()
+    async with speaking(speak) as url, pool_at(url) as pool:
+        exchange = await begin(pool, url, body=b"x" * 30_000_000)
+        assert await exchange.read(100) == b"early"
+        await exchange.aclose()
+        assert pool.idle == 0
+        left.set()
+
+
+# How much is held, and for how long.
+
+
+async def test_a_reader_that_stalls_stops_the_backend() -> None:
+    written = 0
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal written
+        await heard(reader)
+        writer.write(STREAM)
+        block = chunked(b"x" * 65_536)
+        for _ in range(1600):
+            writer.write(block)
+            await writer.drain()
+            written += 1
+        writer.write(END)
+        await reader.read()
+
+    async with speaking(speak) as url, pool_at(url) as pool:
+        exchange = await begin(pool, url)
+        connection = exchange.connection
+        assert connection is not None
+        await until(lambda: connection.is_paused)
+        held = sum(map(len, exchange.response.parts))
+        assert MAX_HELD <= held < 4 * MAX_HELD
+        size = 0
+        async for part in exchange:
+            size += len(part)
+        await exchange.aclose()
+
+        assert size == 1600 * 65_536
+        assert pool.idle == 1
+
+
+async def test_a_body_larger_than_wanted_is_not_read_to_its_end() -> None:
+    async with lined(lambda *_: STREAM + chunked(b"x" * 60, b"y" * 60)) as (line, url, pool):
+        exchange = await begin(pool, url)
+        assert await exchange.read(100) is None
+        await exchange.aclose()
+        await until(lambda: line.left == 1)
+
+
+async def test_a_request_that_is_cancelled_closes_its_connection_before_and_in_its_response() -> None:
+    async with lined(lambda _, __: b"") as (line, url, pool):
+        waiting = asyncio.create_task(begin(pool, url))
+        await until(lambda: line.connections == [1])
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await until(lambda: line.left == 1)
+
+    async with lined(lambda _, __: STREAM + chunked(b"half")) as (line, url, pool):
+        reading = asyncio.create_task(asked(pool, url, "/x"))
+        await until(lambda: line.connections == [1])
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await until(lambda: line.left == 1)
+        assert pool.idle == 0
+
+
+async def test_a_response_that_is_left_behind_its_done_frees_its_connection_when_its_end_comes() -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await heard(reader)
+        writer.write(STREAM + chunked(b"data: [DONE]\n\n"))
+        for part in (chunked(b"more"), chunked(b"yet more"), END):
+            await proceed.wait()
+            proceed.clear()
+            writer.write(part)
+        await reader.read()
+
+    proceed = asyncio.Event()
+    async with speaking(speak) as url, pool_at(url) as pool:
+        exchange = await begin(pool, url)
+        assert await anext(exchange) == b"data: [DONE]\n\n"
+        await exchange.aclose()
+        await exchange.aclose()
+        assert pool.idle == 0
+        for _ in range(3):
+            proceed.set()
+            await until(lambda: not proceed.is_set())
+        await until(lambda: pool.idle == 1)
+
+
+@pytest.mark.parametrize("drips", [False, True], ids=["silence", "a drip"])
+async def test_a_response_without_an_end_behind_its_done_is_closed_soon(
+    drips: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("antiphon.upstream.http1.exchange.LEAVE_TIMEOUT", 0.05)
+    left = asyncio.Event()
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await heard(reader)
+            writer.write(STREAM + chunked(b"data: [DONE]\n\n"))
+            while drips:
+                writer.write(chunked(b"x"))
+                await writer.drain()
+                await asyncio.sleep(0.001)
+            await reader.read()
+        finally:
+            left.set()
+
+    async with speaking(speak) as url, pool_at(url) as pool:
+        exchange = await begin(pool, url)
+        assert (await anext(exchange)).startswith(b"data: [DONE]")
+        await exchange.aclose()
+        await asyncio.wait_for(left.wait(), 5)
+        assert pool.idle == 0
+
+
+class Watch:
+    """An answer that has begun or not."""
+
+    def __init__(self, has_begun: bool) -> None:
+        self.has_begun = lambda: has_begun
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+async def test_silence_is_counted_from_the_start_or_from_the_last_byte(has_begun: bool) -> None:
+    async with lined(lambda *_: STREAM + chunked(b"half")) as (line, url, pool):
+        limit, idle = (5.0, 0.05) if has_begun else (0.1, 5.0)
+        exchange = await begin(pool, url, limit)
+        exchange.read_as(b"", Watch(has_begun), idle, lambda error: error)
+        assert await anext(exchange) == b"half"
+        async with asyncio.timeout(4):
+            with pytest.raises(SilenceError):
+                await anext(exchange)
+        await exchange.aclose()
+        await until(lambda: line.left == 1)
+
+
+async def test_a_reader_that_takes_its_time_is_no_silence() -> None:
+    async with lined(lambda *_: STREAM + chunked(b"half")) as (_, url, pool):
+        exchange = await begin(pool, url, 0.05)
+        loop = asyncio.get_running_loop()
+        later = loop.time() + 0.1
+        await until(lambda: loop.time() > later)
+        assert exchange.error is None
+        assert await anext(exchange) == b"half"
+        await exchange.aclose()
+        with pytest.raises(StopAsyncIteration):
+            await anext(exchange)
+
+
+# No connection.
+
+
+async def test_a_port_at_which_nobody_listens_is_no_connection() -> None:
+    async with pool_at("http://127.0.0.1:9/v1") as pool:
+        with pytest.raises(ConnectError):
+            await asked(pool, "http://127.0.0.1:9/v1", "/x")
+
+
+async def test_of_several_addresses_each_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def look_up(*_: object) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    monkeypatch.setattr("antiphon.upstream.http1.connect._look_up", look_up)
+    async with lined(lambda *_: whole(b"hi")) as (_, url, _pool):
+        named = url.replace("127.0.0.1", "two.test")
+        async with pool_at(named) as pool:
+            assert await asked(pool, named, "/x") == (200, b"hi")
+
+
+async def test_a_name_without_an_answer_is_given_up_in_time_and_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = []
+
+    async def look_up(*_: object) -> list[str]:
+        times.append(1)
+        await asyncio.Event().wait()
+        return []
+
+    monkeypatch.setattr("antiphon.upstream.http1.connect._look_up", look_up)
+    async with pool_at("http://slow.test/v1", connect_timeout=0.05) as pool:
+        asking = [asked(pool, "http://slow.test/v1", "/x") for _ in range(5)]
+        failed = await asyncio.gather(*asking, return_exceptions=True)
+
+    assert [type(error) for error in failed] == [ConnectTimeoutError] * 5
+    assert len(times) == 1
+
+
+# What a body may be encoded in.
+
+
+async def test_a_compressed_body_is_inflated_in_bounded_pieces_and_an_unknown_coding_refused() -> None:
+    zeros = gzip.compress(bytes(10_000_000))
+    said = {1: whole(zeros, b"Content-Encoding: gzip"), 2: whole(b"hi", b"Content-Encoding: br")}
+    said[3] = whole(b"hi", b"Content-Encoding: gzip")
+    said[4] = whole(zeros[:-100], b"Content-Encoding: gzip")
+    number = 0
+
+    def answer(*_: int) -> bytes:
+        nonlocal number
+        number += 1
+        return said[number]
+
+    async with lined(answer) as (_, url, pool):
+        exchange = await begin(pool, url)
+        exchange.read_as(b"", None, 1.0, lambda error: error)
+        sizes = [len(part) async for part in exchange]
+        await exchange.aclose()
+        assert sum(sizes) == 10_000_000
+        assert max(sizes) <= MAX_HELD
+
+        exchange = await begin(pool, url)
+        with pytest.raises(ProtocolError):
+            exchange.read_as(b"", None, 1.0, lambda error: error)
+        for _ in range(2):
+            exchange = await begin(pool, url)
+            exchange.read_as(b"", None, 1.0, lambda error: error)
+            with pytest.raises(ProtocolError):
+                await exchange.read(20_000_000)
+            await exchange.aclose()

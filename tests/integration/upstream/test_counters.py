@@ -1,0 +1,76 @@
+"""The counters of a backend do not drift, whatever way its requests end: played through the whole engine."""
+
+import asyncio
+import json
+from contextlib import aclosing
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.errors import AntiphonError
+from antiphon.runs.engine import Engine
+from antiphon.upstream.backend_state import BackendOptions
+from tests.support.chance import examples
+from tests.support.engine import begin, called, engine, plain, said
+
+REFUSED = json.dumps({"error": {"message": "Unsupported parameter: 'top_p'.", "param": "top_p"}})
+
+ANSWERS: dict[str, Any] = {
+    "text": said("Hello ", "there"),
+    "plain": plain(),
+    "call": called(),
+    "nothing": [],
+    "error": [{"error": {"message": "CUDA"}}],
+    "garbage": [{"choices": 7}],
+    "refusal of a parameter": (400, REFUSED),
+    "overload": (503, "no"),
+    "limit": (429, "{}"),
+}
+
+requests = st.tuples(
+    st.sampled_from([*ANSWERS]),
+    st.booleans(),
+    st.sampled_from(["to the end", "left", "cancelled"]),
+    st.integers(0, 12),
+)
+
+
+async def ask(engine: Engine, stream: bool, leaves_after: int | None) -> None:
+    """One request; who leaves closes its stream after so many batches."""
+    try:
+        run = await begin(engine, stream=stream, top_p=0.5)
+        async with aclosing(run.events()) as batches:
+            seen = 0
+            async for _ in batches:
+                seen += 1
+                if leaves_after is not None and seen > leaves_after:
+                    return
+    except AntiphonError:
+        pass
+
+
+@examples(60)
+@given(st.lists(requests, min_size=1, max_size=8), st.integers(0, 3), st.integers(0, 3))
+def test_whatever_way_requests_end_no_slot_is_lost(
+    script: list[tuple[str, bool, str, int]], concurrency: int, queue: int
+) -> None:
+    async def play() -> None:
+        made, _ = engine(*(ANSWERS[kind] for kind, *_ in script for _ in range(3)))
+        (served,) = made.models.backends
+        served.update(options=BackendOptions(concurrency=concurrency, queue=queue))
+        tasks: list[asyncio.Task[None]] = []
+        for _, stream, end, when in script:
+            tasks.append(asyncio.create_task(ask(made, stream, when if end == "left" else None)))
+            for _ in range(when if end == "cancelled" else 1):
+                await asyncio.sleep(0)
+            if end == "cancelled":
+                tasks[-1].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await made.store.close()
+
+        assert (served.slots.in_flight, served.slots.waiting) == (0, 0)
+        assert not served.slots._queues
+        assert not made.runs
+
+    asyncio.run(play())

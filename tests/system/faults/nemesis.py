@@ -1,0 +1,137 @@
+"""Breaks servers at random while clients ask, lets everything heal, and looks whether any fact was lost."""
+
+import asyncio
+import json
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.postgres import Postgres
+from tests.system.faults.clients import OPEN, Clients
+from tests.system.faults.cluster import Node, cluster, free_port
+from tests.system.faults.model import thinking
+from tests.system.faults.record import TAKE_OVER, Afterwards, Record, lost, take_overs, torn_streams, two_ends
+
+HEAL = 30.0
+"""Seconds after which nothing may be in progress any more."""
+
+REST = (1.0, 4.0)
+"""Seconds between two faults."""
+
+STOPPED = (9.0, 12.0)
+"""Seconds for which a process is stopped: longer than others wait for it."""
+
+
+@dataclass
+class Verdict:
+    """What was found. `broken` is empty where everything holds."""
+
+    broken: list[str]
+    figures: str
+
+
+async def torment(
+    folder: Path,
+    store: str,
+    seconds: float,
+    seed: int,
+    *,
+    count: int = 2,
+    each: int = 2,
+    postgres: Postgres | None = None,
+) -> Verdict:
+    """Run clients and faults for so long on a store, then judge."""
+    dice = random.Random(seed)
+    async with thinking() as model:
+        nodes = [Node(f"n{i}", folder, free_port(), model.url_for(f"n{i}"), store) for i in range(count)]
+        async with cluster(nodes) as http:
+            clients = Clients(http, nodes, dice)
+            asking = asyncio.create_task(clients.run(each))
+            faults = await _break(nodes, postgres, dice, seconds)
+            clients.end()
+            settled = await _settle(clients, asking)
+            after = await _look(clients)
+    record, times = clients.record, take_overs(clients.record, model, nodes)
+    broken = [*lost(record, after), *two_ends(record, after), *torn_streams(record, after)]
+    broken += [f"{after.jobs} jobs are left"] if after.jobs else []
+    broken += (
+        [f"{settled:.0f} s after the end something was in progress, at last: {clients.last}"] if settled > HEAL else []
+    )
+    # A database that was restarted meanwhile answered nobody for a moment.
+    late = [one for one in times if one > TAKE_OVER]
+    broken += [f"a take-over took {one:.1f} s" for one in late]
+    return Verdict(broken, _figures(seed, faults, record, times, settled))
+
+
+def _figures(seed: int, faults: dict[str, int], record: Record, times: list[float], settled: float) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in faults.items())
+    slowest = f"the slowest in {max(times):.1f} s" if times else "none"
+    return (
+        f"seed {seed}: {kinds}; {record.facts} acknowledged facts, {len(record.jobs)} background responses, "
+        f"{len(times)} calls made again, {slowest}; at rest {settled:.1f} s after the end"
+    )
+
+
+async def _break(nodes: list[Node], postgres: Postgres | None, dice: random.Random, seconds: float) -> dict[str, int]:
+    """One fault after the other, until the time is over; everything runs at the end."""
+    kinds = ["kill", "kill", "stop", *(["restart"] * 2 if postgres else [])]
+    done = dict.fromkeys(kinds, 0)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        await asyncio.sleep(dice.uniform(*REST))
+        kind, node = dice.choice(kinds), dice.choice(nodes)
+        done[kind] += 1
+        if kind == "restart" and postgres is not None:
+            await postgres.restart()
+        elif kind == "kill":
+            await node.kill()
+            await asyncio.sleep(dice.uniform(0, 2))
+            await node.start()
+        else:
+            node.stop()
+            await asyncio.sleep(dice.uniform(*STOPPED))
+            node.cont()
+    return done
+
+
+async def _settle(clients: Clients, asking: "asyncio.Task[None]") -> float:
+    """Wait until everything that was begun has ended; return how long that took."""
+    begun = time.monotonic()
+    await asyncio.wait_for(asking, 3 * HEAL)
+    for response_id in clients.record.jobs:
+        while (await clients.get(f"/responses/{response_id}"))[1].get("status") in OPEN:
+            assert time.monotonic() - begun < 3 * HEAL, f"{response_id} does not end"
+            await asyncio.sleep(0.1)
+    return time.monotonic() - begun
+
+
+async def _look(clients: Clients) -> Afterwards:
+    record = clients.record
+    responses: dict[str, dict[str, Any] | None] = {}
+    for response_id in record.jobs | record.answers:
+        status, body = await clients.get(f"/responses/{response_id}")
+        responses[response_id] = body if status == 200 else None
+    replays = {one.response_id: [await _replay(clients, one.response_id) for _ in range(2)] for one in record.readings}
+    items = {one: await _items(clients, one) for one in record.turns}
+    running = [one for one, response in responses.items() if response and response["status"] in OPEN]
+    return Afterwards(responses, replays, items, len(running))
+
+
+async def _items(clients: Clients, conversation_id: str) -> list[dict[str, Any]] | None:
+    found: list[dict[str, Any]] = []
+    page: dict[str, Any] = {"has_more": True, "last_id": ""}
+    while page["has_more"]:
+        after = f"&after={page['last_id']}" if page["last_id"] else ""
+        status, page = await clients.get(f"/conversations/{conversation_id}/items?order=asc&limit=100{after}")
+        if status != 200:
+            return None
+        found += page["data"]
+    return found
+
+
+async def _replay(clients: Clients, response_id: str) -> list[tuple[int, bytes]]:
+    async with clients._http.get(clients._url(f"/responses/{response_id}?stream=true")) as response:
+        frames = (await response.read()).split(b"\n\n")
+    return [(json.loads(one.partition(b"data: ")[2])["sequence_number"], one) for one in frames if one]

@@ -1,0 +1,254 @@
+"""Each example does what it shows, against the scripted model `demo`."""
+
+import asyncio
+import os
+import re
+import socket
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from openai import AsyncOpenAI
+
+from antiphon.application import toolset_of
+from antiphon.config import Settings
+from antiphon.server.uvicorn.host import Host
+from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import called, said
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
+from tests.support.small_web import small_web
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
+USUAL_SERVER = "http://127.0.0.1:8321/v1"
+USUAL_BACKEND = "http://127.0.0.1:11434/v1"
+USUAL_MCP_SERVER = "http://127.0.0.1:8100/mcp"
+THIS_MACHINE = ["127.0.0.1"]
+
+HELLO = "I am demo, Antiphon's scripted model. You said: "
+
+ALONE = {
+    "embed": (
+        f"{HELLO}My name is Ada.\n",
+        "(The)( user)",
+        "You said: What is my name?\ncompleted ",
+        " tokens\n3 items went in\n",
+    ),
+    "chat_stream": ('"delta":"A greeting."', '"text":"Good day"', "event: response.completed\n"),
+    "request_translation": (
+        'openai {"model": "m", "messages": [{"role": "developer"',
+        'deepseek {"model": "m", "messages": [{"role": "system"',
+        "400 unknown_parameter temprature Unknown parameter: 'temprature'. Did you mean 'temperature'?\n",
+    ),
+}
+WITH_A_SERVER = {
+    "sdk": (f"{HELLO}My name is Ada.\n{HELLO}What is my name?",),
+    "chain": (
+        "The model calls tide_at with {'place': 'Dover'}\n",
+        "The tool answered: At 14:05.\n",
+        "The answer was made from: message, function_call, function_call_output\n",
+    ),
+    "translator": ("0 response.created\n", " response.completed\n", f"completed {HELLO}Hello!\n"),
+    "check_stream": (" events, sound\n",),
+    "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
+    "websocket_mode": (f"{HELLO}My name is Ada. (", f"\n{HELLO}What is my name? ("),
+    "webhook": (f"response.completed {HELLO}Hello!\n",),
+    "tools": (
+        "custom note_place Dover\n",
+        'function tides high_at {"place": "Dover"}\n',
+        "shell ['Dover']\n",
+        "Left out of what the model sees: image_generation\n",
+    ),
+    "compact": (
+        "Compacted: ",
+        " tokens in ['message', 'message', 'compaction']\n",
+        "By itself: ['compaction', 'message']\n",
+        "On a trigger: ['compaction']\nWhat follows: ",
+    ),
+    "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
+}
+WITH_AN_MCP_SERVER = {
+    "mcp_calls": (
+        'sums has add\nadd {"a": 1, "b": 1} gave 2\n',
+        "The tool answered: 2\n",
+        "The list is not told again: mcp_call, message\n",
+    ),
+    "approvals": (
+        "add gave 2\nMay count be called with {}? Yes.\ncount gave 1\n",
+        "The tool answered: 1\n",
+    ),
+}
+
+
+def source_of(name: str) -> str:
+    return (EXAMPLES / f"{name}.py").read_text()
+
+
+def placed(folder: Path, replaced: Mapping[str, str]) -> Path:
+    """Copy all examples into a folder, with other addresses."""
+    for name in NAMES:
+        source = source_of(name)
+        for usual, other in replaced.items():
+            source = source.replace(usual, other)
+        (folder / f"{name}.py").write_text(source)
+    return folder
+
+
+@asynccontextmanager
+async def running(name: str, replaced: Mapping[str, str]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run an example as a user does: from a folder with all the others, which Python then searches first."""
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
+    with TemporaryDirectory() as folder:
+        program = placed(Path(folder), replaced) / f"{name}.py"
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-W", "error", str(program), env=quiet, stdout=-1, stderr=-1
+        )
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+async def said_by(name: str, **replaced: str) -> tuple[str, str]:
+    """Run an example to its end, with other addresses; return what it printed and what it complained of."""
+    usual = {"server": USUAL_SERVER, "mcp_server": USUAL_MCP_SERVER}
+    async with running(name, {usual[which]: address for which, address in replaced.items()}) as process:
+        printed, complained = await process.communicate()
+        assert process.returncode == 0, complained.decode()
+    return printed.decode(), complained.decode()
+
+
+@asynccontextmanager
+async def sums_server() -> AsyncIterator[str]:
+    """Run the example's MCP server on a port of its own; gives its URL."""
+    async with running("sums_server", {"port=8100": "port=0"}) as process:
+        assert process.stderr is not None
+        said = b""
+        while not (listens := re.search(rb"running on (http://127\.0\.0\.1:\d+)", said)):
+            line = await process.stderr.readline()
+            assert line, said.decode()
+            said += line
+        yield f"{listens[1].decode()}/mcp"
+
+
+@pytest.mark.parametrize("name", ALONE)
+async def test_an_example_of_the_library_runs_alone(name: str) -> None:
+    printed, complained = await said_by(name)
+    assert [words for words in ALONE[name] if words not in printed] == []
+    assert complained == ""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server() -> AsyncIterator[Served]:
+    """A server for all examples, with the MCP servers of this machine."""
+    async with serve(DemoBackend()) as served:
+        served.engine.toolset = toolset_of(Settings(outgoing_networks=THIS_MACHINE), {})
+        yield served
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sums() -> AsyncIterator[str]:
+    """The example's MCP server."""
+    async with sums_server() as url:
+        yield url
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", WITH_A_SERVER)
+async def test_an_example_of_a_client_runs_against_the_server(name: str, server: Served) -> None:
+    printed, _ = await said_by(name, server=server.url)
+    assert [words for words in WITH_A_SERVER[name] if words not in printed] == []
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", WITH_AN_MCP_SERVER)
+async def test_an_example_of_mcp_runs_against_both_servers(name: str, server: Served, sums: str) -> None:
+    printed, _ = await said_by(name, server=server.url, mcp_server=sums)
+    assert [words for words in WITH_AN_MCP_SERVER[name] if words not in printed] == []
+
+
+async def test_the_example_of_tools_runs_whatever_the_server_runs_itself() -> None:
+    async with serve(DemoBackend()) as served:
+        served.engine.toolset = toolset_of(Settings(web_search="http://127.0.0.1:8888"), {})
+        printed, _ = await said_by("tools", server=served.url)
+    assert [words for words in WITH_A_SERVER["tools"] if words not in printed] == []
+
+
+async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() -> None:
+    async with small_web() as web:
+        page = f"{web.site}/harbour"
+        model = ScriptedBackend(
+            [
+                called("web_search", '{"query": "harbour Brest"}'),
+                called("open_page", f'{{"url": "{page}"}}', "call_2"),
+                said("High water is at nine [1]."),
+            ],
+            models=["demo"],
+        )
+        async with serve(model) as served:
+            settings = Settings(web_search=web.searxng, outgoing_networks=THIS_MACHINE)
+            served.engine.toolset = toolset_of(settings, {})
+            printed, _ = await said_by("web_search", server=served.url)
+    assert printed.splitlines() == [
+        "It searched for harbour Brest and found 1",
+        f"It opened {page}",
+        "High water is at nine [1].",
+        f"Cited: The harbour of Brest {page}",
+    ]
+
+
+class Nothing:
+    """Behind an application that looks after itself."""
+
+    async def drain(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+async def test_the_mounted_application_serves_both_its_own_page_and_the_api(backend: ReplayBackend) -> None:
+    example: dict[str, Any] = {"__name__": "mount"}
+    exec(source_of("mount").replace(USUAL_BACKEND, backend.url), example)
+    app = example["app"]
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    host = Host(app, Nothing(), grace=0)
+    async with app.router.lifespan_context(app):
+        serving = asyncio.create_task(host.serve([listener]))
+        await host.listening.wait()
+        async with AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/ai/v1", api_key="none") as client:
+            first = await client.responses.create(model="m", input="Hi")
+            second = await client.responses.create(model="m", input="Again", previous_response_id=first.id)
+            page = await client.get(f"http://127.0.0.1:{port}/", cast_to=str)
+        host.should_exit = host.force_exit = True
+        with suppress(asyncio.CancelledError):
+            await serving
+    assert (first.output_text, second.output_text) == ("You said: Hi", "You said: Again")
+    assert page == "The application's own page."
+
+
+def test_no_example_stands_in_the_way_of_a_package() -> None:
+    assert set(NAMES) & {*packages_distributions(), *sys.stdlib_module_names} == set()
+
+
+def test_every_example_is_run_and_is_short() -> None:
+    lines = {path.stem: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
+    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search", "mount", "sums_server"])
+    assert {name: count for name, count in lines.items() if count >= 40} == {}
+
+
+def test_examples_name_the_servers_that_the_tests_replace() -> None:
+    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search"]
+    assert [name for name in with_a_server if USUAL_SERVER not in source_of(name)] == []
+    assert [name for name in WITH_AN_MCP_SERVER if USUAL_MCP_SERVER not in source_of(name)] == []
+    assert USUAL_BACKEND in source_of("mount")
+    assert "port=8100" in source_of("sums_server")

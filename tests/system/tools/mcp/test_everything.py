@@ -1,0 +1,98 @@
+"""The server that shows everything, by others and in another language: over standard input and output, and by HTTP."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from antiphon.config import McpServerConfig
+from antiphon.protocol.items.content import InputImage
+from antiphon.protocol.tools import McpTool
+from antiphon.tools.base import Outcome
+from antiphon.tools.mcp.servers import McpServers
+from tests.integration.tools.mcp.support import call, names, using
+from tests.support.npm import CACHE, UnavailableError, install
+
+pytestmark = pytest.mark.timeout(400)  # npm may have to install it
+
+ASKED = McpTool(server_label="everything")
+
+
+@pytest.fixture(scope="module")
+def everything() -> str:
+    """The server's command."""
+    if shutil.which("node") is None:
+        pytest.skip("the server runs in Node.js, and there is none")
+    try:
+        pinned = Path(__file__).parent / "npm"
+        return str(install(pinned, "server-everything", "mcp-server-everything", folder=CACHE / "everything"))
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(params=["stdio", "streamableHttp", "sse"])
+async def servers(request: pytest.FixtureRequest, everything: str) -> AsyncIterator[McpServers]:
+    """It, in the settings."""
+    if request.param == "stdio":
+        configured = McpServerConfig(label="everything", command=everything, args=["stdio"])
+        async with using(configured) as one:
+            yield one
+        return
+    with running(everything, request.param) as host:
+        url = host + {"streamableHttp": "/mcp", "sse": "/sse"}[request.param]
+        async with using(McpServerConfig(label="everything", url=url)) as one:
+            yield one
+
+
+@contextmanager
+def running(everything: str, transport: str) -> Iterator[str]:
+    """It on a port of its own; gives the origin."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = {**os.environ, "PORT": str(port)}
+    process = subprocess.Popen(
+        [everything, transport],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        while "port" not in (line := process.stdout.readline()):
+            assert line, "it has ended"
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+
+
+async def test_everything_that_others_serve_can_be_listed_and_called(servers: McpServers) -> None:
+    listing = await servers.list(ASKED)
+    assert listing.error == ""
+    assert {"echo", "get-sum", "get-tiny-image"} <= set(names(listing.tools))
+    assert all(tool["input_schema"]["type"] == "object" for tool in listing.tools)
+
+    async def used(name: str, **arguments: object) -> Outcome:
+        return await call(servers, ASKED, name, **arguments)
+
+    assert (await used("echo", message="Hi.")).fields["output"] == "Echo: Hi."
+    assert "5" in (await used("get-sum", a=2, b=3)).fields["output"]
+    image = await used("get-tiny-image")
+    assert "[image/png, " in image.fields["output"]
+    assert any(isinstance(part, InputImage) for part in image.said)
+    links = await used("get-resource-links", count=2)
+    assert links.fields["output"].count("demo://resource") >= 2
+    wrong = await used("get-sum", a="x")
+    assert wrong.is_failed
+    assert wrong.fields["error"]["type"] == "mcp_tool_execution_error"
+    unknown = await used("no-such-tool")
+    assert unknown.is_failed

@@ -1,0 +1,40 @@
+"""Programs that serve MCP, killed."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from antiphon.protocol.tools import McpTool
+from tests.integration.tools.mcp.support import call, program, using
+
+
+async def test_a_program_that_died_is_started_anew_and_a_call_under_way_is_not_repeated(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG", "antiphon")
+    async with using(program(), list_ttl=0) as servers:
+        asked = McpTool(server_label="program")
+        await servers.list(asked)
+        calling = asyncio.create_task(call(servers, asked, "slow"))
+        # What a program says on its standard error is a line of the debug log.
+        async with asyncio.timeout(20):
+            while "MCP server 'program': slow was called" not in caplog.text:
+                await asyncio.sleep(0.01)
+        for child in children():
+            os.kill(child, signal.SIGKILL)
+        outcome = await calling
+        again = await call(servers, asked, "count")
+    assert outcome.fields["error"] == {
+        "type": "http_error",
+        "code": 0,
+        "message": "The MCP server 'program' failed: its program has ended with status -9.",
+    }
+    assert again.fields["output"] == "1"
+
+
+def children() -> list[int]:
+    """The processes that this one has started."""
+    return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]

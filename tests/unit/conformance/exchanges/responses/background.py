@@ -1,0 +1,42 @@
+"""Background responses."""
+
+from antiphon.conformance.areas.responses import background
+from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
+from tests.unit.conformance.exchanges.bodies import RESPONSE
+from tests.unit.testing.events.streams import STREAMS
+
+QUEUED = says(RESPONSE | {"status": "queued", "background": True, "output": [], "usage": None, "completed_at": None})
+
+UNDER_WAY = QUEUED.patched("status", to="in_progress")
+
+DONE = says(RESPONSE | {"background": True})
+
+STREAM = STREAMS["cut"]
+
+STORED = says(STREAM[-1]["response"])
+
+REFUSED = error("background=true requires store=true", 400, None, "background")
+
+EXCHANGES: dict[str, Shown] = {
+    **shown(
+        background.work_is_left_in_the_background,
+        [QUEUED, QUEUED, UNDER_WAY, DONE],
+        {
+            "responses:background:at-once": [DONE, DONE],
+            "responses:background:empty": [QUEUED.patched("usage", to={}), DONE],
+            "responses:background:told": [QUEUED.patched("background", to=False), DONE],
+            "responses:background:completed": [QUEUED, *[UNDER_WAY] * background.LOOKS],
+            "responses:background:whole": [QUEUED, DONE.patched("output", to=[])],
+        },
+    ),
+    **shown(
+        background.background_work_is_streamed,
+        [streams(STREAM), STORED],
+        {
+            "responses:background:opening": [streams(STREAMS["answer"]), STORED],
+            "responses:background:streamed": [streams(STREAM[:-1]), STORED],
+            "responses:background:stream-stored": [streams(STREAM), Answer(404, b"{}")],
+        },
+    ),
+    **spoiled(background.unstored_work_is_left_in_the_background, [QUEUED], [REFUSED]),
+}

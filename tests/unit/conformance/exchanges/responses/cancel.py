@@ -1,0 +1,30 @@
+"""Responses cancelled."""
+
+from antiphon.conformance.areas.responses import cancel
+from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled
+from tests.unit.conformance.exchanges.bodies import RESPONSE
+
+QUEUED = says(RESPONSE | {"status": "queued", "output": [], "usage": None})
+
+CANCELLED = QUEUED.patched("status", to="cancelled")
+
+DONE = says(RESPONSE)
+
+REFUSED = error("Cannot cancel a synchronous response.")
+
+GONE = error("Response with id 'resp_0' not found.", 404)
+
+EXCHANGES: dict[str, Shown] = {
+    **shown(
+        cancel.background_work_is_cancelled,
+        [QUEUED, CANCELLED, CANCELLED, CANCELLED],
+        {
+            "responses:cancel:cancelled": [QUEUED, QUEUED],
+            "responses:cancel:no-usage": [QUEUED, CANCELLED.patched("usage", to={})],
+            "responses:cancel:twice": [QUEUED, CANCELLED, REFUSED],
+            "responses:cancel:stays": [QUEUED, CANCELLED, CANCELLED, DONE],
+        },
+    ),
+    **spoiled(cancel.foreground_work_cannot_be_cancelled, [DONE, REFUSED], [DONE, CANCELLED]),
+    **spoiled(cancel.nothing_cannot_be_cancelled, [GONE], [CANCELLED]),
+}

@@ -1,0 +1,44 @@
+"""Chains."""
+
+from antiphon.conformance.areas.responses import chain
+from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled, streams
+from tests.unit.conformance.exchanges.bodies import RESPONSE
+from tests.unit.testing.events.streams import STREAMS
+
+FIRST = says(RESPONSE)
+
+SECOND = (
+    FIRST.patched("id", to="resp_2")
+    .patched("previous_response_id", to="resp_1")
+    .patched("usage", "input_tokens", to=40)
+    .patched("output", 0, "content", 0, "text", to="Zanzibar.")
+)
+
+GONE = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
+
+STREAM = streams(STREAMS["answer"])
+
+EXCHANGES: dict[str, Shown] = {
+    **shown(
+        chain.a_chain_is_followed,
+        [FIRST, SECOND, FIRST, SECOND],
+        {
+            "responses:chain:taken": [FIRST, GONE],
+            "responses:chain:echoed": [FIRST, SECOND.patched("previous_response_id", to=None)],
+            "responses:chain:counted": [FIRST, FIRST, FIRST],
+            "responses:chain:three-deep": [FIRST, SECOND, FIRST, GONE],
+            "responses:chain:recalled": [FIRST, FIRST, FIRST],
+        },
+    ),
+    **shown(
+        chain.a_stream_is_gone_on_from_at_once,
+        [STREAM, SECOND, STREAM],
+        {"responses:chain:after-stream": [STREAM, GONE], "responses:chain:streamed": [STREAM, SECOND, GONE]},
+    ),
+    **spoiled(chain.a_chain_is_forked, [FIRST, SECOND, FIRST], [FIRST, SECOND, GONE]),
+    **spoiled(chain.an_unstored_response_ends_a_chain, [FIRST, GONE], [FIRST, SECOND]),
+    **spoiled(chain.a_deleted_response_ends_a_chain, [FIRST, says({}), GONE], [FIRST, says({}), SECOND]),
+    **spoiled(
+        chain.instructions_hold_once, [FIRST, SECOND], [FIRST, SECOND.patched("instructions", to="Answer in one word.")]
+    ),
+}

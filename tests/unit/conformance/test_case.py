@@ -1,0 +1,139 @@
+"""Cases under way: what they judge, and how they end."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from antiphon.conformance.areas.responses import models
+from antiphon.conformance.case import Case, Playing, case, cases_of
+from antiphon.conformance.exchange import Request
+from antiphon.conformance.requirement import Stop, Verdict, weightiest
+from antiphon.conformance.trial import MAX_TOKENS, Steps, Trial
+from tests.unit.conformance.exchanges import Answer, error, play, says
+
+
+def judging(judge: Callable[[Trial], None]) -> Case:
+    def script(trial: Trial) -> Steps:
+        """Ask for the models."""
+        yield from trial.get("/models")
+        judge(trial)
+
+    return Case("a case", ("a", "b"), script)
+
+
+def test_a_case_says_what_it_does() -> None:
+    assert judging(lambda trial: None).sentence == "Ask for the models."
+
+
+def test_what_is_expected_and_holds_is_passed_and_the_rest_is_skipped() -> None:
+    verdicts = play(judging(lambda trial: trial.expect("a", True)), [says({})])
+
+    assert verdicts["a"] == Verdict("passed")
+    assert verdicts["b"].outcome == "skipped"
+
+
+def test_what_was_broken_once_stays_broken_and_the_first_thing_that_came_is_told() -> None:
+    def judge(trial: Trial) -> None:
+        for holds, came in ((True, "good"), (False, {"came": 1}), (False, "worse"), (True, "good")):
+            trial.expect("a", holds, came)
+
+    assert play(judging(judge), [says({})])["a"] == Verdict("failed", '{"came": 1}', 1)
+
+
+def test_a_reason_to_skip_weighs_less_than_a_finding() -> None:
+    def judge(trial: Trial) -> None:
+        trial.skip("a", "no call was made")
+        trial.skip("b", "no call was made")
+        trial.expect("b", True)
+
+    verdicts = play(judging(judge), [says({})])
+
+    assert (verdicts["a"].came, verdicts["b"].outcome) == ("no call was made", "passed")
+
+
+def test_a_case_judges_only_what_it_names() -> None:
+    with pytest.raises(LookupError, match="c is none"):
+        play(judging(lambda trial: trial.expect("c", True)), [says({})])
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (says([]), "failed"),
+        (Answer(200, b"<html>"), "failed"),
+        (Answer(200, b"{}", fault="cut"), "failed"),
+        (Answer(302), "failed"),
+        (error("boom", 500), "failed"),
+        (error("no", 400, "unsupported_parameter"), "not offered"),
+        (Answer(405), "not offered"),
+    ],
+)
+def test_an_answer_that_is_no_object_ends_the_case(answer: Answer, outcome: str) -> None:
+    def judge(trial: Trial) -> None:
+        trial.expect("a", True)
+        trial.whole(trial.exchanges[-1])
+        trial.expect("b", True)
+
+    verdicts = play(judging(judge), [answer])
+
+    assert (verdicts["a"].outcome, verdicts["b"].outcome) == ("passed", outcome)
+    assert verdicts["b"].came
+    assert verdicts["b"].seen == 1
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"data: [DONE]\n\n", b"data: 1\n\n", b"data: {\n\n", b'data: {}\n\ndata: {"\n\n']
+)
+def test_a_stream_is_of_objects(body: bytes) -> None:
+    verdicts = play(judging(lambda trial: trial.streamed(trial.exchanges[-1]) and None), [Answer(200, body)])
+
+    assert verdicts["a"].outcome == "failed"
+
+
+def test_what_must_be_there_ends_the_case_where_it_is_not() -> None:
+    verdicts = play(judging(lambda trial: trial.found(trial.exchanges[-1].json, "x", 0)), [says({"x": []})])
+
+    assert verdicts["a"].came == "There is no x.0 in the answer."
+
+
+def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
+    playing = Playing(judging(lambda trial: None), "m")
+    playing.begin()
+    playing.end(Verdict("failed", "why"))
+
+    assert playing.step is None
+    assert playing.trial.verdicts == {"a": Verdict("failed", "why"), "b": Verdict("failed", "why")}
+
+
+def test_requests_name_the_model_and_bound_the_answer() -> None:
+    playing = Playing(case("a")(lambda trial: trial.respond("Hi", store=False)), "m")
+    playing.begin()
+
+    assert isinstance(playing.step, Request)
+    assert playing.step.body == {"model": "m", "input": "Hi", "max_output_tokens": MAX_TOKENS, "store": False}
+
+
+def test_cases_are_found_alone_and_in_tuples() -> None:
+    class Module:
+        alone = judging(lambda trial: None)
+        several = (alone, models.models_are_listed)
+        other = 1
+
+    assert cases_of(Module) == (Module.alone, models.models_are_listed)  # type: ignore[arg-type]
+
+
+def test_the_weightiest_verdict_stands() -> None:
+    outcomes = ["not offered", "skipped", "passed", "failed"]
+    verdicts = [Verdict(outcome) for outcome in outcomes]  # type: ignore[arg-type]
+
+    assert [weightiest(verdicts[: most + 1]).outcome for most in range(4)] == outcomes
+    assert weightiest([Stop("failed", "one").verdict, Verdict("failed", "two")]).came == "one"
+
+
+@pytest.mark.parametrize(("status", "own", "aside"), [(500, "failed", "skipped"), (501, "not offered", "not offered")])
+def test_what_a_case_judges_by_the_way_stays_unjudged_where_it_ends_before(status: int, own: str, aside: str) -> None:
+    case = replace(judging(lambda trial: trial.whole(trial.exchanges[-1]) and None), own=("a",), asides=("b",))
+    verdicts = play(case, [error("boom", status)])
+
+    assert (verdicts["a"].outcome, verdicts["b"].outcome) == (own, aside)

@@ -1,0 +1,167 @@
+"""A run: side by side where the server is quick, and to its end whatever happens."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from antiphon.conformance.case import Case
+from antiphon.conformance.exchange import Exchange, Request, Step
+from antiphon.conformance.manners import MOST_AT_ONCE
+from antiphon.conformance.report import Shown
+from antiphon.conformance.requirement import Verdict, must
+from antiphon.conformance.run import PATIENCE, Run, Tried, results
+from antiphon.conformance.trial import Steps, Trial
+from tests.unit.conformance.exchanges import Answer, error, says
+
+REQUIREMENT = must("a:b:c", "spec 7", "It is so.")
+
+
+class Scripted:
+    """A subject that answers everything alike, and knows how many asked at once."""
+
+    def __init__(self, answer: Answer, stream: Answer | None = None, plain: Answer | None = None) -> None:
+        self.answer, self.stream, self.plain = answer, stream or answer, plain or answer
+        self.now, self.most, self.asked = 0, 0, 0
+
+    @asynccontextmanager
+    async def visit(self, seconds: float) -> AsyncIterator[SimpleNamespace]:
+        yield SimpleNamespace(perform=self.perform, together=self.together, fetch=self.fetch)
+
+    async def fetch(self, request: Request) -> Exchange:
+        return self.plain.to(request)
+
+    async def together(self, *requests: Request) -> list[Exchange]:
+        return [self.stream.to(request) for request in requests]
+
+    tools = None
+
+    async def perform(self, step: Step) -> Exchange:
+        assert isinstance(step, Request)
+        self.asked += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        self.now -= 1
+        return self.answer.to(step)
+
+
+def script(trial: Trial) -> Steps:
+    exchange = yield from trial.get("/x")
+    trial.expect("a:b:c", trial.whole(exchange).get("so") is True, "It was not so.")
+
+
+CASES = [Case(f"case {number}", ("a:b:c",), script) for number in range(30)]
+
+
+async def test_a_quick_server_is_asked_much_at_once_and_its_answers_keep_their_order() -> None:
+    subject, done = Scripted(says({"so": True})), []
+    tried = await Run(subject, "m", on_done=lambda: done.append(1)).try_all(CASES)  # type: ignore[arg-type]
+
+    assert [one.case for one in tried] == CASES
+    assert {one.verdicts["a:b:c"] for one in tried} == {Verdict("passed")}
+    assert (subject.most, len(done)) == (MOST_AT_ONCE, 30)
+
+
+@pytest.mark.parametrize(("took", "most"), [(0.9, 8), (2.0, 4), (5.0, 1), (90.0, 1)])
+async def test_a_slow_server_is_asked_less_at_once(took: float, most: int) -> None:
+    subject, times = Scripted(says({"so": True})), iter([100.0, 100.0 + took])
+    await Run(subject, "m", now=lambda: next(times)).try_all(CASES)  # type: ignore[arg-type]
+
+    assert subject.most == most
+
+
+async def test_a_server_that_breaks_off_one_stream_for_another_is_asked_one_thing_after_the_other() -> None:
+    subject = Scripted(says({"so": True}), stream=Answer(200, b"data: {", fault="the connection broke"))
+    await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
+
+    assert subject.most == 1
+
+
+async def test_a_server_without_either_api_is_asked_much_at_once() -> None:
+    subject = Scripted(says({"so": True}), stream=Answer(404))
+    await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
+
+    assert subject.most == MOST_AT_ONCE
+
+
+@pytest.mark.parametrize(
+    ("plain", "cap"),
+    [
+        (says({}), "max_tokens"),
+        (error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), "max_completion_tokens"),
+    ],
+)
+async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(plain: Answer, cap: str) -> None:
+    def ask(trial: Trial) -> Steps:
+        exchange = yield from trial.chat("Hello.")
+        trial.expect("a:b:c", cap in exchange.request.body, exchange.came)
+
+    case = Case("ask", ("a:b:c",), ask)
+    [one] = await Run(Scripted(says({}), plain=plain), "m").try_all([case])  # type: ignore[arg-type]
+
+    assert one.verdicts["a:b:c"] == Verdict("passed")
+
+
+async def test_how_many_at_once_can_be_told() -> None:
+    subject = Scripted(says({"so": True}))
+    await Run(subject, "m", at_once=3).try_all(CASES)  # type: ignore[arg-type]
+
+    assert subject.most == 3
+
+
+async def test_a_server_that_leaves_everything_unanswered_is_left_alone() -> None:
+    subject = Scripted(Answer(0, fault="the time was up"))
+    tried = await Run(subject, "m", at_once=1).try_all(CASES)  # type: ignore[arg-type]
+    outcomes = [one.verdicts["a:b:c"].outcome for one in tried]
+
+    assert subject.asked == PATIENCE
+    assert outcomes == ["failed"] * PATIENCE + ["skipped"] * (30 - PATIENCE)
+
+
+async def test_a_fault_in_a_case_is_told_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def stumble(trial: Trial) -> Steps:
+        exchange = yield from trial.get("/x")
+        trial.expect("a:b:c", exchange.json["none"])
+
+    with caplog.at_level(logging.ERROR):
+        tried = await Run(Scripted(says({})), "m").try_all([Case("stumble", ("a:b:c",), stumble), CASES[0]])  # type: ignore[arg-type]
+
+    assert tried[0].verdicts["a:b:c"] == Verdict("failed", "The answer could not be judged (KeyError).", 1)
+    assert tried[1].verdicts["a:b:c"].outcome == "failed"
+    assert "stumble" in caplog.text
+
+
+async def test_no_cases_are_no_results() -> None:
+    assert await Run(Scripted(says({})), "m").try_all([]) == []  # type: ignore[arg-type]
+
+
+def tried(*verdicts: Verdict) -> list[Tried]:
+    exchanges = [says({"number": number}).to(Request(method="GET", path="/x")) for number in range(3)]
+    return [Tried(CASES[0], {"a:b:c": verdict}, exchanges) for verdict in verdicts]
+
+
+def test_the_worst_of_several_cases_stands_with_the_exchange_that_showed_it() -> None:
+    [result] = results([REQUIREMENT], tried(Verdict("passed"), Verdict("failed", "It was not.", 2)), {})
+
+    assert (result.outcome, result.came, result.is_breach) == ("failed", "It was not.", True)
+    assert result.exchanges == (Shown(request="GET /x", answer='200\ncontent-type: application/json\n\n{"number": 1}'),)
+    assert (result.sentence, result.source, result.level) == ("It is so.", "spec 7", "must")
+
+
+def test_what_is_known_is_no_news() -> None:
+    [broken] = results([REQUIREMENT], tried(Verdict("failed", "It was not.", 1)), {"a:b:c": "It never was."})
+    [kept] = results([REQUIREMENT], tried(Verdict("passed")), {"a:b:c": "It never was."})
+
+    assert (broken.outcome, broken.came, broken.known) == ("skipped", "It was not.", "It never was.")
+    assert (kept.outcome, kept.known) == ("passed", "It never was.")
+
+
+def test_what_was_left_out_is_skipped() -> None:
+    [result] = results([REQUIREMENT], [one.without({"a:b:c"}) for one in tried(Verdict("failed", "It was not."))], {})
+
+    assert (result.outcome, result.came) == ("skipped", "It was asked to be left out.")

@@ -1,0 +1,103 @@
+"""The reference of the request's parameters says what the code does: every field, once, with its true treatment."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from antiphon.errors import ClientError
+from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat, TextFormat
+from antiphon.protocol.items.content import NotServed
+from antiphon.protocol.requests import CreateResponse, ReasoningConfig, StreamOptions, TextConfig
+from antiphon.protocol.tools import AllowedTools, FunctionChoice, FunctionTool
+from antiphon.protocol.validation.validate import decode_request
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "parameters.md"
+ROW = re.compile(r"^\| `([^`]+)` \| (honoured|refused|no-op) \| (.+) \|$", re.MULTILINE)
+NESTED: list[tuple[str, type[Struct]]] = [
+    ("text.", TextConfig),
+    ("text.format.", TextFormat),
+    ("text.format.", JsonObjectFormat),
+    ("text.format.", JsonSchemaFormat),
+    ("reasoning.", ReasoningConfig),
+    ("stream_options.", StreamOptions),
+    ("tools[].", FunctionTool),
+    ("tool_choice.", FunctionChoice),
+    ("tool_choice.", AllowedTools),
+]
+REFUSED_VALUES = {"reasoning.mode": "pro"}
+GOOD: dict[str, Any] = {"model": "m", "input": "x"}
+TOOL = {"type": "function", "name": "f"}
+
+
+def rows() -> list[tuple[str, str, str]]:
+    return ROW.findall(PAGE.read_text("utf-8"))
+
+
+def fields(cls: type[Struct], prefix: str = "") -> set[str]:
+    return {prefix + field.encode_name for field in msgspec.structs.fields(cls)}
+
+
+def test_every_parameter_has_its_row_and_every_row_its_parameter() -> None:
+    names = [name for name, _, _ in rows()]
+    typed = fields(CreateResponse).union(*(fields(cls, prefix) for prefix, cls in NESTED))
+    assert sorted(names) == sorted(typed)
+
+
+def test_the_rows_stand_in_the_order_in_which_the_fields_are_checked() -> None:
+    names = [name for name, _, _ in rows() if "." not in name]
+    assert names == [field.encode_name for field in msgspec.structs.fields(CreateResponse)]
+
+
+def test_every_parameter_that_is_not_served_is_listed_as_refused() -> None:
+    treatments = {name: treatment for name, treatment, _ in rows()}
+    not_served = {field.name for field in msgspec.structs.fields(CreateResponse) if field.type == NotServed}
+    assert not_served
+    assert {treatments[name] for name in not_served} == {"refused"}
+
+
+@pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment == "refused"])
+def test_what_is_listed_as_refused_is_refused_by_name(name: str) -> None:
+    value = REFUSED_VALUES.get(name, True)
+    outer, _, inner = name.partition(".")
+    body: dict[str, Any] = {name: value}
+    if inner:
+        body = {"tools": [TOOL | {inner: value}]} if outer == "tools[]" else {outer: {inner: value}}
+    with pytest.raises(ClientError) as caught:
+        decode_request(json.dumps(GOOD | body).encode())
+    assert caught.value.param == name.replace("[]", "[0]")
+    assert caught.value.code in {"unsupported_parameter", "unsupported_value"}
+
+
+@pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment != "refused" and "." not in name])
+def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
+    samples: dict[str, Any] = {
+        "include": [],
+        "tools": [TOOL],
+        "tool_choice": "auto",
+        "metadata": {},
+        "text": {},
+        "stream_options": {},
+        "reasoning": {},
+        "prompt_cache_options": {},
+        "prompt_cache_retention": "24h",
+        "truncation": "auto",
+        "service_tier": "auto",
+        "client_metadata": {},
+        "antiphon": {},
+        "context_management": [{"type": "compaction"}],
+        "max_output_tokens": 16,
+        **dict.fromkeys(["temperature", "top_p", "presence_penalty", "frequency_penalty"], 1),
+        **dict.fromkeys(["max_tool_calls", "top_logprobs"], 1),
+        **dict.fromkeys(["parallel_tool_calls", "stream", "store", "background"], True),
+    }
+    body = GOOD | {"stream": True, name: samples.get(name, "x")}
+    assert getattr(decode_request(json.dumps(body).encode()), name) is not None
+
+
+def test_only_absence_and_null_are_taken_where_a_parameter_is_not_served() -> None:
+    assert set(get_args(NotServed)) == {msgspec.UnsetType, type(None)}

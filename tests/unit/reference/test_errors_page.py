@@ -1,0 +1,100 @@
+"""The page of errors lists every code with its status and type, as the source makes them."""
+
+import ast
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import get_args
+
+from openai.types.responses.response_steer_error_code import ResponseSteerErrorCode
+
+import antiphon
+from antiphon.access.limits import refusal
+from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
+from antiphon.protocol.chat import KNOWN_CODES
+from antiphon.protocol.validation import refusals
+from antiphon.server.websocket.steering import MESSAGES
+from antiphon.storage.contract import Level, Limits
+from tests.support.pages import table
+
+Made = tuple[int, str, str]
+"""Status, type and code; the code is `null` where there is none."""
+
+PACKAGE = Path(antiphon.__file__).parent
+ERRORS = {kind.__name__: kind for kind in (AntiphonError, BackendError, ClientError, StoreError)}
+FIXED_CODES = {"BackendError": "server_error", "StoreError": "server_error"}
+
+
+def listed() -> set[Made]:
+    client = table("errors", "Code", "Status", "When", "What to do")
+    others = table("errors", "Code", "Status", "Type", "When", "What to do")
+    rows = [(status, "invalid_request_error", code) for code, status, _, _ in client]
+    rows += [(status, kind, code) for code, status, kind, _, _ in others]
+    return {(int(status), kind, code) for statuses, kind, code in rows for status in statuses.split(", ")}
+
+
+def calls() -> Iterator[tuple[str, dict[str, ast.expr], list[ast.expr]]]:
+    """Every call in the package by its function's last name, but for the commands: they answer no client."""
+    for path in PACKAGE.rglob("*.py"):
+        if path.parent.name != "cli":
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call):
+                    name = ast.unparse(node.func).rpartition(".")[2]
+                    yield name, {word.arg: word.value for word in node.keywords if word.arg}, node.args
+
+
+def constant(given: dict[str, ast.expr], name: str, default: object) -> object:
+    """The argument's value; None where it is worked out."""
+    if name not in given:
+        return default
+    return node.value if isinstance(node := given[name], ast.Constant) else None
+
+
+def written() -> set[Made]:
+    """What stands in the source word for word."""
+    made = set()
+    for name, given, args in calls():
+        if kind := ERRORS.get(name):
+            found = (
+                constant(given, "status", kind.status),
+                constant(given, "type", kind.type),
+                constant(given, "code", FIXED_CODES.get(name, "null")),
+            )
+            if None not in found:
+                made.add(found)
+        elif name == "invalid" and len(args) > 2 and isinstance(args[2], ast.Constant):
+            made.add((400, "invalid_request_error", args[2].value))
+    return made
+
+
+def worked_out() -> set[Made]:
+    """What the refusals put together from the kind of the value."""
+    bounds = product(("integer", "decimal"), ("below", "above"))
+    errors = [refusals.number_out_of_range("p", kind, side, 0, 0) for kind, side in bounds]
+    errors += [make("p", *rest) for kind in ("string", "array") for make, *rest in _too_many(kind)]
+    errors += [refusals.too_many_properties("p", 1, 2), refusals.invalid("p", ""), refusals.invalid_type("p", ["x"], 1)]
+    limits = (Limits(requests_per_minute=1), Limits(tokens_per_minute=1))
+    errors += [refusal(one, Level(False, 60, 60, 0), 1, 0) for one in limits]
+    return {(error.status, error.type, str(error.code)) for error in errors}
+
+
+def _too_many(kind: str) -> Iterator[tuple]:
+    yield refusals.too_long, kind, 1, 2
+    yield refusals.empty, kind
+
+
+def test_every_error_that_the_source_makes_has_its_row_and_every_row_its_error() -> None:
+    made = written() | worked_out() | {(400, "invalid_request_error", "context_length_exceeded")}
+    assert listed() - made == set()
+    assert made - listed() == set()
+
+
+def test_every_code_that_a_stream_tells_apart_has_its_row() -> None:
+    rows = {code for code, _ in table("errors", "Code", "What it means")}
+    assert rows == KNOWN_CODES | {"server_error"}
+
+
+def test_every_code_of_a_steer_has_its_row() -> None:
+    known, _ = get_args(ResponseSteerErrorCode)
+    rows = {code for code, _ in table("errors", "Code of a steer", "When")}
+    assert rows == set(get_args(known)) == MESSAGES.keys() | {"invalid_input", "successor_creation_failed"}

@@ -1,0 +1,69 @@
+"""The page of settings lists what there is to set, with its flag, its variable and its default."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+
+from antiphon.cli.main import app
+from antiphon.config import PREFIX, BackendConfig, McpServerConfig, Settings, load_settings
+from tests.support.pages import REFERENCE, table
+
+SETTINGS = table("settings", "Setting in the file", "Flag", "Variable", "Default", "What it is")
+KEYS = table("settings", "Key", "Default", "What it is")
+SERVER_KEYS = table("settings", "Key of an MCP server", "Default", "What it is")
+NOT_SETTINGS = {"--config", "--help"}
+
+
+def default_of(field: Any) -> str:
+    if field.required:
+        return "required"
+    return json.dumps(field.default if field.default is not msgspec.NODEFAULT else field.default_factory())
+
+
+def test_every_setting_has_its_row_with_its_default_and_every_row_its_setting() -> None:
+    fields = {field.name: default_of(field) for field in msgspec.structs.fields(Settings)}
+    assert {name: default for name, _, _, default, _ in SETTINGS} == fields
+
+
+def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
+    assert [variable for _, _, variable, _, _ in SETTINGS] == [PREFIX + name.upper() for name, *_ in SETTINGS]
+    samples = {"host": "::1", "store": "sqlite://", "backends": "http://a/v1, http://b/v1", "log_level": "debug"}
+    samples |= dict.fromkeys(("webhook_private_addresses", "strict_tools", "strict_seals"), "true")
+    samples |= dict.fromkeys(("access_log", "trace_content"), "true")
+    samples |= {"max_body": "7000", "max_bodies": "7000", "allowed_origins": "https://a"}
+    samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b", "log_format": "json"}
+    samples |= {"cache_similarity": "1", "outgoing_networks": "10.0.0.0/8", "mcp_servers": "files=https://a/mcp"}
+    samples |= {"web_search": "brave", "web_search_url": "https://a/search"}
+    for name, _, variable, default, _ in SETTINGS:
+        settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
+        assert json.dumps(msgspec.to_builtins(getattr(settings, name))) != default
+
+
+def test_the_flags_are_those_of_serve() -> None:
+    serve = typer.main.get_command(app).get_command(None, "serve")
+    options = {opt: parameter.name for parameter in serve.params for opt in parameter.opts} | {"--backend": "backends"}
+    flags = {flag: name for name, flag, *_ in SETTINGS if flag}
+    assert flags == {opt: name for opt, name in options.items() if opt not in NOT_SETTINGS}
+
+
+def test_every_key_of_a_backend_has_its_row_with_its_default_and_every_row_its_key() -> None:
+    fields = {field.name: default_of(field) for field in msgspec.structs.fields(BackendConfig)}
+    assert {name: default for name, default, _ in KEYS} == fields
+
+
+def test_every_key_of_an_mcp_server_has_its_row_with_its_default_and_every_row_its_key() -> None:
+    fields = {field.name: default_of(field) for field in msgspec.structs.fields(McpServerConfig)}
+    assert {name: default for name, default, _ in SERVER_KEYS} == fields
+
+
+def test_the_file_that_the_page_shows_is_one(tmp_path: Path) -> None:
+    shown = (REFERENCE / "settings.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    file = tmp_path / "antiphon.toml"
+    file.write_text(shown)
+    settings = load_settings({}, {}, file=file)
+    assert [backend.url for backend in settings.backends] == [one["url"] for one in tomllib.loads(shown)["backends"]]
+    assert settings.backends[1].key_env == "GROQ_API_KEY"

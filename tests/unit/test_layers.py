@@ -1,0 +1,243 @@
+"""Who may import whom, and which code never waits: the walls that docs/why/design.md draws."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+BASES = {"upstream.backend", "storage.contract", "storage.records", "tools.base"}
+
+ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "ids": set(),
+    "stack": set(),
+    "version": set(),
+    "config": {"errors"},
+    "protocol": {"errors", "ids", "stack", "version"},
+    "translation": {"protocol"},
+    **{base: {"protocol"} for base in BASES},
+    "storage.contract": {"protocol", "storage.records"},
+    "storage.notifications": {"storage.contract"},
+    "storage": {"storage.contract"},
+    "outbound": {"errors", "version"},
+    "upstream": {"upstream.backend", "translation"},
+    "tools": {"tools.base", "outbound"},
+    "tools.registry": {"tools.base"},
+    **{leaf: {"errors"} for leaf in ("telemetry.metrics", "telemetry.context")},
+    "telemetry.formatters": {"telemetry.context"},
+    "telemetry": {"telemetry.metrics", "telemetry.formatters", "upstream", "storage.contract"},
+    "access.keyring": {"errors"},
+    "access": {"access.keyring", "upstream", "storage.contract"},
+    "cache": {"access", "upstream", "storage.contract"},
+    "runs": {"cache", "telemetry", "tools.registry", "storage.notifications"},
+    "stored": {"runs"},
+    "webhooks": {"outbound", "storage.contract"},
+    "jobs": {"stored", "webhooks"},
+    "gateway": {"jobs"},
+    "server": {"gateway"},
+    "application": {"config", "jobs", "storage", "tools"},
+    "client": {"application", "gateway"},
+    "translate": {"runs"},
+    "testing": {"protocol", "storage.contract"},
+    "conformance": {"testing"},
+    "cli": {"server", "application", "conformance"},
+    "": {"client", "translate"},
+    "__main__": {"cli"},
+}
+"""A room, and the rooms that it may import; what those may import, it may too. A file's room: the longest that fits."""
+
+BY_THE_GATEWAY = {
+    "server": {"gateway", "protocol", "errors", "ids", "version", "telemetry"},
+    "client": {"gateway", "protocol", "config", "application", "upstream.backend"},
+}
+"""Rooms that enter the core by the gateway alone, and all that they may name themselves, whatever lies behind it."""
+
+TECHNOLOGIES = ("storage", "tools")
+SHARED = {"base", "contract", "notifications", "open", "operations", "records", "registry", "sql"}
+"""Files of such a folder that serve several technologies: every SQL store has operations."""
+
+SANS_IO = (
+    *("protocol", "translation", "translate", "storage.operations", "webhooks.sign", "telemetry.metrics"),
+    *("runs.plan", "runs.turn", "runs.agentic_turn", "runs.model_request", "runs.steps", "runs.tool_policy"),
+    "runs.provenance",
+    *("upstream.http1.errors", "upstream.http1.filters", "upstream.http1.origin", "upstream.http1.response"),
+    *("cache.key", "cache.cached_answer", "cache.vectors"),
+    *("conformance.case", "conformance.areas", "conformance.trial"),
+    *("server.limits", "server.origin", "server.inflate"),
+    *("server.websocket.lanes", "server.websocket.steering", "server.websocket.session_memory"),
+)
+OUTSIDE = {
+    *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),
+    *("socket", "ssl", "starlette", "subprocess", "threading", "time", "urllib.request", "uuid", "uvloop"),
+}
+"""Clocks, chance, sockets and whatever waits for them."""
+
+ASYNCHRONOUS = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
+
+
+def module_name(path: Path) -> str:
+    """`src/antiphon/storage/contract.py` is `storage.contract`; the package itself is the empty name."""
+    parts = path.relative_to(SOURCE / "antiphon").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in (SOURCE / "antiphon").rglob("*.py")}
+
+
+def imports(code: str) -> Iterator[str]:
+    """Every name that the code imports, wherever it does: `from a import b` is `a.b`."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def own_imports(code: str) -> set[str]:
+    """The modules of ours that the code imports; the package itself is the empty name."""
+    names = {name.partition(".")[2] for name in imports(code) if name.partition(".")[0] == "antiphon"}
+    return {name if name in MODULES else name.rpartition(".")[0] for name in names}
+
+
+def room_of(module: str) -> str:
+    while module not in ARROWS:
+        assert "." in module, f"{module} stands in no room: add it to ARROWS, and to docs/why/design.md"
+        module = module.rpartition(".")[0]
+    return module
+
+
+def reach(room: str) -> set[str]:
+    """The room's neighbours and all that lies behind them."""
+    return ARROWS[room].union(*(reach(neighbour) for neighbour in ARROWS[room]))
+
+
+def technology(module: str) -> str | None:
+    """`storage.sqlite.rows` is part of `storage.sqlite`; `storage.contract` is shared."""
+    folder, _, name = module.partition(".")
+    kind = name.partition(".")[0].partition("_")[0]
+    return f"{folder}.{kind}" if folder in TECHNOLOGIES and kind and kind not in SHARED else None
+
+
+def trespasses(module: str, code: str) -> list[str]:
+    """What the module imports and may not."""
+    room, own = room_of(module), technology(module)
+    allowed = reach(room) | {room}
+    return [
+        name
+        for name in sorted(own_imports(code))
+        if room_of(name) not in allowed or (own and technology(name) not in {None, own})
+    ]
+
+
+def is_asynchronous(node: ast.AST) -> bool:
+    return isinstance(node, ASYNCHRONOUS) or (isinstance(node, ast.comprehension) and bool(node.is_async))
+
+
+def waits(code: str) -> list[str]:
+    """Each place where the code awaits, or imports what has a clock, chance or a socket."""
+    found = [type(node).__name__ for node in ast.walk(ast.parse(code)) if is_asynchronous(node)]
+    return found + [name for name in imports(code) if any(f"{name}.".startswith(f"{out}.") for out in OUTSIDE)]
+
+
+def shortcuts(module: str, code: str) -> list[str]:
+    """What the module imports past the gateway, where it has to pass there."""
+    room = room_of(module)
+    allowed = BY_THE_GATEWAY.get(room)
+    if allowed is None:
+        return []
+    own = {name: name.partition(".")[0] for name in own_imports(code)}
+    return sorted(name for name, top in own.items() if top != room and not {name, top} & allowed)
+
+
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """One circle of modules that import each other, type checking included; empty where there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_file_imports_only_what_lies_below_it(module: str) -> None:
+    assert trespasses(module, MODULES[module].read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "module", sorted(name for name in MODULES if f"{name}.".startswith(tuple(f"{s}." for s in SANS_IO)))
+)
+def test_the_translation_never_waits_and_never_touches_a_clock_or_a_socket(module: str) -> None:
+    assert waits(MODULES[module].read_text()) == []
+
+
+def test_no_modules_import_each_other() -> None:
+    assert cycle({module: own_imports(path.read_text()) - {module} for module, path in MODULES.items()}) == []
+
+
+def test_a_circle_of_imports_is_seen() -> None:
+    assert cycle({"runs.run": {"runs.plan"}, "runs.plan": {"runs.run"}}) != []
+
+
+@pytest.mark.parametrize("module", sorted(name for name in MODULES if room_of(name) in BY_THE_GATEWAY))
+def test_the_server_and_the_library_enter_the_core_by_the_gateway(module: str) -> None:
+    assert shortcuts(module, MODULES[module].read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("server.resources.models", "from antiphon.runs.run import Run"),
+        ("server.websocket.connection", "def late():\n    from antiphon.storage.contract import Store"),
+        ("client", "from antiphon.runs.engine import Engine"),
+    ],
+)
+def test_a_way_past_the_gateway_is_seen(module: str, code: str) -> None:
+    assert shortcuts(module, code) != []
+
+
+def test_backends_are_called_without_aiohttp() -> None:
+    """Loading it costs a server 13 MB and 170 ms."""
+    modules = [name for name in MODULES if name.startswith("upstream.")]
+    assert [name for name in modules if any(n.startswith("aiohttp") for n in imports(MODULES[name].read_text()))] == []
+
+
+def test_every_import_is_absolute_so_that_these_tests_see_it() -> None:
+    relative = {module for module, path in MODULES.items() if any(n.startswith(".") for n in imports(path.read_text()))}
+    assert relative == set()
+
+
+def test_no_arrow_points_back() -> None:
+    assert [room for room in ARROWS if room in reach(room)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("protocol.items.messages", "from antiphon.runs import run"),
+        ("translation.writer", "def late():\n    import antiphon.storage.contract"),
+        ("runs.run", "from antiphon.storage.sqlite.store import SqliteStore"),
+        ("upstream.call", "from antiphon.telemetry.observers import Call"),
+        ("storage.postgres.store", "from antiphon.storage.sqlite.rows import Act"),
+        ("server.application", "from antiphon import Responses"),
+        ("server.application", "from antiphon.application import Application"),
+    ],
+)
+def test_a_wall_holds(module: str, code: str) -> None:
+    assert trespasses(module, code) != []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "async def f(): ...",
+        "import os.path",
+        "from time import monotonic",
+        "[x async for x in y]",
+        "import urllib.request",
+    ],
+)
+def test_waiting_is_seen(code: str) -> None:
+    assert waits(code) != []

@@ -1,0 +1,1 @@
+"""The shipped contracts, tested as anybody would use them."""

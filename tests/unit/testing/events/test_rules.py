@@ -1,0 +1,44 @@
+"""The rules and what breaks them, tied to each other both ways."""
+
+import pytest
+
+from antiphon.testing import RULES, Violation, check_event_stream
+from tests.unit.testing.events.mutations import MORE, MUTATIONS, Mutation
+from tests.unit.testing.events.streams import STREAMS
+
+
+def test_every_rule_has_a_mutation_that_breaks_it_and_every_mutation_a_rule():
+    assert MUTATIONS.keys() == RULES.keys()
+
+
+@pytest.mark.parametrize("rule", MUTATIONS)
+def test_a_mutation_breaks_its_rule_and_no_other(rule: str):
+    broken = check_event_stream(MUTATIONS[rule].apply(STREAMS))
+    assert [violation.rule for violation in broken] == [rule]
+
+
+@pytest.mark.parametrize(("rule", "mutation"), MORE)
+def test_a_rule_is_broken_in_every_place_where_it_holds(rule: str, mutation: Mutation):
+    assert rule in {violation.rule for violation in check_event_stream(mutation.apply(STREAMS))}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_a_rule_says_in_one_sentence_what_it_asks_and_who_asks_it(rule):
+    assert RULES[rule.id] is rule
+    assert rule.sentence.endswith(".") and rule.sentence[0] in f"`{rule.sentence[0].upper()}"
+    assert rule.source.startswith("section ")
+    assert rule.level in ("must", "should")
+
+
+def test_a_violation_is_one_readable_line():
+    violation = Violation("item:index-next", "2 came when 1 was next", 7)
+    assert str(violation) == "item:index-next at 7: 2 came when 1 was next"
+    assert violation.level == "should"
+
+
+def test_a_violation_counts_its_breaches_and_shows_the_first():
+    events = [event | {"item_id": "msg_9"} if "delta" in event else event for event in STREAMS["answer"]]
+    [violation] = check_event_stream(events)
+    first = next(event["sequence_number"] for event in events if "delta" in event)
+    assert (violation.rule, violation.sequence_number, violation.times) == ("item:event-id", first, 7)
+    assert str(violation).endswith("(7 times)")

@@ -1,0 +1,197 @@
+"""Chunks that only add text are read and written together: byte for byte as if each had been read alone."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from antiphon.protocol.chat import ChatChunk, Choice, Delta
+from antiphon.protocol.events import Event
+from antiphon.protocol.items.messages import Message
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.from_chat.answer import AnswerReader, conclude
+from antiphon.translation.from_chat.decode import NARROWED, decode_chunk, decode_texts
+from antiphon.translation.from_chat.reader import ChatStream
+from antiphon.translation.sse import encode
+from antiphon.translation.writer import View
+from tests.support.chunks import anything, chunks, last_chunks, odd_texts, some, wire
+from tests.support.recordings import MISSING
+from tests.support.replay import delta, sse, text
+from tests.support.translate import at, at_random, begin_writer, bytewise, translate, whole
+from tests.unit.translation.from_chat.test_recordings import STREAMS, options, recorded_cuts
+
+thorough = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+OFFERS = {name: Offer(name, name=name) for name in ("tide", "tide_at")}
+OBFUSCATED = View(obfuscation=True)
+
+
+class OneByOne(ChatStream):
+    """Reads every chunk alone, whatever it is."""
+
+    def read_run(self, events: Sequence[bytes], start: int) -> int:
+        self.read(events[start])
+        return 1
+
+
+def told(parts: Iterable[bytes], kind: type[ChatStream] = ChatStream, view: View = OBFUSCATED, **more: Any) -> bytes:
+    """What a client is sent: of the one kind together, of the other event by event."""
+    writer = begin_writer(view)
+    reader = AnswerReader(kind(writer, **more))
+    events: list[Event] = []
+    for part in parts:
+        reader.feed(part)
+        events += writer.take()
+        if reader.is_over:
+            break
+    conclude(writer, reader.finish())
+    writer.end()
+    events += writer.take()
+    return b"".join(encode([event]) for event in events) if kind is OneByOne else encode(events)
+
+
+# The two paths.
+
+
+@pytest.mark.skipif(not STREAMS, reason=MISSING)
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.stem)
+def test_a_recorded_stream_is_told_as_if_each_chunk_was_read_alone(path: Path) -> None:
+    data = path.read_bytes()
+    alone = told([data], OneByOne, **options(path))
+    for cut in (whole, at(*recorded_cuts(path)), at_random(path.name)):
+        assert told(cut(data), **options(path)) == alone
+
+
+texts = odd_texts.map(lambda content: {"choices": [{"index": 0, "delta": {"content": content}}]})
+usual = odd_texts.map(lambda content: delta(role="assistant", content=content, refusal=None, tool_calls=None))
+runs = st.lists(st.one_of(texts, usual), max_size=6)
+views = st.builds(View, obfuscation=st.booleans(), logprobs=st.booleans(), summary=st.booleans())
+
+
+@thorough
+@given(st.lists(st.one_of(runs, chunks.map(lambda chunk: [chunk])), max_size=6), last_chunks, views, st.booleans())
+def test_any_stream_is_told_as_if_each_chunk_was_read_alone(
+    stream: list[list[Any]], last: Any, view: View, preopened: bool
+) -> None:
+    data = wire([*chain(*stream), last]) + b"data: [DONE]\n\n"
+    more: dict[str, Any] = {"offers": OFFERS, "preopened": preopened, "sources": {"https://tides.example": "tide"}}
+    for given_up in ({}, {"sources": None}):
+        alone = told([data], OneByOne, view, **more | given_up)
+        for cut in (whole, bytewise, at_random(len(data))):
+            assert told(cut(data), view=view, **more | given_up) == alone
+
+
+MIXED = sse(
+    delta(role="assistant", content=""),
+    *(delta(content=word) for word in ("High ", "water", "\n", '"é"', " at", " <b>", "noon", "</think>")),
+    delta(content=" 🌊", reasoning="Moon."),
+    *(delta(content=word) for word in ("and", " low\t", "at six")),
+    delta(content=".", annotations=[{"type": "url_citation", "url": "https://a.example", "end_index": 60}]),
+    *(delta(content=word) for word in (" It", " is", " so.")),
+    delta("stop"),
+)
+
+
+def test_a_stream_cut_at_any_byte_is_told_as_if_each_chunk_was_read_alone() -> None:
+    alone = told([MIXED], OneByOne)
+    for place in range(len(MIXED)):
+        assert told(at(place)(MIXED)) == alone
+
+
+@pytest.mark.parametrize("line_end", [b"\r\n", b"\r"])
+@pytest.mark.parametrize("between", [b"", b": comment\n\n", b"event: message\n", b"\n", b"data:\n\n"])
+def test_a_stream_in_another_form_is_told_alike(line_end: bytes, between: bytes) -> None:
+    data = MIXED.replace(b"data: ", between + b"data: ").replace(b"\n", line_end)
+    alone = told([MIXED], OneByOne)
+    for cut in (whole, bytewise, at_random(between)):
+        assert told(cut(data)) == alone
+
+
+# What a text chunk is.
+
+
+@pytest.mark.parametrize("general", NARROWED)
+def test_what_is_only_text_has_every_field_of_a_chunk(general: type[msgspec.Struct]) -> None:
+    for narrowed in NARROWED[general]:
+        assert set(narrowed.__struct_fields__) == set(general.__struct_fields__)
+
+
+fields = {"role": st.just("assistant"), **dict.fromkeys(Delta.__struct_fields__, anything)}
+almost_texts = st.one_of(texts, usual, some(**fields).map(lambda extra: delta(**{"content": "x"} | extra)))
+
+
+@thorough
+@given(almost_texts, st.dictionaries(st.sampled_from([*Choice.__struct_fields__, "odd"]), anything, max_size=1))
+def test_a_text_chunk_is_a_chunk_that_says_nothing_else(chunk: dict[str, Any], more: dict[str, Any]) -> None:
+    choice = {**chunk["choices"][0], **more}
+    data = json.dumps({**chunk, "choices": [choice]}).encode()
+    for said in decode_texts([data], 0, ""):
+        assert decode_chunk(data) == ChatChunk(choices=[Choice(delta=Delta(content=said))])
+
+
+@pytest.mark.parametrize(("stop", "found"), [("", ["a", "<b", "c"]), ("<", ["a"]), ("a", []), ("z", ["a", "<b", "c"])])
+def test_texts_end_at_a_mark_and_at_what_is_none(stop: str, found: list[str]) -> None:
+    data = [json.dumps(delta(content=word)).encode() for word in ("first", "a", "<b", "c", "")]
+    assert decode_texts([*data, b"[DONE]"], 1, stop) == found
+
+
+# What is written together.
+
+
+def test_a_burst_is_read_with_few_calls() -> None:
+    burst = text(*(f" word{number}" for number in range(256)))
+    assert calls_of(burst) - calls_of(text(" word")) < 20
+
+
+def calls_of(data: bytes) -> int:
+    count = 0
+
+    def profile(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        told([data])
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_without_obfuscation_no_delta_is_padded() -> None:
+    deltas = [event for event in translate(text("a", "b")).events if event["type"] == "response.output_text.delta"]
+    assert [event.get("obfuscation", UNSET) for event in deltas] == [UNSET, UNSET]
+
+
+def test_what_an_earlier_attempt_had_told_is_not_told_again() -> None:
+    writer = begin_writer(OBFUSCATED)
+    kept = Message(id="msg_1", status="completed", role="assistant", content=[])
+    writer.resume([kept], 7)
+    writer.take()
+    writer.emit_texts(["a", "b"], 0, "msg_1", 0, [])
+    writer.emit_texts(["c", "d"], 1, "msg_2", 0, [])
+    assert [(event.output_index, event.sequence_number) for event in writer.take()] == [(1, 7), (1, 8)]
+
+
+def test_what_stands_behind_a_gate_waits_for_it() -> None:
+    writer = begin_writer(OBFUSCATED)
+    writer.take()
+    call, message = (Message(id=f"msg_{place}", status="completed", role="assistant", content=[]) for place in (0, 1))
+    writer.hold(writer.open_item(call))
+    behind = writer.open_item(message)
+    writer.emit_texts(["a", "b"], behind, "msg_1", 0, [])
+    writer.take()
+    writer.close_item(0, call)
+    assert [(event.type.rpartition(".")[2], event.sequence_number) for event in writer.take()] == [
+        ("done", 3),
+        ("added", 4),
+        ("delta", 5),
+        ("delta", 6),
+    ]

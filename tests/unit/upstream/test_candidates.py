@@ -1,0 +1,101 @@
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.upstream.candidates import Candidate, next_turn, order
+
+flags = st.booleans()
+candidates = st.builds(
+    Candidate,
+    is_up=flags,
+    is_able=flags,
+    was_tried=flags,
+    fallback=st.integers(0, 2),
+    is_full=flags,
+    is_warm=flags,
+    is_loaded=flags,
+    has_free=flags,
+    load=st.floats(0, 100),
+    turn=st.floats(0, 100),
+)
+several = st.lists(candidates, max_size=6)
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (Candidate(), Candidate(is_up=False)),
+        (Candidate(load=9), Candidate(was_tried=True)),
+        (Candidate(is_full=True), Candidate(fallback=1)),
+        (Candidate(load=9), Candidate(is_warm=True, is_full=True)),
+        (Candidate(is_warm=True, is_loaded=False), Candidate()),
+        (Candidate(has_free=False, load=9), Candidate(is_loaded=False)),
+        (Candidate(load=9), Candidate(has_free=False)),
+        (Candidate(load=1, turn=9), Candidate(load=2)),
+        (Candidate(turn=1), Candidate(turn=2)),
+    ],
+    ids=["health", "not tried", "asked for", "no queue", "warm", "loaded", "free slot", "least load", "whose turn"],
+)
+def test_one_thing_goes_before_all_that_follow_it(better: Candidate, worse: Candidate) -> None:
+    assert order([better, worse])[0] == 0
+    assert order([worse, better])[0] == 1
+
+
+@given(several)
+def test_who_cannot_be_asked_never_is(known: list[Candidate]) -> None:
+    assert all(known[place].is_able for place in order(known))
+
+
+@given(several)
+def test_the_ejected_are_asked_only_where_nobody_else_is_left(known: list[Candidate]) -> None:
+    ups = {known[place].is_up for place in order(known)}
+
+    assert len(ups) < 2
+    assert not (False in ups and any(one.is_up and one.is_able for one in known))
+
+
+@given(several, candidates)
+def test_the_last_one_is_never_given_up(others: list[Candidate], last: Candidate) -> None:
+    known = [replace(one, was_tried=False) for one in (*others, replace(last, is_able=True))]
+
+    assert order(known)
+
+
+def test_an_ejected_one_is_not_asked_in_place_of_another_that_failed() -> None:
+    assert order([Candidate(was_tried=True, is_able=False), Candidate(is_up=False)]) == []
+
+
+@given(st.permutations(range(4)), st.lists(candidates, min_size=4, max_size=4, unique_by=lambda one: one.turn))
+def test_the_choice_depends_on_what_is_known_and_not_on_the_order_in_which_it_is_told(
+    shuffled: list[int], known: list[Candidate]
+) -> None:
+    chosen = [known[place] for place in order(known)]
+    other = [known[place] for place in shuffled]
+
+    assert [other[place] for place in order(other)] == chosen
+
+
+def shares(weights: list[float], rounds: int) -> Counter[int]:
+    """How often each is asked, one after the other."""
+    turns = [0.0] * len(weights)
+    asked: Counter[int] = Counter()
+    for _ in range(rounds):
+        one = order([Candidate(turn=turn) for turn in turns])[0]
+        others = [(turns[i], weights[i]) for i in range(len(weights)) if i != one]
+        turns[one] = next_turn(turns[one], weights[one], others)
+        asked[one] += 1
+    return asked
+
+
+@given(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0]), min_size=2, max_size=4))
+def test_among_equals_each_is_asked_as_often_as_its_weight_says(weights: list[float]) -> None:
+    asked = shares(weights, 300)
+
+    assert all(abs(asked[i] - 300 * weight / sum(weights)) <= 5 for i, weight in enumerate(weights))
+
+
+def test_who_was_away_does_not_make_up_for_it() -> None:
+    assert next_turn(0.0, 1.0, [(100.0, 1.0), (100.5, 1.0)]) == 100.0

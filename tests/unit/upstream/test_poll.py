@@ -1,0 +1,143 @@
+import asyncio
+import json
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.errors import BackendError
+from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend_state import NO_REPORT, LoadReport
+from antiphon.upstream.health import MOST_FAILURES
+from antiphon.upstream.poll import REPORTS, Poll, of_llamacpp, of_ollama, of_vllm
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import Listed
+
+
+class Telling(Listed):
+    """A backend that tells something of itself at one path."""
+
+    def __init__(self, name: str, path: str, body: bytes, status: int = 200) -> None:
+        super().__init__(name, ["m"])
+        self.path, self.body, self.status = path, body, status
+
+    async def get(self, path: str) -> Reply:
+        if path != self.path:
+            raise BackendError("Not this path.", status=503)
+        return Reply(self.status, {}, self._parts())
+
+    async def _parts(self):  # type: ignore[no-untyped-def]
+        yield self.body
+
+
+def models(*backends: Listed, **dialects: str) -> ModelRegistry:
+    return ModelRegistry(backends, lambda: 0.0, dialects)
+
+
+async def test_each_family_is_asked_where_it_tells_what_it_has_loaded_and_what_is_free() -> None:
+    known = models(
+        Telling("o", "/../api/ps", b'{"models": [{"name": "m:latest"}]}'),
+        Telling("l", "/../slots", b'[{"is_processing": true}]'),
+        Telling("v", "/../metrics", b"vllm:num_requests_waiting 0\n"),
+        *(Listed("g", ["m"]), Telling("off", "/../slots", b"{}", 501)),
+        o="ollama",
+        l="llamacpp",
+        v="vllm",
+        off="llamacpp",
+    )
+    await Poll(known, 10).look()
+    seen = [served.load for served in known.backends]
+
+    assert seen[0].loaded == {"m:latest"}
+    assert [one.free for one in seen] == [None, 0, 1, None, None]
+
+
+async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_is() -> None:
+    backend = Listed("a", None)
+    known = models(backend, Listed("b", ["m"]))
+    watch = Poll(known, 10)
+    for _ in range(MOST_FAILURES):
+        await watch.look()
+    assert known.backends[0].health.is_ejected
+
+    backend.models = ["m"]
+    await watch.look()
+    assert not known.backends[0].health.is_ejected
+
+
+async def test_a_line_says_when_a_backend_goes_and_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    backend, other = Listed("a", None), Listed("b", ["m"])
+    known = models(backend, other)
+    watch = Poll(known, 10)
+    told: list[list[tuple[str, str]]] = []
+    for listed in ([], None, None, ["m"], ["m"], None):
+        backend.models = listed
+        await watch.look()
+        told.append([(record.levelname, record.getMessage()) for record in caplog.records])
+        caplog.clear()
+    known.assign([other])
+    await watch.look()
+
+    gone = [("WARNING", "The backend 'a' could not be asked for its models; its status says why.")]
+    assert told == [[], gone, [], [("INFO", "The backend 'a' is there again.")], [], gone]
+    assert caplog.records == []
+
+
+async def test_it_looks_again_and_again_also_after_a_fault_until_it_is_closed() -> None:
+    looked = asyncio.Event()
+
+    class Odd(ScriptedBackend):
+        times = 0
+
+        async def list_models(self):  # type: ignore[no-untyped-def]
+            self.times += 1
+            if self.times < 3:
+                raise RuntimeError
+            looked.set()
+            return await super().list_models()
+
+    watch = Poll(ModelRegistry([Odd([])], lambda: 0.0), 0.001)
+    watch.start()
+    async with asyncio.timeout(30):
+        await looked.wait()
+    await watch.close()
+    await watch.close()
+
+
+def test_ollama_says_which_models_are_loaded_by_their_full_names() -> None:
+    seen = of_ollama(b'{"models": [{"name": "llama3:latest"}, {"model": "qwen3:8b"}]}')
+
+    assert [seen.has_loaded(name) for name in ("llama3", "llama3:latest", "qwen3:8b", "qwen3")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert not of_ollama(b'{"models": []}').has_loaded("llama3")
+
+
+def test_llamacpp_says_how_many_slots_are_free() -> None:
+    slots = [{"id": 0, "is_processing": True}, {"id": 1, "is_processing": False}]
+
+    assert of_llamacpp(json.dumps(slots).encode()).free == 1
+
+
+def test_vllm_has_a_slot_free_as_long_as_nobody_waits() -> None:
+    text = '# HELP vllm:num_requests_waiting x\nvllm:num_requests_waiting{engine="0",model_name="m"} %s\n'
+
+    assert of_vllm((text % "0.0").encode()).free == 1
+    assert of_vllm((text % "3.0").encode()).free == 0
+    assert of_vllm(b"other 1\n") == NO_REPORT
+
+
+def test_who_does_not_say_what_it_has_loaded_has_what_it_serves() -> None:
+    assert LoadReport().has_loaded("anything")
+
+
+@pytest.mark.parametrize("family", REPORTS)
+@given(body=st.binary() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps).map(str.encode))
+def test_whatever_a_backend_answers_it_is_read(family: str, body: bytes) -> None:
+    assert isinstance(REPORTS[family][1](body), LoadReport)

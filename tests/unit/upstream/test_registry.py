@@ -1,0 +1,258 @@
+import asyncio
+import math
+
+import pytest
+
+from antiphon.errors import BackendError, ClientError
+from antiphon.upstream.backend import Backend, Listing
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.registry import STALE_AFTER, ModelRegistry
+from tests.support.engine import Listed
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def models(*backends: Listed, now: Clock | None = None, **dialects: str) -> ModelRegistry:
+    return ModelRegistry(backends, now or Clock(), dialects)
+
+
+async def test_each_model_is_found_where_it_is_served() -> None:
+    known = models(Listed("a", ["x", "y"]), Listed("b", ["z"]))
+
+    assert [(await known.find(name)).backend.name for name in "xyz"] == ["a", "a", "b"]
+    assert [model["id"] for model in known.list()] == ["x", "y", "z"]
+
+
+async def test_of_two_backends_with_the_same_model_the_first_serves_it() -> None:
+    known = models(Listed("a", ["x"]), Listed("b", ["x"]))
+
+    assert (await known.find("x")).backend.name == "a"
+    assert known.list() == [{"id": "x", "object": "model", "created": 0, "owned_by": "a"}]
+
+
+async def test_a_name_without_its_tag_is_the_latest() -> None:
+    target = await models(Listed("a", ["llama3:latest"])).find("llama3")
+
+    assert (target.backend.name, target.model) == ("a", "llama3")
+
+
+async def test_an_unknown_model_is_the_clients_mistake() -> None:
+    with pytest.raises(ClientError) as caught:
+        await models(Listed("a", ["x"]), Listed("b", None)).find("q" * 400)
+
+    assert (caught.value.status, caught.value.code, caught.value.param) == (400, "model_not_found", "model")
+    assert len(caught.value.message) < 200
+
+
+async def test_where_no_backend_can_be_reached_it_is_not() -> None:
+    with pytest.raises(BackendError) as caught:
+        await models(Listed("a", None), Listed("b", None)).find("x")
+    assert caught.value.status == 503
+
+
+@pytest.mark.parametrize("listing", [None, []], ids=["unreachable", "lists nothing"])
+async def test_the_only_backend_is_asked_for_any_model_while_it_lists_none(listing: list[str] | None) -> None:
+    assert (await models(Listed("a", listing)).find("x")).backend.name == "a"
+
+
+async def test_a_model_that_appears_later_is_found_after_a_while_and_not_looked_for_at_every_request() -> None:
+    backend, now = Listed("a", ["x"]), Clock()
+    known = models(backend, now=now)
+    await known.refresh()
+    backend.models = ["x", "new"]
+
+    with pytest.raises(ClientError):
+        await known.find("new")
+    assert backend.asked == 1
+
+    now.now += STALE_AFTER + 1
+    assert (await known.find("new")).model == "new"
+    assert backend.asked == 2
+
+
+async def test_a_model_that_was_removed_is_unknown_after_the_next_look() -> None:
+    backend = Listed("a", ["x", "y"])
+    known = models(backend)
+    await known.find("y")
+    backend.models = ["x"]
+    await known.refresh()
+
+    with pytest.raises(ClientError):
+        await known.find("y")
+
+
+async def test_a_backend_that_goes_away_keeps_its_models_for_a_better_error_than_unknown() -> None:
+    backend = Listed("a", ["x"])
+    known = models(backend, Listed("b", ["y"]))
+    await known.refresh()
+    backend.models = None
+    await known.refresh()
+
+    assert (await known.find("x")).backend.name == "a"
+    assert known.backends[0].error == "The model backend cannot be reached."
+
+
+async def test_what_was_learned_of_a_model_outlives_a_new_look() -> None:
+    known = models(Listed("a", ["x"]))
+    (await known.find("x")).refused.add("top_p")
+    await known.refresh()
+
+    assert (await known.find("x")).refused == {"top_p"}
+
+
+async def test_each_backend_has_its_own_dialect_told_or_configured() -> None:
+    known = models(Listed("a", ["x"], "https://api.groq.com/openai/v1"), Listed("b", ["y"]), b="vllm")
+
+    assert ((await known.find("x")).dialect.name, (await known.find("y")).dialect.name) == ("groq", "vllm")
+
+
+async def test_backends_are_asked_side_by_side_and_once_for_all_who_wait() -> None:
+    started, go = asyncio.Semaphore(0), asyncio.Event()
+
+    class Slow(Listed):
+        async def list_models(self) -> Listing:
+            started.release()
+            await go.wait()
+            return await super().list_models()
+
+    first, second = Slow("a", ["x"]), Slow("b", ["y"])
+    known = models(first, second)
+    waiting = [asyncio.create_task(known.refresh()) for _ in range(10)]
+    async with asyncio.timeout(30):
+        await started.acquire()
+        await started.acquire()
+        go.set()
+        await asyncio.gather(*waiting)
+
+    assert (first.asked, second.asked) == (1, 1)
+
+
+class Slow(Listed):
+    """A backend that lists its models when it is told to."""
+
+    def __init__(self, name: str, models: list[str] | None) -> None:
+        super().__init__(name, models)
+        self.is_asked, self.go = asyncio.Event(), asyncio.Event()
+
+    async def list_models(self) -> Listing:
+        self.is_asked.set()
+        await self.go.wait()
+        return await super().list_models()
+
+
+async def test_who_looks_after_the_backends_were_assigned_does_not_share_a_look_that_began_before() -> None:
+    old, new = Slow("a", ["x"]), Listed("b", ["y"])
+    known = models(old)
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        group.create_task(known.refresh())
+        await old.is_asked.wait()
+        known.assign([new])
+        later = [group.create_task(known.refresh()) for _ in range(3)]
+        await asyncio.sleep(0)
+        old.go.set()
+        await asyncio.gather(*later)
+
+    assert (await known.find("y")).backend is new
+    assert new.asked == 1
+
+
+async def test_a_new_backends_models_are_looked_for_at_once_however_lately_the_old_ones_were() -> None:
+    known = models(Listed("a", ["x"]))
+    await known.refresh()
+    known.assign([Listed("b", ["y"]), Listed("c", ["z"])])
+
+    assert (await known.find("y")).backend.name == "b"
+
+
+@pytest.mark.parametrize("listing", [["old"], None], ids=["lists", "fails"])
+async def test_what_a_backend_says_that_another_has_replaced_is_not_taken_for_the_others(
+    listing: list[str] | None,
+) -> None:
+    old, new = Slow("a", listing), Listed("a", ["new"])
+    known = models(old)
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        look = group.create_task(known.refresh())
+        await old.is_asked.wait()
+        known.assign([new])
+        old.go.set()
+        await look
+
+    (served,) = known.backends
+    assert (served.backend, served.models, served.error, served.health.failures) == (new, [], "not asked yet", 0)
+
+
+async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_taken_for_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    share = {"a": BackendOptions(api="auto")}
+    old, new = Listed("a", ["x"]), Listed("a", ["x"])
+    known = ModelRegistry([old], Clock(), options=share)
+
+    async def replaced(_: Backend) -> str:
+        known.assign([new], options=share)
+        return "responses"
+
+    monkeypatch.setattr("antiphon.upstream.registry.probe", replaced)
+    await known.refresh()
+
+    assert known.backends[0].is_probed
+    assert known.backends[0].probed is None
+
+
+async def test_what_is_no_model_in_a_list_is_passed_over() -> None:
+    class Odd(Listed):
+        async def list_models(self) -> Listing:
+            return Listing([{"id": 7}, {}, {"id": "x", "created": "now", "owned_by": {"name": "me"}}])
+
+    known = models(Odd("a", []))
+    await known.refresh()
+
+    assert known.list() == [{"id": "x", "object": "model", "created": 0, "owned_by": "unknown"}]
+
+
+async def test_names_that_clients_make_up_do_not_pile_up() -> None:
+    known = models(Listed("a", []))
+    for number in range(5000):
+        await known.find(f"made-up-{number}")
+
+    assert len(known._candidates) + len(known.backends[0].targets) < 5000
+
+
+async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_is() -> None:
+    assert (await models(Listed("a", ["llama"])).find("gpt-5.5")).backend.name == "a"
+    for known in (models(Listed("a", ["x"]), Listed("b", ["y"])), models(Listed("demo", ["demo"], url=""))):
+        with pytest.raises(ClientError):
+            await known.find("gpt-5.5")
+
+
+async def test_one_that_does_one_thing_at_a_time_is_not_asked_for_its_models_while_it_answers() -> None:
+    backend = Listed("a", ["x"])
+    known = models(backend, a="llama-cpp-python")
+    slots = known.backends[0].slots
+    await known.refresh()
+
+    await slots.enter()
+    await known.refresh()
+    assert (backend.asked, slots.free, known.backends[0].error) == (1, 0, "")
+
+    slots.leave()
+    await known.refresh()
+    assert (backend.asked, slots.free) == (2, 1)
+
+
+async def test_how_much_is_asked_at_once_follows_what_the_backend_turns_out_to_be() -> None:
+    backend = Listed("me", ["x"])
+    known = models(backend)
+    slots = known.backends[0].slots
+    assert slots.free == math.inf
+
+    await known.refresh()
+    assert slots.free == 1
+
+    known.assign([backend], {"me": "generic"}, {"me": BackendOptions(concurrency=4)})
+    assert slots.free == 4

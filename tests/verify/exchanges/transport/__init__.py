@@ -1,1 +1,0 @@
-"""Transport: what lies beneath both."""
