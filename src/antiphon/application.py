@@ -21,9 +21,9 @@ from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.telemetry.access_log import Noting
+from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.response_metrics import Measuring, ModelNames, timed
+from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics, timed
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import tell_dialect
@@ -46,7 +46,7 @@ FIRST_LOOK = 0.8
 
 
 @dataclass(slots=True)
-class House:
+class Application:
     """The parts of one server, in use; `close` ends them."""
 
     engine: Engine
@@ -67,7 +67,7 @@ class House:
         if self.watch is not None:
             self.watch.start()
 
-    async def reassign(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+    async def reload_backends(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
         """Take over the backends of new settings; what is under way ends as it began. Raises `ConfigError`.
 
         Everything else that differs is taken over by the next start.
@@ -84,7 +84,7 @@ class House:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
         self.engine.drain()
         await self.courier.close()
-        await self.worker.hand_back()
+        await self.worker.release_jobs()
 
     def abort(self) -> None:
         """Have every response that a client waits for fail, and break off every replay."""
@@ -108,7 +108,7 @@ class House:
             await self.traces.close()
 
 
-async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> House:
+async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> Application:
     """Return the parts that these settings ask for. Raises `ConfigError`."""
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
@@ -133,10 +133,10 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         measures=measures,
         room=_room(settings),
     )
-    engine.observers.add(Noting())
+    engine.observers.add(AccessLog())
     names = ModelNames(models)
     if settings.metrics:
-        engine.observers.add(Measuring(measures, names))
+        engine.observers.add(ResponseMetrics(measures, names))
     traces = begin_traces(names) if begin_traces else None
     if traces is not None:
         engine.observers.add(traces.observer)
@@ -145,7 +145,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     courier = Courier(store, ids.now, reach, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach)
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
-    return House(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
 
 
 @dataclass(slots=True)
@@ -265,7 +265,7 @@ async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:
 
 
 @dataclass(slots=True)
-class _Line:
+class _BackendSet:
     """The backends that settings ask for, and what was said of each by its name."""
 
     backends: list[Backend] = field(default_factory=list)
@@ -273,12 +273,12 @@ class _Line:
     shares: dict[str, BackendOptions] = field(default_factory=dict)
 
 
-async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
+async def _backends(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _BackendSet:
     """Return the backends that are wanted, among them those of `before` that are the same."""
     if settings.backends:
         return _configured(settings, environment, before)
     found = await _found(settings, environment)
-    return _Line(found, shares={backend.name: BackendOptions(api="auto") for backend in found})
+    return _BackendSet(found, shares={backend.name: BackendOptions(api="auto") for backend in found})
 
 
 def check_backends(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
@@ -286,8 +286,8 @@ def check_backends(settings: Settings, environment: Mapping[str, str] | None = N
     _configured(settings, os.environ if environment is None else environment)
 
 
-def _configured(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _Line:
-    line = _Line()
+def _configured(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> _BackendSet:
+    line = _BackendSet()
     for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
         made = _http(settings, environment, name, configured.url, key_of(configured, environment), configured)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.access.limits import allows, check_model, weight_of, weight_of_response
-from antiphon.access.metering import Grant, Tally
+from antiphon.access.metering import Tally, UsageLease
 from antiphon.errors import StoreError, log
 from antiphon.jobs import queue, replay
 from antiphon.jobs.queue import Queued
@@ -23,12 +23,12 @@ from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.idempotency import Log, admit, check_key
 from antiphon.runs.input_tokens import Count, count_input_tokens
 from antiphon.runs.passthrough import Passing, Sink
-from antiphon.runs.persistence import Ticket
+from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.response import output_text
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
-from antiphon.storage.notifications import Change
+from antiphon.storage.notifications import Subscription
 from antiphon.stored import conversations, responses
 from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families
 from antiphon.telemetry.response_metrics import known
@@ -47,17 +47,17 @@ __all__ = [
     "Endpoints",
     "Engine",
     "Gateway",
-    "Grant",
     "Log",
     "Passing",
     "Queued",
     "Reply",
+    "RequestIdentity",
     "Run",
     "Sink",
     "Status",
     "StoredItem",
     "Tally",
-    "Ticket",
+    "UsageLease",
     "charged_to",
     "check_key",
     "check_model",
@@ -102,7 +102,7 @@ class Gateway:
         """Shows how many WebSockets are open."""
         return self._engine.measures.websockets
 
-    def expect(self, what: str) -> Change:
+    def expect(self, what: str) -> Subscription:
         """Wait for a change of a response; the end of this process is reported to all waits."""
         return self._engine.wakes.expect(what)
 
@@ -146,7 +146,7 @@ class Gateway:
     def create(
         self,
         request: CreateResponse,
-        ticket: Ticket | None = None,
+        ticket: RequestIdentity | None = None,
         *,
         recalled: Sequence[StoredItem] | None = None,
         generates: bool = True,
@@ -154,7 +154,7 @@ class Gateway:
         """Begin a response. See `Engine.create`."""
         return self._engine.create(request, ticket, recalled=recalled, generates=generates)
 
-    def enqueue(self, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Awaitable[Queued]:
+    def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Awaitable[Queued]:
         """Queue a background response; `body` is the request's JSON, for the worker that makes it."""
         return queue.enqueue(self._engine, request, body, ticket)
 
@@ -196,7 +196,9 @@ class Gateway:
 
     # Chat Completions, embeddings, models.
 
-    async def passing(self, path: str, request: JsonObject, body: bytes, tenant: str, grant: Grant | None) -> Passing:
+    async def passing(
+        self, path: str, request: JsonObject, body: bytes, tenant: str, grant: UsageLease | None
+    ) -> Passing:
         """Choose a backend for a request that is passed on as it is."""
         if not self._engine.takes_work:
             raise going_away()
@@ -219,7 +221,7 @@ class Gateway:
         """Return the API key of a digest, None where there is none that is valid."""
         return self._engine.api_keys.find(digest)
 
-    def lease(self, key: ApiKey, model: str, weigh: Callable[[], int]) -> Awaitable[Grant]:
+    def lease(self, key: ApiKey, model: str, weigh: Callable[[], int]) -> Awaitable[UsageLease]:
         """Reserve what a request with this key may use. Raises `ClientError` (400, 429)."""
         return self._engine.meter.admit(key, model, weigh)
 
@@ -228,11 +230,13 @@ class Gateway:
         await self._engine.meter.settle()
         return await self._engine.store.usage(tenant, begin, end)
 
-    def reserve(self, tenant: str, key: str, path: str, body: bytes, prefix: str) -> Awaitable[Ticket | Reply | Log]:
+    def reserve(
+        self, tenant: str, key: str, path: str, body: bytes, prefix: str
+    ) -> Awaitable[RequestIdentity | Reply | Log]:
         """Reserve an `Idempotency-Key`: a ticket for a new request, else the reply that the earlier one received."""
         return admit(self._engine, tenant, key, path, body, prefix)
 
-    def reserved(self, ticket: Ticket) -> AbstractAsyncContextManager[None]:
+    def reserved(self, ticket: RequestIdentity) -> AbstractAsyncContextManager[None]:
         """Hold a reserved key while the request runs; where it fails, the key is free for the next try."""
         return _reserved(self._engine, ticket)
 
@@ -243,7 +247,7 @@ class Conversations:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def create(self, request: CreateConversation, ticket: Ticket) -> Made:
+    def create(self, request: CreateConversation, ticket: RequestIdentity) -> Made:
         """Create a conversation under the id of the ticket."""
         return conversations.create(self._engine, request, ticket)
 
@@ -276,13 +280,13 @@ class Conversations:
         return conversations.delete_item(self._engine, tenant, conversation_id, item_id)
 
 
-def charged_to(ticket: Ticket, grant: Grant | None) -> Ticket:
+def charged_to(ticket: RequestIdentity, grant: UsageLease | None) -> RequestIdentity:
     """Return the ticket of a background response, which settles what was reserved for it."""
     return ticket if grant is None else replace(ticket, taken=grant.taken)
 
 
 @asynccontextmanager
-async def _reserved(engine: Engine, ticket: Ticket) -> AsyncGenerator[None, None]:
+async def _reserved(engine: Engine, ticket: RequestIdentity) -> AsyncGenerator[None, None]:
     try:
         yield
     except BaseException:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from antiphon.access.keyring import new_key
-from antiphon.application import House, build, web_search_of
+from antiphon.application import Application, build, web_search_of
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ConfigError
 from antiphon.outbound.ssrf import Reach
@@ -31,7 +31,7 @@ GONE = "http://127.0.0.1:9/v1"
 
 
 @asynccontextmanager
-async def house(settings: Settings, **environment: str) -> AsyncIterator[House]:
+async def house(settings: Settings, **environment: str) -> AsyncIterator[Application]:
     built = await build(settings, environment)
     try:
         yield built
@@ -132,13 +132,13 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
     before = settings(BackendConfig(url=backend.url, name="stays"), BackendConfig(url=GONE, name="goes"))
     async with house(before) as built:
         stays, goes = built.backends
-        await built.reassign(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
+        await built.reload_backends(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
 
         assert list(built.backends) == [stays]
         assert built.engine.models.backends[0].options.weight == 5.0
         assert built._gone == [goes]
         with pytest.raises(ConfigError):
-            await built.reassign(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
+            await built.reload_backends(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
         assert list(built.backends) == [stays]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.translation.from_chat.answer import AnswerReader
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.writer import ResponseWriter, View
 from tests.support.replay import JSON, Answer, Script
@@ -20,7 +20,7 @@ class Passed:
     writer: ResponseWriter
     stream: ResponsesStream
     events: list[dict[str, Any]] = field(default_factory=list)
-    ending: Ending | None = None
+    ending: Finish | None = None
 
     @property
     def response(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import aiohttp
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
-from antiphon.application import House
+from antiphon.application import Application
 from antiphon.jobs.worker import Worker
 from antiphon.runs.engine import Engine
 from antiphon.server.application import create_app
@@ -20,10 +20,10 @@ from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.host import Host
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.telemetry.access_log import Noting
+from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.otel.collector import Traces
-from antiphon.telemetry.response_metrics import Measuring, ModelNames, timed
+from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics, timed
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
@@ -109,18 +109,18 @@ async def serve(
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
     engine = Engine(models, opened, ids.new_id, ids.now)
-    engine.observers.add(Noting())
+    engine.observers.add(AccessLog())
     if measures is not None:
         opened = engine.store = timed(opened, measures)
         engine.measures = measures
-        engine.observers.add(Measuring(measures, ModelNames(models)))
+        engine.observers.add(ResponseMetrics(measures, ModelNames(models)))
     traces = trace(ModelNames(models)) if trace else None
     if traces is not None:
         engine.observers.add(traces.observer)
     reach = webhook_reach(takes_private=takes_private)
     courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)
-    house = House(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
+    house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
     app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits)

@@ -5,24 +5,24 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from antiphon.protocol.tools import McpTool, Tool
-from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.base import Listing, ToolResult, Use
 
 ROLL = {"name": "roll", "description": "Rolls dice.", "input_schema": {"type": "object"}, "annotations": None}
 MCP = {"type": "mcp", "server_label": "dice", "server_url": "https://dice.example/mcp", "require_approval": "never"}
 
 
-def output(text: str) -> Outcome:
+def output(text: str) -> ToolResult:
     """What a tool that worked gives."""
-    return Outcome(text, {"output": text, "error": None})
+    return ToolResult(text, {"output": text, "error": None})
 
 
-def boom(use: Use) -> Outcome:
+def boom(use: Use) -> ToolResult:
     """What a tool that failed gives."""
     error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "boom"}]}
-    return Outcome("Error: boom", {"output": None, "error": error}, is_failed=True)
+    return ToolResult("Error: boom", {"output": None, "error": error}, is_failed=True)
 
 
-Answer = Callable[[Use], Outcome | Awaitable[Outcome]] | str
+Answer = Callable[[Use], ToolResult | Awaitable[ToolResult]] | str
 
 
 class Servers:
@@ -47,7 +47,7 @@ class Servers:
         default = Listing([{**ROLL, "name": name} for name in self.answers])
         return self.lists.get(tool.server_label, default)
 
-    async def run(self, use: Use) -> Outcome:
+    async def run(self, use: Use) -> ToolResult:
         self.used.append(use)
         if self.gate is not None:
             await self.gate.wait()
@@ -55,7 +55,7 @@ class Servers:
         if isinstance(answer, str):
             return output(answer)
         found = answer(use)
-        return found if isinstance(found, Outcome) else await found
+        return found if isinstance(found, ToolResult) else await found
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -70,15 +70,15 @@ class Web:
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
 
-    async def run(self, use: Use) -> Outcome:
+    async def run(self, use: Use) -> ToolResult:
         self.used.append(use)
         arguments: dict[str, Any] = dict(use.arguments)
         if use.name != "web_search":
-            return Outcome("[1] A page.", {"action": {"type": use.name, **arguments}})
+            return ToolResult("[1] A page.", {"action": {"type": use.name, **arguments}})
         sources = [{"type": "url", "url": "https://e.x/"}]
         action = {"type": "search", "query": arguments["query"], "queries": [arguments["query"]], "sources": sources}
         results = [{"url": "https://e.x/", "title": "E"}]
-        return Outcome("[1] E", {"action": action, "results": results}, sources={"https://e.x/": "E"})
+        return ToolResult("[1] E", {"action": action, "results": results}, sources={"https://e.x/": "E"})
 
     async def close(self) -> None:
         """There is nothing to close."""

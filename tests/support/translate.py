@@ -12,7 +12,7 @@ import msgspec
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.from_chat.answer import AnswerReader, conclude
-from antiphon.translation.from_chat.reader import ChatStream, Ending
+from antiphon.translation.from_chat.reader import ChatStream, Finish
 from antiphon.translation.writer import ResponseWriter, View
 
 CREATED_AT = 1_700_000_000
@@ -26,7 +26,7 @@ class Translation:
     writer: ResponseWriter
     chat: ChatStream
     events: list[dict[str, Any]] = field(default_factory=list)
-    ending: Ending | None = None
+    ending: Finish | None = None
 
     @property
     def response(self) -> dict[str, Any]:
@@ -106,14 +106,14 @@ def begin_writer(view: View | None = None) -> ResponseWriter:
     return writer
 
 
-def end(translation: Translation, ending: Ending) -> Translation:
+def end(translation: Translation, ending: Finish) -> Translation:
     """Tell how the answer ended, as the engine does."""
     translation.ending = ending
     translation.events += end_writer(translation.writer, ending)
     return translation
 
 
-def end_writer(writer: ResponseWriter, ending: Ending) -> list[dict[str, Any]]:
+def end_writer(writer: ResponseWriter, ending: Finish) -> list[dict[str, Any]]:
     """Tell how an answer ended, as the engine does; return the events that were not taken yet."""
     conclude(writer, ending)
     writer.end()

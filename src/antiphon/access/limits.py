@@ -1,6 +1,6 @@
 """What a key's limits mean for one request: whether it is let through, and what its reply says of them.
 
-The numbers are the store's `Level`; the headers are those of specification section 14, the errors of section 13.
+The numbers are the store's `BucketState`; the headers are those of specification section 14, the errors of section 13.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
-from antiphon.storage.contract import ApiKey, Level, Limits
+from antiphon.storage.contract import ApiKey, BucketState, Limits
 from antiphon.translation.to_chat.estimate import MEDIUM, by_size
 from antiphon.upstream.backend_state import LATEST
 from antiphon.upstream.registry import model_not_found
@@ -71,7 +71,7 @@ def size_of(text: str) -> int:
     return by_size(text)
 
 
-def rate_headers(limits: Limits, level: Level, now: float) -> dict[str, str]:
+def rate_headers(limits: Limits, level: BucketState, now: float) -> dict[str, str]:
     """Return `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` for the limits that there are."""
     headers: dict[str, str] = {}
     if (most := limits.requests_per_minute) is not None:
@@ -83,7 +83,7 @@ def rate_headers(limits: Limits, level: Level, now: float) -> dict[str, str]:
     return headers
 
 
-def refusal(limits: Limits, level: Level, tokens: int, now: float) -> ClientError:
+def refusal(limits: Limits, level: BucketState, tokens: int, now: float) -> ClientError:
     """Return the error for a request that the limits have no room for: 429, with the seconds to wait."""
     tokens = limits.fit(tokens)
     if limits.tokens_per_day is not None and level.tokens_today + tokens > limits.tokens_per_day:

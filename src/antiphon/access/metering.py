@@ -23,7 +23,7 @@ from antiphon.errors import BackendError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
-from antiphon.storage.contract import NOTHING_TAKEN, ApiKey, Level, Store, Taken, Use
+from antiphon.storage.contract import NOTHING_RESERVED, ApiKey, BucketState, Reservation, Store, UsageRecord
 from antiphon.translation.from_chat.decode import decode_chunk, read_usage
 from antiphon.translation.sse import DONE, EventDecoder
 from antiphon.translation.to_chat.estimate import asked_tokens, by_size
@@ -96,11 +96,11 @@ class Spender(Protocol):
         ...
 
 
-class Grant:
+class UsageLease:
     """Leave to ask a model, from `with` to its end; this one of somebody who came in without a key."""
 
     headers: Mapping[str, str] = {}
-    taken: Taken = NOTHING_TAKEN
+    taken: Reservation = NOTHING_RESERVED
 
     def __enter__(self) -> Self:
         return self
@@ -118,36 +118,36 @@ class Grant:
         """The request goes on without this grant: a job has `taken` now, and settles it."""
 
 
-FREE = Grant()
+UNMETERED = UsageLease()
 
 
-class Metered(Grant):
+class MeteredLease(UsageLease):
     """Leave for a key; what was used is charged to it when it ends."""
 
     def __init__(self, meter: "Meter", key: ApiKey, tokens: int, headers: Mapping[str, str]) -> None:
         self._meter, self._key = meter, key
         self.headers = headers
-        self.taken = Taken(key.id, tokens)
+        self.taken = Reservation(key.id, tokens)
         self._began = meter.now()
         self._spent: Callable[[], tuple[int, int]] = lambda: (0, 0)
         self._is_handed_over = False
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
-        """See `Grant`."""
+        """See `UsageLease`."""
         self._meter.leave(self._key.id)
         if not self._is_handed_over:
             self._meter.charge(self._key.tenant, self.taken, self._began, 1, self._spent())
 
     def watch(self, run: Spender) -> None:
-        """See `Grant.watch`."""
+        """See `UsageLease.watch`."""
         self._spent = run.spent
 
     def tell(self, input_tokens: int, output_tokens: int) -> None:
-        """See `Grant.tell`."""
+        """See `UsageLease.tell`."""
         self._spent = lambda: (input_tokens, output_tokens)
 
     def hand_over(self) -> None:
-        """See `Grant.hand_over`."""
+        """See `UsageLease.hand_over`."""
         self._is_handed_over = True
 
 
@@ -159,17 +159,17 @@ class Meter:
     now: Clock
     _at_once: dict[str, int] = field(default_factory=dict)
     """Requests of each key that are here."""
-    _uses: dict[tuple[str, str, int], Use] = field(default_factory=dict)
+    _uses: dict[tuple[str, str, int], UsageRecord] = field(default_factory=dict)
     """What is not written down yet, by tenant, key and day."""
     _writing: asyncio.Task[None] | None = None
 
-    async def admit(self, key: ApiKey | None, model: str, weigh: Callable[[], int]) -> Grant:
+    async def admit(self, key: ApiKey | None, model: str, weigh: Callable[[], int]) -> UsageLease:
         """Let a request through; `weigh` tells the tokens that it is expected to take, where that matters.
 
         Raises `ClientError`: 400 for a model that the key does not allow, 429 where a limit is reached.
         """
         if key is None:
-            return FREE
+            return UNMETERED
         check_model(key, model)
         self._enter(key)
         try:
@@ -186,14 +186,14 @@ class Meter:
         else:
             del self._at_once[key_id]
 
-    def charge(self, tenant: str, taken: Taken, began: float, requests: int, spent: tuple[int, int]) -> None:
+    def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: tuple[int, int]) -> None:
         """Count what was used, for good soon, and give back what was taken for it when it began."""
         if not taken.key_id:
             return
         now = int(self.now())
         # What was taken on another day is not given back to this one.
         back = taken.tokens if int(began) // DAY == now // DAY else 0
-        self._add(Use(tenant, taken.key_id, now, requests, *spent, taken=back))
+        self._add(UsageRecord(tenant, taken.key_id, now, requests, *spent, taken=back))
         if self._writing is None:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
@@ -217,10 +217,10 @@ class Meter:
             raise too_many_at_once(most)
         self._at_once[key.id] = now + 1
 
-    async def _take(self, key: ApiKey, weigh: Callable[[], int]) -> Metered:
+    async def _take(self, key: ApiKey, weigh: Callable[[], int]) -> MeteredLease:
         limits = key.limits
         if not counts_anything(limits):
-            return Metered(self, key, 0, {})
+            return MeteredLease(self, key, 0, {})
         tokens = limits.fit(weigh()) if counts_tokens(limits) else 0
         level = await self._reserve(key, tokens)
         now = self.now()
@@ -229,9 +229,9 @@ class Meter:
             error = refusal(limits, level, tokens, now)
             error.headers = {**headers, **error.headers}
             raise error
-        return Metered(self, key, tokens, headers)
+        return MeteredLease(self, key, tokens, headers)
 
-    async def _reserve(self, key: ApiKey, tokens: int) -> Level:
+    async def _reserve(self, key: ApiKey, tokens: int) -> BucketState:
         """Take the tokens in the store; where the client leaves meanwhile, they are given back as soon as they came."""
         taking = asyncio.ensure_future(self.store.take(key.id, key.limits, tokens))
         try:
@@ -240,9 +240,9 @@ class Meter:
             taking.add_done_callback(lambda done: self._give_back(key, tokens, done))
             raise
 
-    def _give_back(self, key: ApiKey, tokens: int, taking: asyncio.Future[Level]) -> None:
+    def _give_back(self, key: ApiKey, tokens: int, taking: asyncio.Future[BucketState]) -> None:
         if not taking.cancelled() and taking.exception() is None and taking.result().is_granted:
-            self.charge(key.tenant, Taken(key.id, tokens), self.now(), 0, (0, 0))
+            self.charge(key.tenant, Reservation(key.id, tokens), self.now(), 0, (0, 0))
 
     async def _write(self) -> None:
         """Write all that has come; what comes meanwhile goes with the next."""
@@ -259,13 +259,13 @@ class Meter:
         finally:
             self._writing = None
 
-    def _add(self, use: Use) -> None:
+    def _add(self, use: UsageRecord) -> None:
         place = use.tenant, use.key_id, use.at // DAY
         before = self._uses.get(place)
         self._uses[place] = use if before is None else _sum(before, use)
 
 
-def _sum(one: Use, other: Use) -> Use:
+def _sum(one: UsageRecord, other: UsageRecord) -> UsageRecord:
     return replace(
         one,
         requests=one.requests + other.requests,

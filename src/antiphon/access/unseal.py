@@ -9,14 +9,14 @@ from antiphon.translation.to_chat.sealed import Unseal
 from antiphon.upstream.backend_state import Target
 
 
-def sealer_of(target: Target) -> str:
+def state_origin(target: Target) -> str:
     """Return what tells this backend from every other one, also later and in another process."""
     return sha256(f"{target.backend.name}\0{target.backend.url}".encode()).hexdigest()[:16]
 
 
-def mark_of(target: Target) -> dict[str, str]:
+def origin_tag(target: Target) -> dict[str, str]:
     """Return what is sealed along with the state that an answer of this backend leaves."""
-    return {"family": target.dialect.name, "origin": sealer_of(target)}
+    return {"family": target.dialect.name, "origin": state_origin(target)}
 
 
 def opener(keyring: Keyring, tenant: str, *, refuses: bool) -> Unseal:

@@ -38,7 +38,7 @@ LARGEST = 4 * 1024 * 1024
 TRIM_EVERY = 16
 """The part of the room that may be written between two looks whether all fit in it."""
 
-Outcome = Literal["hit", "miss"]
+CacheStatus = Literal["hit", "miss"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Lookup:
     """The request itself asks for the cache, not the configuration alone."""
     kept: KeptAnswer | None = None
     """The answer that was found."""
-    outcome: Outcome | None = None
+    outcome: CacheStatus | None = None
     """None as long as it is not known."""
     similarity: float | None = None
     """How much the question that was answered is like this one, where it is not the same."""

@@ -8,7 +8,7 @@ import msgspec
 import typer
 from rich.console import Console
 
-from antiphon.application import House, build
+from antiphon.application import Application, build
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
@@ -45,7 +45,7 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
         await house.close()
 
 
-def _first(house: House) -> str:
+def _first(house: Application) -> str:
     models = house.engine.models.list()
     if not models:
         raise BackendError("No model can be reached. Start one, or name a backend with --backend.", status=503)

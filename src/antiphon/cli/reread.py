@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from antiphon.application import House, check_backends
+from antiphon.application import Application, check_backends
 from antiphon.config import Settings
 from antiphon.errors import ConfigError, log
 
@@ -61,7 +61,7 @@ class Reread:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._wanted.set)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
-    async def run(self, house: House) -> None:
+    async def run(self, house: Application) -> None:
         """Take over at every signal, until cancelled."""
         while True:
             await self._wanted.wait()
@@ -69,9 +69,9 @@ class Reread:
             if self._current.renew():
                 await self._take_over(house)
 
-    async def _take_over(self, house: House) -> None:
+    async def _take_over(self, house: Application) -> None:
         before = {backend.name for backend in house.backends}
-        await house.reassign(self._current.settings)
+        await house.reload_backends(self._current.settings)
         now = {backend.name for backend in house.backends}
         changes = f"{_listed('; added: ', now - before)}{_listed('; removed: ', before - now)}"
         log.info("The settings were read again: %d backends%s.", len(now), changes)

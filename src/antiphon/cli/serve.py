@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from antiphon.application import House, build
+from antiphon.application import Application, build
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
@@ -188,14 +188,14 @@ def _listen(settings: Settings) -> socket.socket:
         ) from error
 
 
-async def _purge(house: House) -> None:
+async def _purge(house: Application) -> None:
     while True:
         with suppress(StoreError):
             await house.engine.store.purge()
         await asyncio.sleep(PURGE_EVERY)
 
 
-async def _announce(settings: Settings, port: int, house: House) -> None:
+async def _announce(settings: Settings, port: int, house: Application) -> None:
     url = f"http://{_reachable(settings.host)}:{port}/v1"
     served = house.engine.models.backends
     models = house.engine.models.list()

@@ -6,7 +6,7 @@ import msgspec
 
 from antiphon.conformance.exchange import Exchange, Request
 from antiphon.conformance.reading import legible
-from antiphon.conformance.requirement import Kind, Level, Outcome
+from antiphon.conformance.requirement import CaseOutcome, Kind, Level
 from antiphon.errors import ConfigError
 
 
@@ -27,7 +27,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     source: str
     sentence: str
-    outcome: Outcome
+    outcome: CaseOutcome
     came: str = ""
     """What was wrong, why it was skipped, or how the server says that it lacks it."""
     known: str = ""
@@ -67,9 +67,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             result.outcome == "passed" and result.level == "must" for result in self.results
         )
 
-    def counted(self, results: Iterable[Result] | None = None) -> dict[Outcome, int]:
+    def counted(self, results: Iterable[Result] | None = None) -> dict[CaseOutcome, int]:
         """Return how many results have each outcome; of all, or of these."""
-        counts: dict[Outcome, int] = {"passed": 0, "failed": 0, "not offered": 0, "skipped": 0}
+        counts: dict[CaseOutcome, int] = {"passed": 0, "failed": 0, "not offered": 0, "skipped": 0}
         for result in self.results if results is None else results:
             counts[result.outcome] += 1
         return counts

@@ -101,9 +101,9 @@ def capability(requirement: Requirement) -> Requirement:
     return replace(requirement, kind="capability")
 
 
-Outcome = Literal["passed", "failed", "skipped", "not offered"]
+CaseOutcome = Literal["passed", "failed", "skipped", "not offered"]
 
-OUTCOMES: tuple[Outcome, ...] = ("failed", "passed", "skipped", "not offered")
+OUTCOMES: tuple[CaseOutcome, ...] = ("failed", "passed", "skipped", "not offered")
 """Those that weigh more come first: a requirement that one case finds broken is broken."""
 
 
@@ -111,7 +111,7 @@ OUTCOMES: tuple[Outcome, ...] = ("failed", "passed", "skipped", "not offered")
 class Verdict:
     """An outcome, and what came in words: what was wrong, why it was skipped, how the server says that it lacks it."""
 
-    outcome: Outcome
+    outcome: CaseOutcome
     came: str = ""
     seen: int = 0
     """How many exchanges the case had had: the last of them showed it."""
@@ -120,7 +120,7 @@ class Verdict:
 class Stop(Exception):  # noqa: N818 - nothing is wrong with the suite
     """A case ends here; `verdict` is that of all it has not judged yet."""
 
-    def __init__(self, outcome: Outcome, came: str) -> None:
+    def __init__(self, outcome: CaseOutcome, came: str) -> None:
         super().__init__(came)
         self.verdict = Verdict(outcome, came)
 

@@ -18,12 +18,12 @@ from antiphon.runs.chain_cache import load_item
 from antiphon.runs.checkpoints import from_bytes
 from antiphon.runs.context import conversation_locked, conversation_not_found, gather
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import Retention, Ticket, encode_json, ended
+from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import checked_tools, prepare_again
 from antiphon.runs.response import open_response, view_of
 from antiphon.runs.run import Run
-from antiphon.storage.contract import Job, Outcome, Reply
+from antiphon.storage.contract import Job, LockResult, Reply
 from antiphon.stored.responses import not_found, shown_response
 from antiphon.translation.writer import ResponseWriter
 from antiphon.webhooks.announcement import announcement
@@ -40,7 +40,9 @@ class Queued:
     ignored_tools: Sequence[str]
 
 
-async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: Ticket | None = None) -> Queued:
+async def enqueue(
+    engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None
+) -> Queued:
     """Put a background response into the queue; return it as it stands, durable.
 
     Raises `ClientError` for what can be refused before the model is asked.
@@ -61,9 +63,9 @@ async def enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: 
     stored = _retention_of(engine, request, ticket.tenant).of(response, context, [])
     frames = [frame(writer.take())] if stored.is_streamed else []
     outcome = await engine.store.enqueue(stored, without_credentials(request, body), frames, reply, ticket.taken)
-    if outcome is Outcome.UNKNOWN:
+    if outcome is LockResult.UNKNOWN:
         raise conversation_not_found(str(request.conversation_id))
-    if outcome is Outcome.BUSY:
+    if outcome is LockResult.BUSY:
         raise conversation_locked()
     for hand_over in engine.observers.queued:
         hand_over(response.id)
@@ -168,7 +170,7 @@ def _writer(engine: Engine, response: Response) -> ResponseWriter:
     return ResponseWriter(response, engine.new_id, engine.now, seal=lambda state: "")
 
 
-def _reply(response: Response, ticket: Ticket, is_stream: bool) -> Reply | None:
+def _reply(response: Response, ticket: RequestIdentity, is_stream: bool) -> Reply | None:
     """Return what answers the same request again: the queued response, or a replay of its log."""
     if not ticket.key:
         return None

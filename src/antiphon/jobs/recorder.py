@@ -13,7 +13,7 @@ from antiphon.runs.context import CHAINABLE, store_item
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import Retention, ended, stored_output
 from antiphon.runs.run import Run
-from antiphon.storage.contract import Frames, Job, Progress, StoredItem, Taken
+from antiphon.storage.contract import Frames, Job, Progress, Reservation, StoredItem
 from antiphon.translation.sse import encode
 from antiphon.webhooks.announcement import announcement
 
@@ -134,7 +134,7 @@ class BackgroundRecorder:
         job, whose = self._job, self._job.taken
         if not whose.key_id:
             return
-        taken, requests = (whose, 1) if self._is_kept else (Taken(whose.key_id), 0)
+        taken, requests = (whose, 1) if self._is_kept else (Reservation(whose.key_id), 0)
         self._engine.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
 
     async def _flush_often(self) -> None:
@@ -155,7 +155,7 @@ class BackgroundRecorder:
                 async with asyncio.timeout(PULSE_AFTER):
                     await self._news.wait()
             except TimeoutError:
-                self.add(self.run.pulse())
+                self.add(self.run.heartbeat())
         await asyncio.sleep(FLUSH_EVERY)
 
     async def _flush(self) -> None:

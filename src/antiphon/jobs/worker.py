@@ -63,7 +63,7 @@ class Worker:
         ]
         self._beating = [asyncio.create_task(self._repeat(self._beat, BEAT_EVERY))]
 
-    async def hand_back(self) -> None:
+    async def release_jobs(self) -> None:
         """Take no more jobs, and put those that are being made back into the queue, for others."""
         if self._soon is not None:
             self._soon.cancel()
@@ -74,14 +74,14 @@ class Worker:
             if self._asked is not None:  # a claim that was under way may have been granted
                 await self._asked
             for response_id in await self.engine.store.owned(self.engine.worker):
-                await self.engine.store.give_back(self.engine.worker, response_id)
+                await self.engine.store.release_job(self.engine.worker, response_id)
 
     async def close(self) -> None:
         """Hand the jobs back, and let go of everything else."""
-        await self.hand_back()
+        await self.release_jobs()
         await _cancel(self._beating)
         with suppress(StoreError):
-            await self.engine.store.bury(self.engine.worker, None)
+            await self.engine.store.expire_worker(self.engine.worker, None)
 
     async def _repeat(self, act: Callable[[], Awaitable[None]], every: float) -> None:
         with self.engine.wakes.expect(JOBS) as change:
@@ -139,7 +139,7 @@ class Worker:
 
     async def _beat(self) -> None:
         if self._running or self.engine.holding:
-            await self.engine.store.beat(self.engine.worker)
+            await self.engine.store.heartbeat(self.engine.worker)
 
     async def _look(self) -> None:
         await self._look_at_others()
@@ -150,7 +150,7 @@ class Worker:
         now = asyncio.get_running_loop().time()
         # A gap in the looking is no silence: nobody looked.
         gap, self._looked = min(now - self._looked, 2 * LOOK_EVERY), now
-        beats = await self.engine.store.beats()
+        beats = await self.engine.store.heartbeats()
         for worker in self._watched.keys() - beats.keys():
             del self._watched[worker]
         for worker, beat in beats.items():
@@ -159,7 +159,7 @@ class Worker:
                 self._watched[worker] = Watch(beat)
                 continue
             watch.silence += gap
-            if watch.silence >= SILENCE and await self.engine.store.bury(worker, beat):
+            if watch.silence >= SILENCE and await self.engine.store.expire_worker(worker, beat):
                 log.warning("Took over the work of %s, which has been silent for too long.", worker)
                 del self._watched[worker]
 
@@ -176,7 +176,7 @@ class Worker:
         self._strays = {one: self._strays.get(one, now) for one in strays}
         # Only after a while: a look may come between a step in the store and the same step here.
         for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
-            await self.engine.store.give_back(self.engine.worker, response_id)
+            await self.engine.store.release_job(self.engine.worker, response_id)
             await self.engine.store.release(self.engine.worker, response_id)
 
 

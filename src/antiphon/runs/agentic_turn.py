@@ -6,7 +6,7 @@ next() ──> [AuxiliaryCall for a summary ──> Compact]                  wh
               └──────── answered(ending) ──> AuxiliaryCall, to mend a call's input ──> Settle
                                          ──> RunTools that the model called ──> CallModel
                                          ──> Tell what a search for tools found ──> CallModel
-                                         ──> [AuxiliaryCall for a summary ──> Compact] ──> Finish
+                                         ──> [AuxiliaryCall for a summary ──> Compact] ──> FinishRun
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -29,7 +29,7 @@ from antiphon.runs.steps import (
     AuxiliaryCall,
     CallModel,
     Compact,
-    Finish,
+    FinishRun,
     ListTools,
     RunTools,
     Settle,
@@ -40,7 +40,7 @@ from antiphon.runs.steps import (
 from antiphon.runs.tool_policy import Approved, ToolPolicy
 from antiphon.runs.turn import ModelResult, Turn, added
 from antiphon.tools.registry import Toolset
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.to_chat.estimate import tokens_of
 from antiphon.translation.to_chat.prefix import joined
@@ -107,14 +107,14 @@ class AgenticTurn(Turn):
         """See `Turn.failed`."""
         if not self._is_optional:
             raise error
-        self._result = ModelResult(Ending("completed", None, BackendError(error.message, gist=error.gist)))
+        self._result = ModelResult(Finish("completed", None, BackendError(error.message, gist=error.gist)))
 
     # What happens, in its order.
 
     def _decide(self) -> Steps:
         if self.builder.items and isinstance(self.builder.items[-1], CompactionTrigger):
             error = yield from self._compact(is_wanted=True)
-            yield self._finish(Ending("completed", None, error))
+            yield self._finish(Finish("completed", None, error))
             return
         if self._limit and self._is_crowded(self._limit):
             yield from self._compact()
@@ -123,13 +123,13 @@ class AgenticTurn(Turn):
             yield from self._compact()
         yield self._finish(ending)
 
-    def _respond(self) -> Generator[Step, None, Ending]:
+    def _respond(self) -> Generator[Step, None, Finish]:
         """Call the model until it wants nothing more of this server."""
         if self._remaining is not None:
             yield self._run_tools(left=self._remaining)
             yield from map(Tell, self._find())
             if self._waits_for_client():
-                return Ending("completed", None)
+                return Finish("completed", None)
         if self._cap is not None and self._spent:
             self._leave_rest()
         while True:
@@ -163,7 +163,7 @@ class AgenticTurn(Turn):
     ) -> RunTools:
         return RunTools(held, approved, left, self.usage, self._hosted.rounds)
 
-    def _carry_out(self, ending: Ending) -> Generator[Step, None, bool]:
+    def _carry_out(self, ending: Finish) -> Generator[Step, None, bool]:
         """Do what the model called this server for; return whether it is to go on with what came of that."""
         calls = [call for call in ending.held if isinstance(call, HostedCall)]
         if calls:
@@ -234,8 +234,8 @@ class AgenticTurn(Turn):
             log.warning("The input of a custom tool does not fit its grammar.")
         yield Settle(call, inputs[0] if fits else call.text)
 
-    def _finish(self, ending: Ending) -> Finish:
-        return Finish(Ending(ending.outcome, self.usage, ending.error))
+    def _finish(self, ending: Finish) -> FinishRun:
+        return FinishRun(Finish(ending.outcome, self.usage, ending.error))
 
     # Asking the model.
 
@@ -245,7 +245,7 @@ class AgenticTurn(Turn):
             if builder.api_for(builder.request, self._conversation()) == "chat":
                 yield from self._prepare()
                 if hosted.waits_for_client:
-                    return ModelResult(Ending("completed", None))
+                    return ModelResult(Finish("completed", None))
                 self._relax()
             built = builder.build(builder.request, self._conversation(), self._limit_tools)
             calls = hosted.left, hosted.sources(), hosted.call_ids()
@@ -323,7 +323,7 @@ class AgenticTurn(Turn):
         built = self.builder.build(request, self.builder.items, self._limit_tools)
         return tokens_of(countable(built.body) if built.api == "responses" else built.body)
 
-    def _is_too_long(self, ending: Ending, limit: int) -> bool:
+    def _is_too_long(self, ending: Finish, limit: int) -> bool:
         """Whether what the model saw and said is too long; calls that wait for the client are not folded away."""
         if ending.error is not None or ending.outcome != "completed" or self._waits_for_client():
             return False

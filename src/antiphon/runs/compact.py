@@ -9,7 +9,7 @@ from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import Ticket
+from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.run import Run
 
 
@@ -33,7 +33,7 @@ async def compact(
         service_tier=request.service_tier,
         store=False,
     )
-    run = await engine.create(asked, Ticket(tenant))
+    run = await engine.create(asked, RequestIdentity(tenant))
     watch(run)
     response = await run.result()
     kept = [_renewed(engine, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]

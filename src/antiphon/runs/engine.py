@@ -6,7 +6,7 @@ from dataclasses import replace as replace_fields
 
 from antiphon.errors import AntiphonError
 from antiphon.protocol.requests import CreateResponse
-from antiphon.runs.persistence import Ticket
+from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 from antiphon.runs.services import Services
@@ -25,7 +25,7 @@ class Engine(Services):
     async def create(
         self,
         request: CreateResponse,
-        ticket: Ticket | None = None,
+        ticket: RequestIdentity | None = None,
         *,
         recalled: Sequence[StoredItem] | None = None,
         generates: bool = True,
@@ -55,9 +55,9 @@ class Engine(Services):
             run.stop(going_away())
         self.wakes.wake("")
 
-    def ticket(self, given: Ticket | None) -> Ticket:
+    def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
         """Return a ticket that names the response to be made."""
-        given = given or Ticket()
+        given = given or RequestIdentity()
         return given if given.response_id else replace_fields(given, response_id=self.new_id("resp"))
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import Ticket
+from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import Reply
 
 LONGEST = 255
@@ -38,7 +38,9 @@ def check_key(key: str) -> None:
         )
 
 
-async def admit(engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str) -> Ticket | Reply | Log:
+async def admit(
+    engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str
+) -> RequestIdentity | Reply | Log:
     """Return the answer that this request was given, or the ticket with which it is to be worked on here.
 
     Waits for the same request where it is being worked on. Raises `ClientError`: 422 where the key came with another
@@ -58,7 +60,7 @@ async def admit(engine: Engine, tenant: str, key: str, path: str, body: bytes, p
                 engine.holding.discard(response_id)
                 return found.reply if found.reply.body else Log(tenant, found.response_id)
             if found.response_id == response_id:
-                return Ticket(tenant, response_id, key)
+                return RequestIdentity(tenant, response_id, key)
             if waited >= PATIENCE:
                 raise _in_progress()
             with engine.wakes.expect(found.response_id) as change:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.unseal import opener, sealer_of
+from antiphon.access.unseal import opener, state_origin
 from antiphon.errors import BackendError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
@@ -117,7 +117,9 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
     refused = frozenset(target.refused)
     unseal = opener(engine.keyring, tenant, refuses=False)
     if target.api_for(request, context.items) == "responses":
-        asked = to_responses(request, context.items, target.dialect, refused, unseal=unseal, origin=sealer_of(target))
+        asked = to_responses(
+            request, context.items, target.dialect, refused, unseal=unseal, origin=state_origin(target)
+        )
         count = await _asked(target.backend, by_responses, asked | {"model": target.model})
         if count is not None:
             return Count(count, is_exact=True)

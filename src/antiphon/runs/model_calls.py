@@ -16,7 +16,7 @@ from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import Call, Observers, ResponseRecord
 from antiphon.translation.dialects import Api
 from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
-from antiphon.translation.from_chat.reader import ChatStream, Ending
+from antiphon.translation.from_chat.reader import ChatStream, Finish
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.to_chat.prefix import encode_body
 from antiphon.translation.to_chat.request import output_cap
@@ -27,7 +27,7 @@ from antiphon.upstream.retry_after import wait_of
 from antiphon.upstream.retry_policy import Failure
 
 
-class Tokens:
+class StallDetector:
     """When the last one came. Of complete silence, and of what comes before the first one, the backend takes care."""
 
     def __init__(self, reply: Reply, answer: AnswerReader) -> None:
@@ -88,7 +88,7 @@ class ModelStream:
         reply.has_begun = lambda: writer.newest != before  # without this object, which refers to the reply
         if not self.is_plain:
             self.parts = aiter(reply.body)
-            self.stall = Tokens(reply, self.reader)
+            self.stall = StallDetector(reply, self.reader)
 
     def has_said(self) -> bool:
         """Whether anything came of it yet."""
@@ -253,7 +253,7 @@ class ModelCaller:
         self._turn.answered(ending, items, is_silent=is_silent)
         self._route.target.preopened = answer.preopened
 
-    def _end(self, stream: ModelStream) -> Ending:
+    def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish()
         if ending.usage is None:
             self.uncounted.append(stream.upstream.record.body)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from antiphon.access.unseal import sealer_of
+from antiphon.access.unseal import state_origin
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
@@ -99,7 +99,7 @@ class RequestBuilder:
         api = "chat" if target.api == "chat" else self.api_for(request, items)
         self.api = api
         if api == "responses":
-            origin = "" if self._is_without_blobs else sealer_of(target)
+            origin = "" if self._is_without_blobs else state_origin(target)
             self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
             self._body["model"] = target.model
             return BuiltRequest(self._body, Toolbox(), None, api)

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
-from antiphon.access.metering import FREE, Grant
+from antiphon.access.metering import UNMETERED, UsageLease
 from antiphon.errors import BackendError
 from antiphon.telemetry.observers import Call, Observers, Operation
 from antiphon.translation.to_chat.estimate import asked_tokens
@@ -33,9 +33,15 @@ class Passing:
     """One request. `run` calls its backends until one answers."""
 
     def __init__(
-        self, observers: Observers, route: Route, path: str, request: dict[str, Any], body: bytes, grant: Grant | None
+        self,
+        observers: Observers,
+        route: Route,
+        path: str,
+        request: dict[str, Any],
+        body: bytes,
+        grant: UsageLease | None,
     ) -> None:
-        self._observers, self._route, self._grant = observers, route, grant or FREE
+        self._observers, self._route, self._grant = observers, route, grant or UNMETERED
         self._path, self._request, self._body = path, request, body
         self._newest: Call | None = None
 

@@ -15,12 +15,12 @@ from antiphon.runs.checkpoints import Checkpoint, Checkpoints
 from antiphon.runs.context import CHAINABLE, Context, store_item
 from antiphon.runs.response import output_text
 from antiphon.storage.contract import (
-    NOTHING_TAKEN,
+    NOTHING_RESERVED,
     Reply,
+    Reservation,
     Store,
     StoredItem,
     StoredResponse,
-    Taken,
 )
 from antiphon.translation.sse import encode
 
@@ -31,7 +31,7 @@ encode_json = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class RequestIdentity:
     """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty where it has none.
 
     `taken` is for a job: by which API key it was asked for, and what was taken of that key's tokens.
@@ -40,7 +40,7 @@ class Ticket:
     tenant: str = ""
     response_id: str = ""
     key: str = ""
-    taken: Taken = NOTHING_TAKEN
+    taken: Reservation = NOTHING_RESERVED
 
 
 class Recorder(Checkpoints, Protocol):
@@ -112,7 +112,7 @@ class ForegroundRecorder:
     store: Store
     retention: Retention
     context: Context
-    ticket: Ticket
+    ticket: RequestIdentity
     conversation_id: str | None
     is_stream: bool
     holding: set[str]
@@ -155,7 +155,7 @@ class ForegroundRecorder:
         self.holding.discard(self.ticket.response_id)
         try:
             if self.conversation_id is not None:
-                await self.store.let_go(self.conversation_id, self.ticket.response_id)
+                await self.store.unlock(self.conversation_id, self.ticket.response_id)
             if self.ticket.key:
                 await self._free_key()
         except StoreError as error:

@@ -12,12 +12,12 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import FunctionTool
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
 from antiphon.runs.context import Context, conversation_locked, conversation_not_found, gather
-from antiphon.runs.persistence import ForegroundRecorder, Recorder, Retention, Ticket
+from antiphon.runs.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.response import open_response, view_of
 from antiphon.runs.services import Services
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
-from antiphon.storage.contract import Outcome, StoredItem
+from antiphon.storage.contract import LockResult, StoredItem
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import Api
 from antiphon.upstream.backend_state import Target
@@ -33,7 +33,7 @@ NO_IDS = frozenset[str]()
 async def prepare(
     services: Services,
     request: CreateResponse,
-    identity: Ticket,
+    identity: RequestIdentity,
     recalled: Sequence[StoredItem] | None = None,
     *,
     generates: bool = True,
@@ -129,7 +129,7 @@ def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
     return bool(request.context_management) or (bool(items) and isinstance(items[-1], CompactionTrigger))
 
 
-def _recorder_of(services: Services, request: CreateResponse, identity: Ticket) -> ForegroundRecorder | None:
+def _recorder_of(services: Services, request: CreateResponse, identity: RequestIdentity) -> ForegroundRecorder | None:
     is_stored, conversation_id = request.store is not False, request.conversation_id
     if not (is_stored or conversation_id or identity.key):
         return None
@@ -150,10 +150,10 @@ async def _hold(services: Services, recorder: ForegroundRecorder) -> None:
     services.holding.add(identity.response_id)
     if conversation_id is None:
         return
-    held = await services.store.hold(identity.tenant, conversation_id, identity.response_id, services.worker)
-    if held is Outcome.UNKNOWN:
+    held = await services.store.lock(identity.tenant, conversation_id, identity.response_id, services.worker)
+    if held is LockResult.UNKNOWN:
         raise conversation_not_found(conversation_id)
-    if held is Outcome.BUSY:
+    if held is LockResult.BUSY:
         raise conversation_locked()
 
 

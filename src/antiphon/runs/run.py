@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from antiphon.access.unseal import mark_of
+from antiphon.access.unseal import origin_tag
 from antiphon.cache.cached_answer import retell
 from antiphon.errors import AntiphonError, reportable
 from antiphon.protocol.events import Event
@@ -35,7 +35,7 @@ from antiphon.runs.steps import (
     AuxiliaryCall,
     CallModel,
     Compact,
-    Finish,
+    FinishRun,
     ListTools,
     RunTools,
     Settle,
@@ -46,7 +46,7 @@ from antiphon.runs.tool_calls import ToolExecutor
 from antiphon.storage.contract import StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord, ToolUse
 from antiphon.translation.from_chat.answer import conclude
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.items import StreamingCompaction
 from antiphon.translation.to_chat.estimate import asked_tokens, tokens_of
 from antiphon.translation.writer import ResponseWriter
@@ -131,7 +131,7 @@ class Run:
             plan.response,
             services.new_id,
             services.now,
-            lambda state: keyring.seal({**mark_of(route.target), **state}, tenant),
+            lambda state: keyring.seal({**origin_tag(route.target), **state}, tenant),
             plan.view,
         )
         self._turn = decide(plan, lambda: [_with_state(item, writer.sealed) for item in writer.made])
@@ -208,13 +208,13 @@ class Run:
         return self.phase in OVER
 
     @property
-    def legacy(self) -> list[StoredItem]:
+    def chain_items(self) -> list[StoredItem]:
         """Everything that a response which follows this one begins with, as it is kept."""
         return [*map(store_item, self.plan.items), *stored_output(self._writer.response, self._writer.sealed)]
 
     # What others may have it do.
 
-    def pulse(self) -> list[Event]:
+    def heartbeat(self) -> list[Event]:
         """Return what to send when the stream was silent for a while: that it began, or that it lives."""
         if self.is_over:
             return []
@@ -222,7 +222,7 @@ class Run:
             self._writer.keepalive()
         return self._drain()
 
-    def tell(self, event: Event) -> list[Event]:
+    def append_event(self, event: Event) -> list[Event]:
         """Put an event of the client that asked for the response into its stream; return what to send now."""
         self._writer.emit(event)
         return self._drain()
@@ -234,7 +234,7 @@ class Run:
     def warm_up(self) -> None:
         """Ask no model: the response ends at once."""
         self._start()
-        self._turn.answered(Ending("completed", None))
+        self._turn.answered(Finish("completed", None))
 
     def steer(self) -> None:
         """Stop short as soon as nothing is torn: at once in a text or in reasoning, not at all once a call began."""
@@ -269,7 +269,7 @@ class Run:
         try:
             try:
                 step = await self._first_step()
-                while not isinstance(step, Finish):
+                while not isinstance(step, FinishRun):
                     await self._begin_step(step)
                     while await self._continue_step():
                         if self._cache is not None:
@@ -299,7 +299,7 @@ class Run:
                     self._enter(Phase.STREAMING)
                 writer, is_unseen = self._writer, self._cache is None and self._frames is None
                 step = await self._first_step()
-                while not isinstance(step, Finish):
+                while not isinstance(step, FinishRun):
                     await self._begin_step(step)
                     goes_on = True
                     while goes_on:
@@ -336,7 +336,7 @@ class Run:
         if self.is_stream:
             self._start()
         retell(kept, self._writer)
-        return Finish(Ending("completed", kept.usage))
+        return FinishRun(Finish("completed", kept.usage))
 
     async def _begin_step(self, step: Step) -> None:
         """Begin what the turn decided; `_continue_step` does the rest."""
@@ -456,13 +456,13 @@ class Run:
             error = stop.error or Steered()
         if isinstance(error, Steered):  # what was open is closed as incomplete already
             self._start()
-            conclude(self._writer, Ending("steered", self._turn.usage))
+            conclude(self._writer, Finish("steered", self._turn.usage))
         elif isinstance(error, Exception) and self.phase in ANNOUNCED:
             self._writer.fail(reportable(error), self._turn.usage)
         else:
             raise error
 
-    async def _end(self, step: Finish | None) -> list[Event]:
+    async def _end(self, step: FinishRun | None) -> list[Event]:
         """Make the response durable, then emit its end: as the turn decided, unless it has failed."""
         if step is not None:
             if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:

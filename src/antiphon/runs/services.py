@@ -11,7 +11,7 @@ from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.storage.contract import Store
-from antiphon.storage.notifications import Wakes
+from antiphon.storage.notifications import Notifier
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.observers import Observers
 from antiphon.tools.registry import Toolset
@@ -52,7 +52,7 @@ class Services:
     """How much is kept of answers, to be given again."""
     chains: ChainCache = field(default_factory=ChainCache)
     """The chains that were followed lately."""
-    wakes: Wakes = field(default_factory=Wakes)
+    wakes: Notifier = field(default_factory=Notifier)
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""
     runs: set[ActiveRun] = field(default_factory=set)

@@ -12,7 +12,7 @@ from antiphon.protocol.tools import McpTool
 from antiphon.runs.checkpoints import ToolCallRecord
 from antiphon.runs.tool_policy import Approved
 from antiphon.translation.dialects import Api
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.offering import Toolbox
@@ -87,11 +87,11 @@ class Compact(Struct, frozen=True):
     summary: str
 
 
-class Finish(Struct, frozen=True):
+class FinishRun(Struct, frozen=True):
     """The response is over."""
 
-    ending: Ending
+    ending: Finish
 
 
-Step = CallModel | AuxiliaryCall | Tell | ListTools | RunTools | Settle | Compact | Finish
+Step = CallModel | AuxiliaryCall | Tell | ListTools | RunTools | Settle | Compact | FinishRun
 Steps = Generator[Step, None, None]

@@ -15,20 +15,20 @@ from antiphon.errors import AntiphonError
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.runs.model_request import RequestBuilder
-from antiphon.runs.steps import CallModel, Finish, Step, Steps
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.runs.steps import CallModel, FinishRun, Step, Steps
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.upstream.backend_errors import is_overflow, too_long
 
 
 class ModelResult(Struct, frozen=True):
     """How one call of the model ended, and the items that it made."""
 
-    ending: Ending
+    ending: Finish
     items: Sequence[Item] = ()
 
 
 class Turn:
-    """One response's turn: the model is asked once. Ask `next`, do it, report the outcome, until it says `Finish`."""
+    """One response's turn: the model is asked once. Ask `next`, do it, report the outcome, until `FinishRun`."""
 
     def __init__(self, builder: RequestBuilder) -> None:
         self.builder = builder
@@ -62,12 +62,12 @@ class Turn:
         ending = result.ending
         usage = ending.usage if self._usage is None else added(self._usage, ending.usage)
         self._usage, self._result = usage, None
-        return Finish(ending if usage is ending.usage else replace(ending, usage=usage))
+        return FinishRun(ending if usage is ending.usage else replace(ending, usage=usage))
 
     def is_late(self) -> None:
         """The time that this server's own tools may take is over."""
 
-    def answered(self, ending: Ending, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
+    def answered(self, ending: Finish, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
         """The backend's answer was read to its end; `items` is what it made, where it was asked aside.
 
         Some backends say only in their stream that the input is too long. As long as nothing was said (`is_silent`),

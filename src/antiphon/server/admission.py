@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError
-from antiphon.gateway import Gateway, Grant, Log, Ticket, check_key
+from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_key
 from antiphon.protocol.json import decode_object
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
@@ -67,7 +67,7 @@ def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return key.strip()
 
 
-async def acquire(gateway: Gateway, http: HttpRequest, model: str, weigh: Callable[[], int]) -> Grant | None:
+async def acquire(gateway: Gateway, http: HttpRequest, model: str, weigh: Callable[[], int]) -> UsageLease | None:
     """Return the lease of a request on its key's limits, None without a key; it is released when the reply was sent.
 
     Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key that has ended, 429 at a limit.
@@ -81,7 +81,7 @@ async def acquire(gateway: Gateway, http: HttpRequest, model: str, weigh: Callab
     return lease
 
 
-async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str) -> Ticket | Reply:
+async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str) -> RequestIdentity | Reply:
     """Return the ticket of a request with an `Idempotency-Key`; the reply where the same one was replied to already.
 
     Where the work on it fails, its key is free again, so that the next try is worked on.
@@ -90,7 +90,7 @@ async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str)
     check_key(key)
     async with DisconnectWatch(http.receive):
         found = await gateway.reserve(http.tenant, key, http.scope["path"], body, prefix)
-    if isinstance(found, Ticket):
+    if isinstance(found, RequestIdentity):
         await http.cleanup.enter_async_context(gateway.reserved(found))
         return found
     if isinstance(found, Log):

@@ -101,7 +101,7 @@ class EventStream:
     async def _break_silence(self) -> None:
         now = self._loop.time()
         if not self._is_open or now - self._last_event >= KEEPALIVE_AFTER:
-            await self._send_events(self._run.pulse())
+            await self._send_events(self._run.heartbeat())
         elif now - self._last_sent >= COMMENT_AFTER:
             self._last_sent = now
             await self._sink.write(COMMENT)

@@ -4,18 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from antiphon.storage.records import (
-    NOTHING_TAKEN,
+    NOTHING_RESERVED,
     Announcement,
     ApiKey,
     Backlog,
+    BucketState,
     ChainExtent,
     DayOfUse,
     Delivery,
     Frames,
     Job,
-    Level,
+    KeyReservation,
     Limits,
-    Outcome,
+    LockResult,
     Progress,
     Reply,
     Reservation,
@@ -24,25 +25,25 @@ from antiphon.storage.records import (
     StoredItem,
     StoredResponse,
     Tail,
-    Taken,
-    Use,
+    UsageRecord,
     WebhookEndpoint,
 )
 
 __all__ = [
     "JOBS",
-    "NOTHING_TAKEN",
+    "NOTHING_RESERVED",
     "Announcement",
     "ApiKey",
     "Backlog",
+    "BucketState",
     "ChainExtent",
     "DayOfUse",
     "Delivery",
     "Frames",
     "Job",
-    "Level",
+    "KeyReservation",
     "Limits",
-    "Outcome",
+    "LockResult",
     "Progress",
     "Reply",
     "Reservation",
@@ -52,8 +53,7 @@ __all__ = [
     "StoredItem",
     "StoredResponse",
     "Tail",
-    "Taken",
-    "Use",
+    "UsageRecord",
     "WebhookEndpoint",
 ]
 
@@ -126,8 +126,8 @@ class Jobs(Protocol):
         request: bytes,
         frames: Sequence[Frames],
         reply: Reply | None = None,
-        taken: Taken = NOTHING_TAKEN,
-    ) -> Outcome:
+        taken: Reservation = NOTHING_RESERVED,
+    ) -> LockResult:
         """Keep a queued response with the request that it answers; it holds its conversation from now on.
 
         `BUSY` or `UNKNOWN`, and nothing kept, where the conversation is held by another or is not there.
@@ -182,15 +182,15 @@ class Jobs(Protocol):
         """Free what the worker holds for a response."""
         ...
 
-    async def beat(self, worker: str) -> None:
+    async def heartbeat(self, worker: str) -> None:
         """Show that the worker lives."""
         ...
 
-    async def beats(self) -> Mapping[str, int]:
+    async def heartbeats(self) -> Mapping[str, int]:
         """Return each worker that owns anything, with its beat: a number that changes while it lives."""
         ...
 
-    async def bury(self, worker: str, beat: int | None) -> bool:
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
         """Take everything from a worker whose beat is still this; False where it is not.
 
         Its jobs wait again, without the events that were made since the last `keep`. The conversations it held and
@@ -198,7 +198,7 @@ class Jobs(Protocol):
         """
         ...
 
-    async def give_back(self, worker: str, response_id: str) -> None:
+    async def release_job(self, worker: str, response_id: str) -> None:
         """Put one of the worker's jobs back into the queue, as `bury` does it; nothing is lost."""
         ...
 
@@ -237,11 +237,11 @@ class Conversations(Protocol):
         """Replace the metadata; return the conversation, or None."""
         ...
 
-    async def delete_conversation(self, tenant: str, conversation_id: str) -> Outcome:
+    async def delete_conversation(self, tenant: str, conversation_id: str) -> LockResult:
         """Forget the conversation and its items."""
         ...
 
-    async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Outcome:
+    async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> LockResult:
         """Put items at the end."""
         ...
 
@@ -261,15 +261,15 @@ class Conversations(Protocol):
         """Return one item, or None."""
         ...
 
-    async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> Outcome:
+    async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> LockResult:
         """Take one item out."""
         ...
 
-    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> Outcome:
+    async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
         """Hold the conversation for a response that the worker makes."""
         ...
 
-    async def let_go(self, conversation_id: str, response_id: str) -> None:
+    async def unlock(self, conversation_id: str, response_id: str) -> None:
         """Let go of a conversation, if the response holds it."""
         ...
 
@@ -277,11 +277,11 @@ class Conversations(Protocol):
 class Keys(Protocol):
     """`Idempotency-Key`s, for a day each."""
 
-    async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> Reservation:
+    async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> KeyReservation:
         """Reserve a key for a response that the worker is to make, unless it is; return what stands."""
         ...
 
-    async def find_key(self, tenant: str, key: str) -> Reservation | None:
+    async def find_key(self, tenant: str, key: str) -> KeyReservation | None:
         """Return the reservation that stands, or None."""
         ...
 
@@ -373,7 +373,7 @@ class ApiKeys(Protocol):
         """Whether a key was ever made."""
         ...
 
-    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
         """Take one request and so many tokens out of the key's limits, if all of them have room; return what stands.
 
         However many ask at once, in however many processes, no more than the limits allow are granted. What is larger
@@ -381,7 +381,7 @@ class ApiKeys(Protocol):
         """
         ...
 
-    async def charge(self, uses: Sequence[Use]) -> None:
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
         """Count what was used, and settle what was taken in advance."""
         ...
 

@@ -15,18 +15,18 @@ R = TypeVar("R")
 
 
 @dataclass(slots=True)
-class Watched:
+class Topic:
     """One thing that tasks wait for: their events, and what they have looked up since it changed."""
 
     events: set[asyncio.Event] = field(default_factory=set)
     looks: dict[Hashable, tuple[float, "asyncio.Task[Any]"]] = field(default_factory=dict)
 
 
-class Wakes:
+class Notifier:
     """Tasks that wait for a change of a response, of the queue (`JOBS`), or of anything."""
 
     def __init__(self) -> None:
-        self._watched: dict[str, Watched] = {}
+        self._watched: dict[str, Topic] = {}
 
     def listen(self, store: Store) -> None:
         """Hear what this store tells."""
@@ -40,21 +40,21 @@ class Wakes:
             for event in watched.events:
                 event.set()
 
-    def expect(self, what: str) -> "Change":
+    def expect(self, what: str) -> "Subscription":
         """Begin to wait: what is told from now on counts. To be used in `with`, around the look at what there is."""
-        return Change(self._watched, what)
+        return Subscription(self._watched, what)
 
 
-class Change:
+class Subscription:
     """One task's wait; it may be waited for again and again."""
 
-    def __init__(self, all_watched: dict[str, Watched], what: str) -> None:
+    def __init__(self, all_watched: dict[str, Topic], what: str) -> None:
         self._all, self._what = all_watched, what
         self._event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
-    def __enter__(self) -> "Change":
-        self._watched = self._all.setdefault(self._what, Watched())
+    def __enter__(self) -> "Subscription":
+        self._watched = self._all.setdefault(self._what, Topic())
         self._watched.events.add(self._event)
         return self
 

@@ -64,14 +64,14 @@ class Frames(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Reservation:
     """By which key something was asked for, empty where by none, and the tokens that were taken in advance for it."""
 
     key_id: str = ""
     tokens: int = 0
 
 
-NOTHING_TAKEN = Taken()
+NOTHING_RESERVED = Reservation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Job:
     """How often it was begun, this time included."""
     lost: int
     """How often its worker died of it."""
-    taken: Taken = NOTHING_TAKEN
+    taken: Reservation = NOTHING_RESERVED
     called: bytes = b""
     """What was put down last of the calls that are being carried out for it."""
 
@@ -143,7 +143,7 @@ class StoredConversation:
     next_position: int = 0
 
 
-class Outcome(Enum):
+class LockResult(Enum):
     """What became of a write to a conversation."""
 
     DONE = "done"
@@ -165,7 +165,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class KeyReservation:
     """An `Idempotency-Key` that was seen. `fingerprint` tells the request; `reply` is None while it is worked on."""
 
     fingerprint: bytes
@@ -267,7 +267,7 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class BucketState:
     """How far a key's limits are used up, and whether one request more was granted.
 
     A minute's limit comes back evenly: `requests_in` and `tokens_in` are the seconds until it is whole again, so that
@@ -281,7 +281,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UsageRecord:
     """What a key used at one time."""
 
     tenant: str

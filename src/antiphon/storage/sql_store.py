@@ -16,20 +16,21 @@ from antiphon.storage.operations import (
     secrets,
     webhooks,
 )
-from antiphon.storage.operations.step import Act, R
+from antiphon.storage.operations.step import Operation, R
 from antiphon.storage.records import (
-    NOTHING_TAKEN,
+    NOTHING_RESERVED,
     Announcement,
     ApiKey,
     Backlog,
+    BucketState,
     ChainExtent,
     DayOfUse,
     Delivery,
     Frames,
     Job,
-    Level,
+    KeyReservation,
     Limits,
-    Outcome,
+    LockResult,
     Progress,
     Reply,
     Reservation,
@@ -38,8 +39,7 @@ from antiphon.storage.records import (
     StoredItem,
     StoredResponse,
     Tail,
-    Taken,
-    Use,
+    UsageRecord,
     WebhookEndpoint,
 )
 
@@ -54,7 +54,7 @@ USED_EVERY = 60
 
 _AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0}
 
-MakeAct = Callable[[], Act[R]]
+MakeAct = Callable[[], Operation[R]]
 """Makes the act anew each time that it must be performed."""
 
 
@@ -147,8 +147,8 @@ class SqlStore(ABC):
         request: bytes,
         frames: Sequence[Frames],
         reply: Reply | None = None,
-        taken: Taken = NOTHING_TAKEN,
-    ) -> Outcome:
+        taken: Reservation = NOTHING_RESERVED,
+    ) -> LockResult:
         """See `Store.enqueue`."""
         outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply, taken), response.tenant)
         self._tell_all([response.id])
@@ -199,21 +199,21 @@ class SqlStore(ABC):
         await self._write(lambda: jobs.release(worker, response_id))
         self._tell(response_id)
 
-    async def beat(self, worker: str) -> None:
+    async def heartbeat(self, worker: str) -> None:
         """See `Store.beat`."""
         await self._write(lambda: jobs.beat(worker))
 
-    async def beats(self) -> Mapping[str, int]:
+    async def heartbeats(self) -> Mapping[str, int]:
         """See `Store.beats`."""
         return await self._read(jobs.beats)
 
-    async def bury(self, worker: str, beat: int | None) -> bool:
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
         """See `Store.bury`."""
         changed = await self._write(lambda: jobs.bury(worker, beat))
         self._tell_all(changed)
         return changed is not None
 
-    async def give_back(self, worker: str, response_id: str) -> None:
+    async def release_job(self, worker: str, response_id: str) -> None:
         """See `Store.give_back`."""
         self._tell_all(await self._write(lambda: jobs.give_back(worker, response_id)))
 
@@ -244,11 +244,11 @@ class SqlStore(ABC):
         """See `Store.update_conversation`."""
         return await self._write(lambda: conversations.update(tenant, conversation_id, metadata), tenant)
 
-    async def delete_conversation(self, tenant: str, conversation_id: str) -> Outcome:
+    async def delete_conversation(self, tenant: str, conversation_id: str) -> LockResult:
         """See `Store.delete_conversation`."""
         return await self._write(lambda: conversations.delete(tenant, conversation_id), tenant)
 
-    async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Outcome:
+    async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> LockResult:
         """See `Store.add_items`."""
         return await self._write(lambda: conversations.add(tenant, conversation_id, items), tenant)
 
@@ -268,27 +268,27 @@ class SqlStore(ABC):
         """See `Store.conversation_item`."""
         return await self._read(lambda: conversations.item(tenant, conversation_id, item_id), tenant)
 
-    async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> Outcome:
+    async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> LockResult:
         """See `Store.delete_item`."""
         return await self._write(lambda: conversations.delete_item(tenant, conversation_id, item_id), tenant)
 
-    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> Outcome:
+    async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
         """See `Store.hold`."""
         return await self._write(lambda: jobs.hold(tenant, conversation_id, response_id, worker), tenant)
 
-    async def let_go(self, conversation_id: str, response_id: str) -> None:
+    async def unlock(self, conversation_id: str, response_id: str) -> None:
         """See `Store.let_go`."""
         await self._write(lambda: conversations.let_go(conversation_id, response_id))
 
     # Keys.
 
-    async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> Reservation:
+    async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> KeyReservation:
         """See `Store.reserve`."""
         return await self._write(
             lambda: idempotency.reserve(tenant, key, fingerprint, response_id, worker, self._now()), tenant
         )
 
-    async def find_key(self, tenant: str, key: str) -> Reservation | None:
+    async def find_key(self, tenant: str, key: str) -> KeyReservation | None:
         """See `Store.find_key`."""
         return await self._read(lambda: idempotency.find(tenant, key, self._now()), tenant)
 
@@ -379,11 +379,11 @@ class SqlStore(ABC):
         """See `Store.has_api_keys`."""
         return await self._read(api_keys.any_at_all)
 
-    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
         """See `Store.take`. The time is this process's: clocks that differ shift the minute by as much."""
         return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock()))
 
-    async def charge(self, uses: Sequence[Use]) -> None:
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
         """See `Store.charge`."""
         await self._write(lambda: api_keys.charge(uses, self._clock()))
 

@@ -10,13 +10,13 @@ from antiphon.protocol.requests import Include
 from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
 from antiphon.runs.context import conversation_locked, duplicate_item, store_item
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import Ticket
-from antiphon.storage.contract import Outcome, Reply, StoredConversation, StoredItem
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
 from antiphon.stored.responses import page_of, shown_item
 from antiphon.translation.to_chat.input import normalise_input
 
 
-async def create(engine: Engine, request: CreateConversation, ticket: Ticket) -> dict[str, Any]:
+async def create(engine: Engine, request: CreateConversation, ticket: RequestIdentity) -> dict[str, Any]:
     """Make a conversation with its first items; the ticket names it."""
     metadata = msgspec.json.encode(request.metadata or {})
     conversation = StoredConversation(ticket.response_id, int(engine.now()), metadata, ticket.tenant)
@@ -55,7 +55,7 @@ async def add_items(
     """
     items = _new_items(engine, request.items)
     outcome = await engine.store.add_items(tenant, conversation_id, items)
-    if outcome is Outcome.DUPLICATE:
+    if outcome is LockResult.DUPLICATE:
         known = [item.id for item in items if await engine.store.conversation_item(tenant, conversation_id, item.id)]
         raise duplicate_item(known[0] if known else items[0].id, "items")
     _check(outcome, conversation_id)
@@ -92,7 +92,7 @@ async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id
     """Take an item out; return the conversation. Raises `ClientError`: 404 where it is unknown, 400 while held."""
     conversation = await retrieve(engine, tenant, conversation_id)
     outcome = await engine.store.delete_item(tenant, conversation_id, item_id)
-    if outcome is Outcome.UNKNOWN:
+    if outcome is LockResult.UNKNOWN:
         raise _item_not_found(item_id)
     _check(outcome, conversation_id)
     return conversation
@@ -113,10 +113,10 @@ def _found(conversation: StoredConversation | None, conversation_id: str) -> Sto
     return conversation
 
 
-def _check(outcome: Outcome, conversation_id: str) -> None:
-    if outcome is Outcome.UNKNOWN:
+def _check(outcome: LockResult, conversation_id: str) -> None:
+    if outcome is LockResult.UNKNOWN:
         raise not_found(conversation_id)
-    if outcome is Outcome.BUSY:
+    if outcome is LockResult.BUSY:
         raise conversation_locked()
 
 

@@ -16,7 +16,7 @@ log = logging.getLogger("antiphon.access")
 
 
 @dataclass(slots=True)
-class Noting(Observer):
+class AccessLog(Observer):
     """Notes what the lines of the log say of a response.
 
     What one HTTP request asks for is told in the line of that request; what came over a WebSocket or was made in the

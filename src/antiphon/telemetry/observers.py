@@ -9,7 +9,7 @@ from antiphon.errors import AntiphonError
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.upstream.backend_state import Target
 
 Operation = Literal["chat", "embeddings"]
@@ -51,7 +51,7 @@ class Call(Struct, eq=False):
     body: Mapping[str, Any]
     """What the backend is asked."""
     operation: Operation = "chat"
-    ending: Ending | None = None
+    ending: Finish | None = None
     """How the answer ended, where it was read to its end."""
     error: AntiphonError | None = None
     """Why there is no answer, or no whole one."""

@@ -19,16 +19,28 @@ MOST_MODELS = 200
 """ModelRegistry that are counted by name; the rest of a long list is `other`."""
 
 READS = {
-    *("load", "history", "measure_chain", "find_item", "find_job", "owned", "held", "beats", "tail"),
+    *("load", "history", "measure_chain", "find_item", "find_job", "owned", "held", "heartbeats", "tail"),
     *("load_conversation", "items"),
     *("conversation_item", "find_key", "load_endpoint", "endpoints", "deliveries", "backlog", "check"),
     *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage"),
 }
 WRITES = {
-    *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "beat", "bury", "give_back", "purge"),
-    *("create_conversation", "update_conversation", "delete_conversation", "add_items", "delete_item", "hold"),
     *(
-        "let_go",
+        "save",
+        "delete",
+        "enqueue",
+        "claim",
+        "advance",
+        "finish",
+        "release",
+        "heartbeat",
+        "expire_worker",
+        "release_job",
+        "purge",
+    ),
+    *("create_conversation", "update_conversation", "delete_conversation", "add_items", "delete_item", "lock"),
+    *(
+        "unlock",
         "reserve",
         "free_key",
         "put_endpoint",
@@ -69,7 +81,7 @@ class ModelNames:
 
 
 @dataclass(slots=True)
-class Measuring(Observer):
+class ResponseMetrics(Observer):
     """Counts responses, their times and tokens, and the calls of models."""
 
     measures: Measures

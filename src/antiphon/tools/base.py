@@ -18,7 +18,7 @@ class Use:
     """Which function: an MCP server's tool, or `web_search`, `open_page` and `find_in_page`."""
     arguments: Mapping[str, Any]
     tenant: str = ""
-    was_given: Callable[[str], bool] = lambda text: False
+    was_provided: Callable[[str], bool] = lambda text: False
     """Whether a text stands word for word in what the model was given, by its user or by tools.
 
     What it made up itself may carry off what it knows (threat 22).
@@ -31,7 +31,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolResult:
     """What came of a use."""
 
     said: str | Sequence[InputText | InputImage]
@@ -65,7 +65,7 @@ class HostedTool(Protocol):
         """
         ...
 
-    async def run(self, use: Use) -> Outcome:
+    async def run(self, use: Use) -> ToolResult:
         """Carry out one call. Every failure is an outcome, in bounded time; only a cancellation is raised."""
         ...
 

@@ -10,7 +10,7 @@ from antiphon.errors import ClientError
 from antiphon.jobs.queue import enqueue
 from antiphon.protocol.resources import CreateConversation
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.persistence import Ticket
+from antiphon.runs.persistence import RequestIdentity
 from antiphon.stored import conversations
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.backend_state import BackendOptions
@@ -92,7 +92,7 @@ async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
 async def test_a_conversation_holds_none() -> None:
     made, _ = engine()
     request = msgspec.convert({"items": ITEMS}, CreateConversation)
-    conversation = await conversations.create(made, request, Ticket(response_id="conv_1"))
+    conversation = await conversations.create(made, request, RequestIdentity(response_id="conv_1"))
     stored = await made.store.items("", conversation["id"])
 
     assert stored is not None and len(stored) == 4

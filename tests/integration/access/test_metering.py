@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from antiphon.access.metering import Meter
-from antiphon.storage.contract import Level
+from antiphon.storage.contract import BucketState
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.keys import issued
 
@@ -16,7 +16,7 @@ class Slow(SqliteStore):
     taken: asyncio.Event
     go: asyncio.Event
 
-    async def take(self, *asked: Any) -> Level:
+    async def take(self, *asked: Any) -> BucketState:
         level = await super().take(*asked)
         self.taken.set()
         await self.go.wait()

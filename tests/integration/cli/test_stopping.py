@@ -54,7 +54,7 @@ async def test_background_work_is_handed_back_and_made_by_the_next(tmp_path: Pat
         done = await server.stop(signal.SIGTERM)
     assert (done.code, done.err) == (0, "")
     store = await open_store(flags[-1])
-    free = await store.beats(), (await store.backlog()).jobs
+    free = await store.heartbeats(), (await store.backlog()).jobs
     await store.close()
     backend.script = lambda request: Answer([text("Well")])
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:

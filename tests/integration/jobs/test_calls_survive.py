@@ -16,7 +16,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.registry import Toolset
 from tests.support.engine import NOW, called, engine, said
 from tests.support.replay import delta
@@ -73,9 +73,9 @@ class Dies:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await store.beat(self.engine.worker)
-        beats = await store.beats()
-        await store.bury(self.engine.worker, beats[self.engine.worker])
+        await store.heartbeat(self.engine.worker)
+        beats = await store.heartbeats()
+        await store.expire_worker(self.engine.worker, beats[self.engine.worker])
 
 
 class _Deaf:
@@ -155,7 +155,7 @@ async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint:
     servers, reached = Servers(), asyncio.Event()
     servers.lists["dice"] = Listing([{**ROLL, "annotations": hint}])
 
-    async def hang(use: Use) -> Outcome:
+    async def hang(use: Use) -> ToolResult:
         reached.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -187,7 +187,7 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers, reached = Servers(), asyncio.Event()
 
-    async def hang(use: Use) -> Outcome:
+    async def hang(use: Use) -> ToolResult:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -230,7 +230,7 @@ async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_res
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers, reached = Servers(), asyncio.Event()
 
-    async def hang(use: Use) -> Outcome:
+    async def hang(use: Use) -> ToolResult:
         reached.set()
         await asyncio.Event().wait()
         raise AssertionError

@@ -13,19 +13,19 @@ from antiphon.jobs.queue import cancel, enqueue
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import Ticket
+from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import StoredConversation
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.telemetry.access_log import Noting
+from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.response_metrics import Measuring, ModelNames
+from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics
 from tests.support.engine import NOW, engine, said
 
 
 async def queue(made: Engine, tenant: str = "", **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
-    return (await enqueue(made, decode_request(raw), raw, Ticket(tenant))).response.id
+    return (await enqueue(made, decode_request(raw), raw, RequestIdentity(tenant))).response.id
 
 
 async def status(made: Engine, response_id: str, tenant: str = "") -> str:
@@ -135,8 +135,8 @@ async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
     monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
     made, backend = engine(said("Hi"))
     measures = Measures()
-    made.observers.add(Noting())
-    made.observers.add(Measuring(measures, ModelNames(made.models)))
+    made.observers.add(AccessLog())
+    made.observers.add(ResponseMetrics(measures, ModelNames(made.models)))
     gate = Gate(backend)
     worker = Worker(made)
     worker.start()
@@ -171,7 +171,7 @@ async def test_what_is_held_for_nothing_is_freed(monkeypatch: pytest.MonkeyPatch
     made, _ = engine()
     await made.store.create_conversation(StoredConversation("conv_1", 1, b"{}"), [])
     made.holding.add("resp_mine")
-    await made.store.hold("", "conv_1", "resp_gone", made.worker)
+    await made.store.lock("", "conv_1", "resp_gone", made.worker)
     await made.store.reserve("", "key", b"", "resp_gone", made.worker)
     await made.store.reserve("", "other", b"", "resp_mine", made.worker)
     worker = Worker(made)
@@ -212,7 +212,7 @@ async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch
     worker = Worker(made)
     for _ in range(100):
         now += 1
-        await made.store.beat("alive")
+        await made.store.heartbeat("alive")
         await worker._look_at_others()
 
     assert await made.store.owned("alive") != {}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.registry import Toolset
 from tests.support.engine import engine, stream
 from tests.support.recordings import FOLDER, MISSING
@@ -132,13 +132,13 @@ class Script:
         told = self._deltas if is_linked or not self._sources else ["See ", "[1]"]
         self._say(*(delta(content=each) for each in told), delta("stop"))
 
-    async def _called(self, use: Use) -> Outcome:
+    async def _called(self, use: Use) -> ToolResult:
         item = self._results.pop(0)
-        return Outcome("said", {"output": item["output"], "error": item["error"]}, is_failed=bool(item["error"]))
+        return ToolResult("said", {"output": item["output"], "error": item["error"]}, is_failed=bool(item["error"]))
 
-    async def _searched(self, use: Use) -> Outcome:
+    async def _searched(self, use: Use) -> ToolResult:
         item = self._results.pop(0)
-        return Outcome("found", {"action": item["action"]}, sources=self._sources)
+        return ToolResult("found", {"action": item["action"]}, sources=self._sources)
 
     async def play(self, **body: Any) -> Events:
         """Have a response made of it."""

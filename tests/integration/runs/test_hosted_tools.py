@@ -15,7 +15,7 @@ from antiphon.runs.context import Context
 from antiphon.runs.engine import Engine
 from antiphon.runs.steps import CallModel, ListTools
 from antiphon.testing import assert_event_stream, fold
-from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.registry import Toolset
 from tests.support.engine import ask, called, engine, plain, said, stream, target, turn_for
 from tests.support.replay import delta
@@ -105,11 +105,11 @@ async def test_calls_of_one_answer_run_side_by_side_and_are_told_one_after_the_o
     made, backend = engine(calls(("dice__slow", "{}"), ("dice__quick", '{"a": 1}')), said("Done."))
     has_run = asyncio.Event()
 
-    async def slow(use: Use) -> Outcome:
+    async def slow(use: Use) -> ToolResult:
         await has_run.wait()
         return output("slow")
 
-    def quick(use: Use) -> Outcome:
+    def quick(use: Use) -> ToolResult:
         has_run.set()
         return output("quick")
 

@@ -186,12 +186,12 @@ async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
 async def test_a_pulse_begins_a_stream_once_and_then_keeps_it_alive() -> None:
     made, _ = engine(said("Hi"))
     run = await begin(made, stream=True)
-    first, second = plainly(run.pulse()), plainly(run.pulse())
+    first, second = plainly(run.heartbeat()), plainly(run.heartbeat())
     rest = [event for batch in [batch async for batch in run.events()] for event in plainly(batch)]
 
     assert [event["type"] for event in first] == ["response.created", "response.in_progress"]
     assert [event["type"] for event in second] == ["keepalive"]
-    assert run.pulse() == []
+    assert run.heartbeat() == []
     assert_event_stream(first + second + rest)
 
 
@@ -311,7 +311,7 @@ async def test_nothing_is_told_between_the_end_and_its_being_stored() -> None:
     run = await begin(made, stream=True)
     ending = asyncio.create_task(collect(run))
     await asyncio.wait_for(store.saving.wait(), 30)
-    assert run.pulse() == []
+    assert run.heartbeat() == []
     store.go.set()
 
     assert_event_stream(await ending)

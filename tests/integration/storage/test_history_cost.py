@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.storage.open import open_store
-from antiphon.storage.operations.step import Act
+from antiphon.storage.operations.step import Operation
 from antiphon.storage.sql_store import MakeAct, SqlStore
 from antiphon.testing.store.making import T, chain_of
 
@@ -26,7 +26,7 @@ async def test_a_history_is_one_statement_and_as_many_rows_as_its_items(
     asked: list[int] = []
     read = store._read
 
-    def counted(make: MakeAct[Any]) -> Act[Any]:
+    def counted(make: MakeAct[Any]) -> Operation[Any]:
         act, rows = make(), None
         try:
             while True:

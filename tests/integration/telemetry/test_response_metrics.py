@@ -15,8 +15,8 @@ from antiphon.telemetry.response_metrics import (
     OTHER,
     READS,
     WRITES,
-    Measuring,
     ModelNames,
+    ResponseMetrics,
     timed,
 )
 from antiphon.testing import check_store
@@ -74,7 +74,7 @@ async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_
 ) -> None:
     made, _ = engine(reply, said("5"))
     made.toolset = Toolset(web_search=Web(), mcp=servers)
-    made.observers.add(Measuring(made.measures, ModelNames(made.models)))
+    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models)))
 
     await ask(made, tools=[MCP, {"type": "web_search"}])
 

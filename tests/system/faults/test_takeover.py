@@ -116,7 +116,7 @@ async def test_a_job_that_kills_its_workers_fails_after_three(
     _, made = await stateful.post("/responses", json={"model": "m", "input": "q", "background": True, "stream": False})
     for number in range(3):
         assert await store.claim(f"w{number}", 10) is not None
-        assert await store.bury(f"w{number}", 0)
+        assert await store.expire_worker(f"w{number}", 0)
     stateful.host._service.start()  # type: ignore[attr-defined]
     while (response := (await stateful.get(f"/responses/{made['id']}"))[1])["status"] != "failed":
         await asyncio.sleep(0.01)

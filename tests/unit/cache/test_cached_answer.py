@@ -14,7 +14,7 @@ from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import Response, Usage
 from antiphon.testing import assert_event_stream
 from antiphon.translation.from_chat.answer import AnswerReader, conclude
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.writer import ResponseWriter, View
 from tests.support.engine import said
 from tests.support.recordings import MISSING, recorded
@@ -25,7 +25,7 @@ ORIGIN = Origin("a", "http://127.0.0.1:1/v1", "m")
 STREAMS = recorded("*.sse")
 
 
-def hear(data: bytes, view: View | None = None) -> tuple[KeptAnswer | None, Ending, list[dict[str, Any]]]:
+def hear(data: bytes, view: View | None = None) -> tuple[KeptAnswer | None, Finish, list[dict[str, Any]]]:
     """Note an answer; return it with how it ended and the output that it made."""
     translation = begin(view, names=["look"])
     reader = AnswerReader(translation.chat)
@@ -37,14 +37,14 @@ def hear(data: bytes, view: View | None = None) -> tuple[KeptAnswer | None, Endi
     return kept, ending, json.loads(msgspec.json.encode(translation.writer.response.output))
 
 
-def tell(kept: KeptAnswer, view: View | None = None, ending: Ending | None = None) -> list[dict[str, Any]]:
+def tell(kept: KeptAnswer, view: View | None = None, ending: Finish | None = None) -> list[dict[str, Any]]:
     """Tell an answer to another client; return all events."""
     numbers = itertools.count(1)
     response = Response(id="resp_9", created_at=1, model="m")
     writer = ResponseWriter(response, lambda prefix: f"{prefix}_new{next(numbers)}", lambda: 2.0, str, view or View())
     writer.start()
     retell(kept, writer)
-    conclude(writer, ending or Ending("completed", kept.usage))
+    conclude(writer, ending or Finish("completed", kept.usage))
     writer.end()
     told: list[dict[str, Any]] = json.loads(msgspec.json.encode(writer.take()))
     return told

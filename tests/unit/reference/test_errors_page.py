@@ -14,7 +14,7 @@ from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.validation import refusals
 from antiphon.server.websocket.steering import MESSAGES
-from antiphon.storage.contract import Level, Limits
+from antiphon.storage.contract import BucketState, Limits
 from tests.support.pages import table
 
 Made = tuple[int, str, str]
@@ -74,7 +74,7 @@ def worked_out() -> set[Made]:
     errors += [make("p", *rest) for kind in ("string", "array") for make, *rest in _too_many(kind)]
     errors += [refusals.too_many_properties("p", 1, 2), refusals.invalid("p", ""), refusals.invalid_type("p", ["x"], 1)]
     limits = (Limits(requests_per_minute=1), Limits(tokens_per_minute=1))
-    errors += [refusal(one, Level(False, 60, 60, 0), 1, 0) for one in limits]
+    errors += [refusal(one, BucketState(False, 60, 60, 0), 1, 0) for one in limits]
     return {(error.status, error.type, str(error.code)) for error in errors}
 
 

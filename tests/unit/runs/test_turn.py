@@ -9,9 +9,9 @@ from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import Context
-from antiphon.runs.steps import CallModel, Finish
+from antiphon.runs.steps import CallModel, FinishRun
 from antiphon.runs.turn import Turn
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.upstream.backend_state import Target
 from tests.support.engine import target, turn_for
 
@@ -33,11 +33,11 @@ def error(message: str, **fields: Any) -> bytes:
 
 
 def test_it_calls_the_model_and_finishes_with_its_answer() -> None:
-    one, ending = turn(), Ending("completed", None)
+    one, ending = turn(), Finish("completed", None)
 
     assert called(one)["messages"] == [{"role": "user", "content": "Hi"}]
     one.answered(ending)
-    assert one.next() == Finish(ending)
+    assert one.next() == FinishRun(ending)
 
 
 def test_a_refused_parameter_is_left_out_now_and_from_then_on() -> None:
@@ -133,6 +133,6 @@ def test_a_search_that_was_answered_before_its_process_was_lost_is_not_answered_
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi"}))
     one = turn_for(request, Context([], [Message(role="user", content="Hi")]), target(), lambda: [search, found, said])
     called(one)
-    one.answered(Ending("completed", None))
+    one.answered(Finish("completed", None))
 
-    assert isinstance(one.next(), Finish)
+    assert isinstance(one.next(), FinishRun)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from antiphon.gateway import Gateway, Grant, Passing, Tally, weight_of
+from antiphon.gateway import Gateway, Passing, Tally, UsageLease, weight_of
 from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.admission import acquire
 from antiphon.server.exchange import (
@@ -53,7 +53,7 @@ def _bound(request: dict[str, Any]) -> int | None:
 class _PassedOn:
     """An answer on its way to the client, unread but for its tokens, which are charged to the lease."""
 
-    def __init__(self, passing: Passing, request: dict[str, Any], lease: Grant | None) -> None:
+    def __init__(self, passing: Passing, request: dict[str, Any], lease: UsageLease | None) -> None:
         self._passing, self._request, self._lease = passing, request, lease
         self._tally: Tally | None = None
 

@@ -1,6 +1,6 @@
 """`/v1/conversations` and their items (specification section 1)."""
 
-from antiphon.gateway import Gateway, Ticket
+from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.protocol.validation.validate import (
     decode_add_items,
     decode_create_conversation,
@@ -32,11 +32,11 @@ class _Conversations:
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = decode_create_conversation(body)
-        ticket: Ticket | Reply
+        ticket: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
             ticket = await reserve(self._gateway, http, body, "conv")
         else:
-            ticket = Ticket(http.tenant, self._gateway.new_id("conv"))
+            ticket = RequestIdentity(http.tenant, self._gateway.new_id("conv"))
         if isinstance(ticket, Reply):
             return ticket
         return json_reply(await self._conversations.create(request, ticket))

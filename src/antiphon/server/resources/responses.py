@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from antiphon.gateway import (
     Gateway,
-    Grant,
-    Ticket,
+    RequestIdentity,
+    UsageLease,
     charged_to,
     check_model,
     going_away,
@@ -77,11 +77,11 @@ class _Responses:
         gateway = self._gateway
         if not gateway.takes_work:
             raise going_away()
-        ticket: Ticket | Reply
+        ticket: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
             ticket = await reserve(gateway, http, body, "resp")
         else:
-            ticket = Ticket(http.tenant, gateway.new_id("resp"))
+            ticket = RequestIdentity(http.tenant, gateway.new_id("resp"))
         if isinstance(ticket, Reply):
             return ticket
         lease = None
@@ -99,7 +99,9 @@ class _Responses:
             response = await run.result()
         return json_reply(replace(response, output_text=output_text(response)), run_headers(run))
 
-    async def _enqueue(self, request: CreateResponse, body: bytes, ticket: Ticket, lease: Grant | None) -> Reply:
+    async def _enqueue(
+        self, request: CreateResponse, body: bytes, ticket: RequestIdentity, lease: UsageLease | None
+    ) -> Reply:
         queued = await self._gateway.enqueue(request, body, ticket)
         if lease is not None:
             lease.hand_over()

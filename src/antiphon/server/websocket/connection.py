@@ -12,7 +12,16 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import AntiphonError, ClientError, reportable
-from antiphon.gateway import CHAINABLE, Gateway, Grant, Run, StoredItem, Ticket, going_away, weight_of_response
+from antiphon.gateway import (
+    CHAINABLE,
+    Gateway,
+    RequestIdentity,
+    Run,
+    StoredItem,
+    UsageLease,
+    going_away,
+    weight_of_response,
+)
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
@@ -149,7 +158,7 @@ class Connection:
             await self._channel.tell([told], lane)
             return
         if run is not None:
-            events = run.tell(submission.accepted())
+            events = run.append_event(submission.accepted())
             run.steer()
             await self._channel.tell(events, lane)
 
@@ -214,7 +223,7 @@ class Connection:
 
     async def _tell_each(self, lane: Lane, run: Run, events: Iterable[Event]) -> None:
         for event in events:
-            await self._channel.tell(run.tell(event), lane)
+            await self._channel.tell(run.append_event(event), lane)
 
     async def _make(
         self, lane: Lane, request: CreateResponse, *, generates: bool = True
@@ -234,11 +243,11 @@ class Connection:
         lane: Lane,
         request: CreateResponse,
         recalled: Sequence[StoredItem] | None,
-        lease: Grant | None,
+        lease: UsageLease | None,
         *,
         generates: bool,
     ) -> tuple[Run, list[Submission]]:
-        ticket = Ticket(self._http.tenant)
+        ticket = RequestIdentity(self._http.tenant)
         run = await self._gateway.create(request, ticket, recalled=recalled, generates=generates)
         if lease is not None:
             lease.watch(run)
@@ -259,7 +268,7 @@ class Connection:
         response = run.response
         self._runs.pop(response.id, None)
         if response.status in CHAINABLE:
-            self._recall.advance(lane, response.id, None if response.store else run.legacy)
+            self._recall.advance(lane, response.id, None if response.store else run.chain_items)
         else:
             self._recall.fail(lane, response.previous_response_id)
         return self._steering.end(response)
@@ -283,7 +292,7 @@ class _Telling:
     async def _tick(self) -> float:
         if self._last is None or self._loop.time() - self._last >= KEEPALIVE_AFTER:
             with suppress(ClientGone):  # it is heard to leave
-                await self._tell(self._run.pulse())
+                await self._tell(self._run.heartbeat())
         return max(KEEPALIVE_AFTER + (self._last or 0.0) - self._loop.time(), 0.1)
 
     async def _tell(self, batch: list[Event]) -> None:

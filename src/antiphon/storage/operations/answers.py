@@ -1,27 +1,27 @@
 """Answers of models, kept to be given again."""
 
-from antiphon.storage.operations.step import Act, ask, first
+from antiphon.storage.operations.step import Operation, ask, first
 from antiphon.storage.records import StoredAnswer
 
 
-def keep(answer: StoredAnswer) -> Act[None]:
+def keep(answer: StoredAnswer) -> Operation[None]:
     """Keep an answer in place of the one that was there."""
     size = len(answer.key) + len(answer.body)
     yield from ask("keep_answer", answer.tenant, answer.key, answer.body, size, answer.used_at, answer.expires_at)
 
 
-def find(tenant: str, key: bytes, now: int) -> Act[StoredAnswer | None]:
+def find(tenant: str, key: bytes, now: int) -> Operation[StoredAnswer | None]:
     """Get an answer."""
     row = yield from first("find_answer", tenant, key, now)
     return StoredAnswer(tenant, key, row[0], row[1]) if row else None
 
 
-def use(tenant: str, key: bytes, now: int) -> Act[None]:
+def use(tenant: str, key: bytes, now: int) -> Operation[None]:
     """Note that an answer was given again."""
     yield from ask("use_answer", tenant, key, now)
 
 
-def size() -> Act[int]:
+def size() -> Operation[int]:
     """Return the bytes that all of them take."""
     (row,) = yield from ask("answers_size")
     return int(row[0])

@@ -8,8 +8,8 @@ and one statement both looks and takes.
 import json
 from collections.abc import Sequence
 
-from antiphon.storage.operations.step import Act, Row, ask, ask_many, first
-from antiphon.storage.records import ApiKey, DayOfUse, Level, Limits, Use
+from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
+from antiphon.storage.records import ApiKey, BucketState, DayOfUse, Limits, UsageRecord
 
 MINUTE = 60_000_000
 """Microseconds."""
@@ -19,7 +19,7 @@ DAY = 86_400
 NO_LIMIT = 2**62
 
 
-def put(key: ApiKey) -> Act[None]:
+def put(key: ApiKey) -> Operation[None]:
     """Keep a key."""
     limits = key.limits
     yield from ask(
@@ -43,23 +43,23 @@ def put(key: ApiKey) -> Act[None]:
     )
 
 
-def find(digest: bytes, now: int) -> Act[ApiKey | None]:
+def find(digest: bytes, now: int) -> Operation[ApiKey | None]:
     """Get the key of a digest."""
     row = yield from first("find_api_key", digest, now)
     return _key(row) if row else None
 
 
-def every() -> Act[list[ApiKey]]:
+def every() -> Operation[list[ApiKey]]:
     """Get all keys."""
     return [_key(row) for row in (yield from ask("api_keys"))]
 
 
-def any_at_all() -> Act[bool]:
+def any_at_all() -> Operation[bool]:
     """Whether there is a key."""
     return bool((yield from ask("has_api_keys")))
 
 
-def take(key_id: str, limits: Limits, tokens: int, now: float) -> Act[Level]:
+def take(key_id: str, limits: Limits, tokens: int, now: float) -> Operation[BucketState]:
     """Take a request and its tokens out of the limits, or nothing."""
     at, today, tokens = int(now * 1_000_000), day_of(now), limits.fit(tokens)
     budget = NO_LIMIT if limits.tokens_per_day is None else limits.tokens_per_day
@@ -79,7 +79,7 @@ def take(key_id: str, limits: Limits, tokens: int, now: float) -> Act[Level]:
     return _level(False, stands or (at, at, 0), at)
 
 
-def charge(uses: Sequence[Use], now: float) -> Act[None]:
+def charge(uses: Sequence[UsageRecord], now: float) -> Operation[None]:
     """Count what was used, and settle what was taken."""
     rows = [(use.tenant, day_of(use.at), use.key_id, use.requests, use.input_tokens, use.output_tokens) for use in uses]
     # In one order whoever writes: two that meet wait for each other only one way.
@@ -87,7 +87,7 @@ def charge(uses: Sequence[Use], now: float) -> Act[None]:
     yield from ask_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
 
 
-def usage(tenant: str, begin: int, end: int) -> Act[list[DayOfUse]]:
+def usage(tenant: str, begin: int, end: int) -> Operation[list[DayOfUse]]:
     """Get what a tenant's keys used."""
     return [DayOfUse(*row) for row in (yield from ask("usage", tenant, begin, end))]
 
@@ -97,7 +97,7 @@ def day_of(at: float) -> int:
     return int(at) // DAY * DAY
 
 
-def _settling(use: Use, now: int) -> tuple[str, int, int, int]:
+def _settling(use: UsageRecord, now: int) -> tuple[str, int, int, int]:
     return use.key_id, use.input_tokens + use.output_tokens - use.taken, now, day_of(use.at)
 
 
@@ -105,9 +105,9 @@ def _cost(amount: int, per_minute: int | None) -> int:
     return 0 if per_minute is None else amount * MINUTE // per_minute
 
 
-def _level(is_granted: bool, row: Row, now: int) -> Level:
+def _level(is_granted: bool, row: Row, now: int) -> BucketState:
     requests_until, tokens_until, tokens_today = row
-    return Level(is_granted, _seconds(requests_until - now), _seconds(tokens_until - now), tokens_today)
+    return BucketState(is_granted, _seconds(requests_until - now), _seconds(tokens_until - now), tokens_today)
 
 
 def _seconds(microseconds: int) -> float:

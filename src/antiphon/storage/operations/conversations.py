@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from antiphon.storage.operations.responses import answer, append_items, item_of
-from antiphon.storage.operations.step import Act, Row, ask, first
-from antiphon.storage.records import Outcome, Reply, StoredConversation, StoredItem
+from antiphon.storage.operations.step import Operation, Row, ask, first
+from antiphon.storage.records import LockResult, Reply, StoredConversation, StoredItem
 
 EVERYTHING = 2**62
 """A limit that is none: the two databases write "no limit" differently."""
 
 
-def create(conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None) -> Act[None]:
+def create(conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None) -> Operation[None]:
     """Keep a new conversation."""
     values = (conversation.id, conversation.tenant, conversation.created_at, conversation.metadata)
     yield from ask("put_conversation", *values, 0)
@@ -18,41 +18,41 @@ def create(conversation: StoredConversation, items: Sequence[StoredItem], reply:
     yield from answer(reply, conversation.id)
 
 
-def load(tenant: str, conversation_id: str) -> Act[StoredConversation | None]:
+def load(tenant: str, conversation_id: str) -> Operation[StoredConversation | None]:
     """Get a conversation."""
     row = yield from first("load_conversation", conversation_id, tenant)
     return StoredConversation(*row) if row else None
 
 
-def update(tenant: str, conversation_id: str, metadata: bytes) -> Act[StoredConversation | None]:
+def update(tenant: str, conversation_id: str, metadata: bytes) -> Operation[StoredConversation | None]:
     """Replace a conversation's metadata."""
     row = yield from first("update_conversation", conversation_id, tenant, metadata)
     return StoredConversation(*row) if row else None
 
 
-def delete(tenant: str, conversation_id: str) -> Act[Outcome]:
+def delete(tenant: str, conversation_id: str) -> Operation[LockResult]:
     """Take a conversation out, unless a response holds it."""
     row = yield from first("lock_conversation", conversation_id, tenant)
-    if (outcome := _usable(row)) is Outcome.DONE:
+    if (outcome := _usable(row)) is LockResult.DONE:
         yield from ask("delete_conversation", conversation_id)
     return outcome
 
 
-def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Act[Outcome]:
+def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Operation[LockResult]:
     """Put items at a conversation's end, unless a response holds it or one of them is there."""
     row = yield from first("lock_conversation", conversation_id, tenant)
-    if row is None or (outcome := _usable(row)) is not Outcome.DONE:
+    if row is None or (outcome := _usable(row)) is not LockResult.DONE:
         return _usable(row)
     for item in items:
         if (yield from ask("position_of", conversation_id, item.id)):
-            return Outcome.DUPLICATE
+            return LockResult.DUPLICATE
     yield from append_items(conversation_id, row[0], items)
     return outcome
 
 
 def items(
     tenant: str, conversation_id: str, after: str | None, limit: int | None, descending: bool
-) -> Act[list[StoredItem] | None]:
+) -> Operation[list[StoredItem] | None]:
     """Get items in order; see `Store.items`."""
     start = EVERYTHING if descending else -1
     if not (yield from ask("load_conversation", conversation_id, tenant)):
@@ -67,26 +67,26 @@ def items(
     return [item_of(row) for row in rows]
 
 
-def item(tenant: str, conversation_id: str, item_id: str) -> Act[StoredItem | None]:
+def item(tenant: str, conversation_id: str, item_id: str) -> Operation[StoredItem | None]:
     """Get one item."""
     row = yield from first("conversation_item", conversation_id, tenant, item_id)
     return item_of(row) if row else None
 
 
-def delete_item(tenant: str, conversation_id: str, item_id: str) -> Act[Outcome]:
+def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[LockResult]:
     """Take one item out, unless a response holds the conversation."""
     row = yield from first("lock_conversation", conversation_id, tenant)
-    if (outcome := _usable(row)) is not Outcome.DONE:
+    if (outcome := _usable(row)) is not LockResult.DONE:
         return outcome
-    return Outcome.DONE if (yield from ask("delete_item", conversation_id, item_id)) else Outcome.UNKNOWN
+    return LockResult.DONE if (yield from ask("delete_item", conversation_id, item_id)) else LockResult.UNKNOWN
 
 
-def let_go(conversation_id: str, response_id: str) -> Act[None]:
+def let_go(conversation_id: str, response_id: str) -> Operation[None]:
     """Free a conversation, if the response holds it."""
     yield from ask("let_go", conversation_id, response_id)
 
 
-def _usable(row: Row | None) -> Outcome:
+def _usable(row: Row | None) -> LockResult:
     if row is None:
-        return Outcome.UNKNOWN
-    return Outcome.DONE if row[1] is None else Outcome.BUSY
+        return LockResult.UNKNOWN
+    return LockResult.DONE if row[1] is None else LockResult.BUSY

@@ -1,31 +1,33 @@
 """`Idempotency-Key`s."""
 
-from antiphon.storage.operations.step import Act, Row, ask, first
-from antiphon.storage.records import Reply, Reservation
+from antiphon.storage.operations.step import Operation, Row, ask, first
+from antiphon.storage.records import KeyReservation, Reply
 
 KEPT = 86_400
 """Seconds for which a key is remembered."""
 
 
-def reserve(tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str, now: int) -> Act[Reservation]:
+def reserve(
+    tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str, now: int
+) -> Operation[KeyReservation]:
     """Reserve a key, unless it is; return what stands."""
     yield from ask("reserve", tenant, key, fingerprint, response_id, worker, now, now - KEPT)
     row = yield from first("find_key", tenant, key, now - KEPT)
     return _reservation(tenant, key, row or (fingerprint, response_id, worker, None, None))
 
 
-def find(tenant: str, key: str, now: int) -> Act[Reservation | None]:
+def find(tenant: str, key: str, now: int) -> Operation[KeyReservation | None]:
     """Get a reservation."""
     row = yield from first("find_key", tenant, key, now - KEPT)
     return _reservation(tenant, key, row) if row else None
 
 
-def free(tenant: str, key: str, response_id: str) -> Act[None]:
+def free(tenant: str, key: str, response_id: str) -> Operation[None]:
     """Drop a reservation that was not answered."""
     yield from ask("free_key", tenant, key, response_id)
 
 
-def _reservation(tenant: str, key: str, row: Row) -> Reservation:
+def _reservation(tenant: str, key: str, row: Row) -> KeyReservation:
     fingerprint, response_id, owner, is_stream, reply = row
     answered = None if reply is None else Reply(tenant, key, bool(is_stream), reply)
-    return Reservation(fingerprint, response_id, owner, answered)
+    return KeyReservation(fingerprint, response_id, owner, answered)

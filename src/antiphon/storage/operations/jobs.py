@@ -13,19 +13,19 @@ from antiphon.storage.operations.responses import (
     load,
     sealed_column,
 )
-from antiphon.storage.operations.step import Act, Ask, Row, Rows, ask, ask_many, first
+from antiphon.storage.operations.step import Operation, Query, Row, Rows, ask, ask_many, first
 from antiphon.storage.operations.webhooks import announce
 from antiphon.storage.records import (
     Announcement,
     Backlog,
     Frames,
     Job,
-    Outcome,
+    LockResult,
     Progress,
     Reply,
+    Reservation,
     StoredResponse,
     Tail,
-    Taken,
 )
 
 QUEUE = ""
@@ -35,39 +35,39 @@ FRAMES_AT_ONCE = 256
 
 
 def enqueue(
-    response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None, taken: Taken
-) -> Act[Outcome]:
+    response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None, taken: Reservation
+) -> Operation[LockResult]:
     """Keep a queued response with its job; see `Store.enqueue`."""
     if response.conversation_id is not None:
         outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
-        if outcome is not Outcome.DONE:
+        if outcome is not LockResult.DONE:
             return outcome
         # Where it ends is sure only from now on.
         response = replace(response, conversation_end=(yield from held_position(response)))
     if not (yield from answer(reply, response.id)):
         yield from ask("let_go", response.conversation_id, response.id)
-        return Outcome.BUSY
+        return LockResult.BUSY
     seq = yield from insert(response)
     yield from ask("put_job", seq, response.tenant, _next(frames), request, taken.key_id, taken.tokens)
     yield from _log(seq, frames)
-    return Outcome.DONE
+    return LockResult.DONE
 
 
-def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Act[Outcome]:
+def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Operation[LockResult]:
     """Have a response hold a conversation, for a worker or for whoever runs its job."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None:
-        return Outcome.UNKNOWN
+        return LockResult.UNKNOWN
     if row[1] not in (None, response_id):
-        return Outcome.BUSY
+        return LockResult.BUSY
     yield from ask("hold", conversation_id, response_id, worker)
-    return Outcome.DONE
+    return LockResult.DONE
 
 
-def claim(worker: str, per_tenant: int) -> Act[Job | None]:
+def claim(worker: str, per_tenant: int) -> Operation[Job | None]:
     """Take the next job; see `Store.claim`."""
-    yield Ask("lock_worker", (QUEUE,))  # straight: this is asked for again and again
-    rows = yield Ask("next_waiting", (per_tenant,))
+    yield Query("lock_worker", (QUEUE,))  # straight: this is asked for again and again
+    rows = yield Query("next_waiting", (per_tenant,))
     if not rows:
         return None
     row = rows[0]
@@ -77,7 +77,7 @@ def claim(worker: str, per_tenant: int) -> Act[Job | None]:
     return (yield from _job(job)) if job else None
 
 
-def advance(job: Job, progress: Progress) -> Act[Job | None]:
+def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     """Keep progress, if nobody else wrote; see `Store.advance`."""
     next_number = max(job.next_number, _next(progress.frames))
     row = yield from first("advance", job.response.id, job.version, next_number, int(progress.keep), progress.called)
@@ -102,7 +102,7 @@ def advance(job: Job, progress: Progress) -> Act[Job | None]:
 
 def finish(
     job: Job, response: StoredResponse, frames: Sequence[Frames], append: bool, announcement: Announcement | None
-) -> Act[bool]:
+) -> Operation[bool]:
     """End a job, if nobody else wrote; see `Store.finish`."""
     row = yield from first("finish", job.response.id, job.version)
     if row is None:
@@ -119,41 +119,41 @@ def finish(
     return True
 
 
-def find_job(tenant: str, response_id: str) -> Act[Job | None]:
+def find_job(tenant: str, response_id: str) -> Operation[Job | None]:
     """Get the job of a response."""
     row = yield from first("job_by_id", response_id, tenant)
     return (yield from _job(row)) if row else None
 
 
-def owned(worker: str) -> Act[Mapping[str, int]]:
+def owned(worker: str) -> Operation[Mapping[str, int]]:
     """Get the versions of a worker's jobs."""
     rows = yield from ask("owned", worker)
     return {row[0]: row[1] for row in rows}
 
 
-def held(worker: str) -> Act[list[str]]:
+def held(worker: str) -> Operation[list[str]]:
     """Get the responses for which a worker holds something."""
     return [row[0] for row in (yield from ask("held", worker))]
 
 
-def release(worker: str, response_id: str) -> Act[None]:
+def release(worker: str, response_id: str) -> Operation[None]:
     """Free what a worker holds for a response."""
     yield from ask("release_conversation", worker, response_id)
     yield from ask("release_key", worker, response_id)
 
 
-def beat(worker: str) -> Act[None]:
+def beat(worker: str) -> Operation[None]:
     """Count a worker's beat."""
     yield from ask("beat", worker)
 
 
-def beats() -> Act[Mapping[str, int]]:
+def beats() -> Operation[Mapping[str, int]]:
     """Get the beat of each worker that owns anything; 0 for one that never beat."""
     rows = yield from ask("beats")
     return {row[0]: row[1] for row in rows}
 
 
-def bury(worker: str, beat: int | None) -> Act[list[str] | None]:
+def bury(worker: str, beat: int | None) -> Operation[list[str] | None]:
     """Take everything from a worker; return the responses whose events were dropped, None where it lives."""
     if beat is None:
         yield from ask("retire", worker)
@@ -165,12 +165,12 @@ def bury(worker: str, beat: int | None) -> Act[list[str] | None]:
     return changed
 
 
-def give_back(worker: str, response_id: str) -> Act[list[str]]:
+def give_back(worker: str, response_id: str) -> Operation[list[str]]:
     """Put one of a worker's jobs back into the queue."""
     return (yield from _put_back((yield from ask("job_of", worker, response_id)), is_lost=False))
 
 
-def _put_back(rows: Rows, is_lost: bool) -> Act[list[str]]:
+def _put_back(rows: Rows, is_lost: bool) -> Operation[list[str]]:
     changed: list[Row] = []
     for row in rows:
         yield from ask("drop_events", row[0])
@@ -179,31 +179,31 @@ def _put_back(rows: Rows, is_lost: bool) -> Act[list[str]]:
     return [row[0] for row in changed]
 
 
-def backlog() -> Act[Backlog]:
+def backlog() -> Operation[Backlog]:
     """Count what waits; see `Store.backlog`."""
     (row,) = yield from ask("backlog")
     return Backlog(*row)
 
 
-def tail(tenant: str, response_id: str, after: int, now: int) -> Act[Tail | None]:
+def tail(tenant: str, response_id: str, after: int, now: int) -> Operation[Tail | None]:
     """Get a response's events from some number on."""
-    rows = yield Ask("tail", (response_id, tenant, now))  # straight: this is asked for again and again
+    rows = yield Query("tail", (response_id, tenant, now))  # straight: this is asked for again and again
     if not rows:
         return None
     seq, status, is_streamed, generation = rows[0]
-    frames = yield Ask("events_after", (seq, after, FRAMES_AT_ONCE))
+    frames = yield Query("events_after", (seq, after, FRAMES_AT_ONCE))
     return Tail(status, bool(is_streamed), generation, list(starmap(Frames, frames)))
 
 
-def _job(row: Row) -> Act[Job | None]:
+def _job(row: Row) -> Operation[Job | None]:
     _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row
     response = yield from load(tenant, response_id, 0)  # whatever its age: it is being made
     if response is None:
         return None
-    return Job(response, request, version, next_number, kept_number, attempt, lost, Taken(*taken), called)
+    return Job(response, request, version, next_number, kept_number, attempt, lost, Reservation(*taken), called)
 
 
-def _log(seq: int, frames: Sequence[Frames]) -> Act[None]:
+def _log(seq: int, frames: Sequence[Frames]) -> Operation[None]:
     yield from ask_many("put_events", [(seq, one.first, one.last, one.body) for one in frames])
 
 

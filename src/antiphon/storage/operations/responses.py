@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any
 
-from antiphon.storage.operations.step import Act, Row, Rows, ask, ask_many, first
+from antiphon.storage.operations.step import Operation, Row, Rows, ask, ask_many, first
 from antiphon.storage.records import ChainExtent, Reply, StoredItem, StoredResponse
 
 
-def save(response: StoredResponse, append: bool, reply: Reply | None) -> Act[bool]:
+def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
     """Keep a response that has ended; see `Store.save`."""
     position = yield from held_position(response)
     if position is None or not (yield from answer(reply, response.id)):
@@ -20,14 +20,14 @@ def save(response: StoredResponse, append: bool, reply: Reply | None) -> Act[boo
     return True
 
 
-def insert(response: StoredResponse) -> Act[int]:
+def insert(response: StoredResponse) -> Operation[int]:
     """Put a response in with its items; return its row's number."""
     (row,) = yield from ask("put_response", *response_row(response))
     yield from ask_many("put_item", list(item_rows(row[0], response)))
     return int(row[0])
 
 
-def held_position(response: StoredResponse) -> Act[int | None]:
+def held_position(response: StoredResponse) -> Operation[int | None]:
     """Return the end of the conversation that a response holds, 0 where it has none; None where it lost hold of it."""
     if response.conversation_id is None:
         return 0
@@ -35,7 +35,7 @@ def held_position(response: StoredResponse) -> Act[int | None]:
     return row[0] if row is not None and row[1] == response.id else None
 
 
-def leave_conversation(response: StoredResponse, position: int, append: bool) -> Act[None]:
+def leave_conversation(response: StoredResponse, position: int, append: bool) -> Operation[None]:
     """Let go of a response's conversation, its items put at the end, `position`, where that is asked."""
     if response.conversation_id is None:
         return
@@ -44,7 +44,7 @@ def leave_conversation(response: StoredResponse, position: int, append: bool) ->
     yield from ask("let_go", response.conversation_id, response.id)
 
 
-def append_items(conversation_id: str, position: int, items: Sequence[StoredItem]) -> Act[None]:
+def append_items(conversation_id: str, position: int, items: Sequence[StoredItem]) -> Operation[None]:
     """Put items at a conversation's end, which is at `position`. Nobody else changes it meanwhile."""
     rows = [
         (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
@@ -53,24 +53,24 @@ def append_items(conversation_id: str, position: int, items: Sequence[StoredItem
     yield from ask("move_end", conversation_id, position + len(items))
 
 
-def answer(reply: Reply | None, response_id: str) -> Act[bool]:
+def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
     """Keep what answered a request with a key; False where the key is not reserved for that response any more."""
     if reply is None:
         return True
     return bool((yield from ask("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body)))
 
 
-def load(tenant: str, response_id: str, now: int) -> Act[StoredResponse | None]:
+def load(tenant: str, response_id: str, now: int) -> Operation[StoredResponse | None]:
     """Get a response with its items."""
     return response_of((yield from ask("load", response_id, tenant, now)))
 
 
-def delete(tenant: str, response_id: str, now: int) -> Act[bool]:
+def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
     """Take a response out; True where it was there."""
     return bool((yield from ask("delete", response_id, tenant, now)))
 
 
-def history(tenant: str, response_id: str, now: int) -> Act[list[StoredItem] | None]:
+def history(tenant: str, response_id: str, now: int) -> Operation[list[StoredItem] | None]:
     """Walk a chain to its head; None where that is not found."""
     found = linked(response_id, (yield from ask("history", response_id, tenant, now)))
     if found is None:
@@ -88,7 +88,7 @@ Measured = dict[tuple[str, str], tuple[ChainExtent, float]]
 
 def measure_chain(
     tenant: str, response_id: str, now: int, most: int, known: Measured | None = None
-) -> Act[ChainExtent]:
+) -> Operation[ChainExtent]:
     """Count the responses of a chain; what is `known` of the one before spares the walk up, and is added to."""
     known = {} if known is None else known
     link = (yield from first("link", response_id, tenant, now)) if known else None
@@ -109,7 +109,7 @@ def _end(expires_at: int | None) -> float:
     return float("inf") if expires_at is None else expires_at
 
 
-def find_item(tenant: str, item_id: str, now: int) -> Act[StoredItem | None]:
+def find_item(tenant: str, item_id: str, now: int) -> Operation[StoredItem | None]:
     """Get the newest item of that id, one of a conversation where no response has it."""
     row = yield from first("find_item", item_id, tenant, now)
     if row is None:
@@ -117,12 +117,12 @@ def find_item(tenant: str, item_id: str, now: int) -> Act[StoredItem | None]:
     return item_of(row) if row else None
 
 
-def purge(query: str, before: int, limit: int) -> Act[int]:
+def purge(query: str, before: int, limit: int) -> Operation[int]:
     """Take out a bounded number of rows that are too old, or too many; return how many."""
     return len((yield from ask(query, before, limit)))
 
 
-def count_old(query: str, before: int) -> Act[int]:
+def count_old(query: str, before: int) -> Operation[int]:
     """Count the rows that are too old."""
     (row,) = yield from ask(query, before)
     return int(row[0])
@@ -134,7 +134,7 @@ TABLES = (
 )
 
 
-def counts() -> Act[Mapping[str, int]]:
+def counts() -> Operation[Mapping[str, int]]:
     """Count the rows of each table."""
     (row,) = yield from ask("counts")
     return dict(zip(TABLES, row, strict=True))

@@ -12,14 +12,14 @@ R = TypeVar("R")
 Row = Sequence[Any]
 
 
-class Ask(Struct, frozen=True):
+class Query(Struct, frozen=True):
     """One statement by its name, with its parameters; its rows are sent back."""
 
     query: str
     values: tuple[Any, ...]
 
 
-class AskMany(Struct, frozen=True):
+class QueryMany(Struct, frozen=True):
     """One statement for each of many rows of parameters; nothing is sent back."""
 
     query: str
@@ -27,21 +27,21 @@ class AskMany(Struct, frozen=True):
 
 
 Rows = Sequence[Row]
-Act = Generator[Ask | AskMany, Rows, R]
+Operation = Generator[Query | QueryMany, Rows, R]
 
 
-def ask(query: str, *values: Any) -> Act[Rows]:
+def ask(query: str, *values: Any) -> Operation[Rows]:
     """Ask one statement and return its rows."""
-    return (yield Ask(query, values))
+    return (yield Query(query, values))
 
 
-def first(query: str, *values: Any) -> Act[Row | None]:
+def first(query: str, *values: Any) -> Operation[Row | None]:
     """Ask one statement and return its first row, or None."""
-    rows = yield Ask(query, values)
+    rows = yield Query(query, values)
     return rows[0] if rows else None
 
 
-def ask_many(query: str, rows: Sequence[tuple[Any, ...]]) -> Act[None]:
+def ask_many(query: str, rows: Sequence[tuple[Any, ...]]) -> Operation[None]:
     """Ask one statement for each row; none for none."""
     if rows:
-        yield AskMany(query, rows)
+        yield QueryMany(query, rows)

@@ -1,10 +1,10 @@
 """Webhook endpoints, and the outbox."""
 
-from antiphon.storage.operations.step import Act, Row, ask, ask_many, first
+from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
 from antiphon.storage.records import Announcement, Delivery, WebhookEndpoint
 
 
-def put(endpoint: WebhookEndpoint) -> Act[None]:
+def put(endpoint: WebhookEndpoint) -> Operation[None]:
     """Keep an endpoint."""
     yield from ask(
         "put_endpoint",
@@ -21,23 +21,23 @@ def put(endpoint: WebhookEndpoint) -> Act[None]:
     )
 
 
-def load(tenant: str, endpoint_id: str) -> Act[WebhookEndpoint | None]:
+def load(tenant: str, endpoint_id: str) -> Operation[WebhookEndpoint | None]:
     """Get an endpoint."""
     row = yield from first("load_endpoint", endpoint_id, tenant)
     return _endpoint(row) if row else None
 
 
-def endpoints(tenant: str) -> Act[list[WebhookEndpoint]]:
+def endpoints(tenant: str) -> Operation[list[WebhookEndpoint]]:
     """Get a tenant's endpoints, newest first."""
     return [_endpoint(row) for row in (yield from ask("endpoints", tenant))]
 
 
-def delete(tenant: str, endpoint_id: str) -> Act[bool]:
+def delete(tenant: str, endpoint_id: str) -> Operation[bool]:
     """Take an endpoint out with its deliveries."""
     return bool((yield from ask("delete_endpoint", endpoint_id, tenant)))
 
 
-def announce(tenant: str, event: Announcement) -> Act[None]:
+def announce(tenant: str, event: Announcement) -> Operation[None]:
     """Put a delivery into the outbox for each endpoint that wants the event."""
     wanting = [one for one in (yield from endpoints(tenant)) if event.type in one.event_types]
     rows = [
@@ -47,7 +47,7 @@ def announce(tenant: str, event: Announcement) -> Act[None]:
     yield from ask_many("announce", rows)
 
 
-def due(limit: int, hold: int, now: int) -> Act[list[Delivery]]:
+def due(limit: int, hold: int, now: int) -> Operation[list[Delivery]]:
     """Take the deliveries whose time has come."""
     rows = yield from ask("due", now, limit)
     yield from ask_many("take", [(row[0], now + hold) for row in rows])
@@ -57,12 +57,12 @@ def due(limit: int, hold: int, now: int) -> Act[list[Delivery]]:
     return [_delivery(row) for row in found]
 
 
-def delivered(delivery_id: str) -> Act[None]:
+def delivered(delivery_id: str) -> Operation[None]:
     """Take a delivery out."""
     yield from ask("delivered", delivery_id)
 
 
-def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Act[None]:
+def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Operation[None]:
     """Have a delivery tried again, or give it up."""
     if due_at is None:
         yield from ask("give_up", delivery_id, now, error)
@@ -70,7 +70,7 @@ def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Act[
         yield from ask("postpone", delivery_id, due_at, error)
 
 
-def deliveries() -> Act[list[Delivery]]:
+def deliveries() -> Operation[list[Delivery]]:
     """Get the outbox."""
     return [_delivery(row) for row in (yield from ask("deliveries"))]
 

@@ -19,7 +19,7 @@ from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.responses import save as save_alone
-from antiphon.storage.operations.step import Act, Ask, AskMany, R, Rows
+from antiphon.storage.operations.step import Operation, Query, QueryMany, R, Rows
 from antiphon.storage.postgres.link import (
     CHANNEL,
     TROUBLE,
@@ -295,7 +295,7 @@ async def _use(connection: Any, act: Callable[[Any, _Attempt], Awaitable[Any]], 
         raise
 
 
-async def _perform(connection: Any, act: Act[R]) -> R:
+async def _perform(connection: Any, act: Operation[R]) -> R:
     rows: Rows = ()
     try:
         step = next(act)
@@ -307,8 +307,8 @@ async def _perform(connection: Any, act: Act[R]) -> R:
         return result
 
 
-async def _ask(connection: Any, step: Ask | AskMany) -> Rows:
-    if isinstance(step, AskMany):
+async def _ask(connection: Any, step: Query | QueryMany) -> Rows:
+    if isinstance(step, QueryMany):
         await connection.executemany(QUERIES[step.query], step.rows)
         return ()
     rows: Rows = await connection.fetch(QUERIES[step.query], *step.values)

@@ -13,7 +13,7 @@ from itertools import chain, count
 from typing import Any, TypeVar
 
 from antiphon.storage.operations.responses import item_rows, response_row
-from antiphon.storage.operations.step import Act, AskMany, R, Rows
+from antiphon.storage.operations.step import Operation, QueryMany, R, Rows
 from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import MakeAct
@@ -65,12 +65,12 @@ def statement(query: str) -> str:
     return re.sub(r"\$(\d+)", r"?\1", text)
 
 
-def _perform(connection: sqlite3.Connection, act: Act[R]) -> R:
+def _perform(connection: sqlite3.Connection, act: Operation[R]) -> R:
     rows: Rows = ()
     try:
         step = next(act)
         while True:
-            if isinstance(step, AskMany):
+            if isinstance(step, QueryMany):
                 connection.executemany(statement(step.query), step.rows)
                 rows = ()
             else:

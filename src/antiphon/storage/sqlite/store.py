@@ -14,7 +14,7 @@ from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
 from antiphon.storage.operations import responses
-from antiphon.storage.operations.step import Act, R
+from antiphon.storage.operations.step import Operation, R
 from antiphon.storage.records import ChainExtent, StoredResponse
 from antiphon.storage.sql_store import MakeAct, SqlStore
 from antiphon.storage.sqlite import rows
@@ -89,7 +89,7 @@ class SqliteStore(SqlStore):
         """See `Store.delete`."""
         return await self._write(lambda: self._deleting(responses.delete(tenant, response_id, self._now())), tenant)
 
-    def _deleting(self, act: Act[bool]) -> Act[bool]:
+    def _deleting(self, act: Operation[bool]) -> Operation[bool]:
         self._deleted += 1
         return (yield from act)
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import ApiKey, Limits, Store, StoredResponse, Taken, Use
+from antiphon.storage.contract import ApiKey, Limits, Reservation, Store, StoredResponse, UsageRecord
 from antiphon.testing.store.making import Promise, hold
 
 DAY = 86_400
@@ -82,7 +82,7 @@ async def _are_settled(store: Store) -> None:
     await store.put_api_key(key)
     await store.take(key.id, limits, 1000)
     hold(not (await store.take(key.id, limits, 500)).is_granted, "more was granted than there is")
-    await store.charge([Use(key.tenant, key.id, now, 1, 90, 10, 1000)])
+    await store.charge([UsageRecord(key.tenant, key.id, now, 1, 90, 10, 1000)])
     level = await store.take(key.id, limits, 500)
     hold(level.is_granted and level.tokens_today == 600, f"900 tokens that were not used are not there again: {level}")
     hold(0 < level.tokens_in <= 36, f"600 of 1000 tokens are back in {level.tokens_in} s")
@@ -94,9 +94,9 @@ async def _is_counted(store: Store) -> None:
     one, other, stranger = _key(tenant), _key(tenant), _key()
     for key in (one, other, stranger):
         await store.put_api_key(key)
-    uses = [Use(tenant, one.id, today + i, 1, 5, i) for i in range(20)]
-    uses += [Use(tenant, one.id, today - 1, 1, 7, 0), Use(tenant, other.id, today, 2, 0, 0)]
-    uses += [Use(stranger.tenant, stranger.id, today, 1, 1, 1)]
+    uses = [UsageRecord(tenant, one.id, today + i, 1, 5, i) for i in range(20)]
+    uses += [UsageRecord(tenant, one.id, today - 1, 1, 7, 0), UsageRecord(tenant, other.id, today, 2, 0, 0)]
+    uses += [UsageRecord(stranger.tenant, stranger.id, today, 1, 1, 1)]
     await asyncio.gather(*(store.charge(uses[i::4]) for i in range(4)))
     found = await store.usage(tenant, today - DAY, today + DAY)
     sums = {(day.key_id, day.day): (day.requests, day.input_tokens, day.output_tokens) for day in found}
@@ -109,9 +109,9 @@ async def _is_counted(store: Store) -> None:
 async def _jobs_say_whose(store: Store) -> None:
     """A job says by which key it was asked for, and what was taken in advance."""
     response = StoredResponse(new_id("resp"), 1000, "queued", None, b"{}", tenant=new_id("tenant"))
-    await store.enqueue(response, b"", [], None, Taken("key_1", 2**40))
+    await store.enqueue(response, b"", [], None, Reservation("key_1", 2**40))
     job = await store.find_job(response.tenant, response.id)
-    hold(job is not None and job.taken == Taken("key_1", 2**40), f"the job is {job}")
+    hold(job is not None and job.taken == Reservation("key_1", 2**40), f"the job is {job}")
     if job is not None:
         await store.finish(job, replace(response, expires_at=int(time.time()) + 600))
 

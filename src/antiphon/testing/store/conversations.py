@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Outcome, Store, StoredConversation, StoredItem
+from antiphon.storage.contract import LockResult, Store, StoredConversation, StoredItem
 from antiphon.testing.store.making import Promise, T, hold, names, new_items, new_response
 
 
@@ -21,7 +21,7 @@ async def _keeps_its_items(store: Store) -> None:
     found = await store.load_conversation(T, conversation.id)
     hold(found == replace(conversation, next_position=2), f"it comes back as {found}")
     more = new_items("c", "d")
-    hold(await store.add_items(T, conversation.id, more) is Outcome.DONE, "items were not added")
+    hold(await store.add_items(T, conversation.id, more) is LockResult.DONE, "items were not added")
     everything = [*first, *more]
     listed = await store.items(T, conversation.id)
     hold(listed == everything, f"its items are {names(listed)}")
@@ -29,7 +29,7 @@ async def _keeps_its_items(store: Store) -> None:
     hold(await store.find_item(T, more[0].id) == more[0], "an item is not found")
     updated = await store.update_conversation(T, conversation.id, b"{}")
     hold(updated is not None and updated.metadata == b"{}", f"its new metadata is {updated}")
-    hold(await store.delete_conversation(T, conversation.id) is Outcome.DONE, "it was not deleted")
+    hold(await store.delete_conversation(T, conversation.id) is LockResult.DONE, "it was not deleted")
     gone = [
         await store.load_conversation(T, conversation.id),
         await store.items(T, conversation.id),
@@ -37,8 +37,8 @@ async def _keeps_its_items(store: Store) -> None:
         await store.find_item(T, more[0].id),
     ]
     hold(gone == [None] * 4, f"of a deleted conversation there is {gone}")
-    hold(await store.delete_conversation(T, conversation.id) is Outcome.UNKNOWN, "it was deleted twice")
-    hold(await store.add_items(T, conversation.id, more) is Outcome.UNKNOWN, "items were added to nothing")
+    hold(await store.delete_conversation(T, conversation.id) is LockResult.UNKNOWN, "it was deleted twice")
+    hold(await store.add_items(T, conversation.id, more) is LockResult.UNKNOWN, "items were added to nothing")
 
 
 async def _is_paged(store: Store) -> None:
@@ -54,8 +54,8 @@ async def _is_paged(store: Store) -> None:
             )
             hold(found == order[start : start + 2], f"after {after} come {names(found)}, descending is {descending}")
     hold(await store.items(T, conversation.id, after=new_id("msg")) is None, "there are items behind an unknown one")
-    hold(await store.delete_item(T, conversation.id, all_[2].id) is Outcome.DONE, "an item was not deleted")
-    hold(await store.delete_item(T, conversation.id, all_[2].id) is Outcome.UNKNOWN, "an item was deleted twice")
+    hold(await store.delete_item(T, conversation.id, all_[2].id) is LockResult.DONE, "an item was not deleted")
+    hold(await store.delete_item(T, conversation.id, all_[2].id) is LockResult.UNKNOWN, "an item was deleted twice")
     hold(await store.items(T, conversation.id) == [*all_[:2], *all_[3:]], "a deleted item is still listed")
     await store.delete_conversation(T, conversation.id)
 
@@ -65,7 +65,7 @@ async def _items_are_single(store: Store) -> None:
     first = new_items("a")
     conversation = await _new(store, *first)
     outcome = await store.add_items(T, conversation.id, [*new_items("b"), *first])
-    hold(outcome is Outcome.DUPLICATE, f"an item was added twice: {outcome}")
+    hold(outcome is LockResult.DUPLICATE, f"an item was added twice: {outcome}")
     hold(await store.items(T, conversation.id) == first, "a list was added in part")
     await store.delete_conversation(T, conversation.id)
 
@@ -77,28 +77,30 @@ async def _has_one_writer(store: Store) -> None:
         replace(new_response(new_items("q"), new_items("a")), conversation_id=conversation.id) for _ in range(8)
     ]
     worker = new_id("worker")
-    held = await asyncio.gather(*(store.hold(T, conversation.id, one.id, worker) for one in responses))
-    hold(held.count(Outcome.DONE) == 1 and held.count(Outcome.BUSY) == 7, f"8 that came at once got {held}")
-    winner = responses.pop(held.index(Outcome.DONE))
+    held = await asyncio.gather(*(store.lock(T, conversation.id, one.id, worker) for one in responses))
+    hold(held.count(LockResult.DONE) == 1 and held.count(LockResult.BUSY) == 7, f"8 that came at once got {held}")
+    winner = responses.pop(held.index(LockResult.DONE))
     busy = [
         await store.add_items(T, conversation.id, new_items("x")),
         await store.delete_conversation(T, conversation.id),
         await store.enqueue(responses[0], b"", []),
     ]
-    hold(busy == [Outcome.BUSY] * 3, f"while it is held others get {busy}")
+    hold(busy == [LockResult.BUSY] * 3, f"while it is held others get {busy}")
     hold(await store.save(responses[0], append=True) is False, "a response appended without holding it")
     hold(await store.load(T, responses[0].id) is None, "a response that was refused is there")
     hold(await store.save(winner, append=True) is True, "the response that holds it cannot append")
     found = await store.items(T, conversation.id)
     hold(found == [*winner.input, *winner.output], f"its items are {names(found)}")
-    hold(await store.hold(T, conversation.id, responses[1].id, worker) is Outcome.DONE, "it is still held")
-    await store.let_go(conversation.id, winner.id)
-    hold(await store.hold(T, conversation.id, responses[2].id, worker) is Outcome.BUSY, "another let go of it")
-    await store.bury(worker, None)
-    hold(await store.hold(T, conversation.id, responses[2].id, worker) is Outcome.DONE, "a worker that went holds it")
+    hold(await store.lock(T, conversation.id, responses[1].id, worker) is LockResult.DONE, "it is still held")
+    await store.unlock(conversation.id, winner.id)
+    hold(await store.lock(T, conversation.id, responses[2].id, worker) is LockResult.BUSY, "another let go of it")
+    await store.expire_worker(worker, None)
+    hold(
+        await store.lock(T, conversation.id, responses[2].id, worker) is LockResult.DONE, "a worker that went holds it"
+    )
     hold(await store.save(responses[2]) is True, "a response cannot end without appending")
     hold(await store.items(T, conversation.id) == found, "a response that was not to append did")
-    hold(await store.hold(T, new_id("conv"), winner.id, worker) is Outcome.UNKNOWN, "an unknown one is held")
+    hold(await store.lock(T, new_id("conv"), winner.id, worker) is LockResult.UNKNOWN, "an unknown one is held")
     for one in (winner, responses[2]):
         await store.delete(T, one.id)
     await store.delete_conversation(T, conversation.id)
@@ -126,7 +128,7 @@ async def _is_part_of_history(store: Store) -> None:
     made = replace(
         new_response(new_items("q"), new_items("r")), conversation_id=conversation.id, conversation_end=len(first)
     )
-    await store.hold(T, conversation.id, made.id, "")
+    await store.lock(T, conversation.id, made.id, "")
     await store.save(made, append=True)
     await store.add_items(T, conversation.id, new_items("later"))
     child = new_response(new_items("next"), previous=made.id)

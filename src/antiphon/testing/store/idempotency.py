@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Outcome, Reply, Store, StoredConversation
+from antiphon.storage.contract import LockResult, Reply, Store, StoredConversation
 from antiphon.testing.store.making import Promise, T, hold, new_response
 
 
@@ -29,7 +29,7 @@ async def _reply_comes_with_the_response(store: Store) -> None:
     found = await store.find_key(T, key)
     hold(found is not None and found.reply == Reply(T, key, True, b"reply\0"), f"the reply is {found}")
     await store.free_key(T, key, mine.id)
-    await store.bury(worker, None)
+    await store.expire_worker(worker, None)
     hold(await store.find_key(T, key) == found, "a key with a reply was freed")
     again = await store.reserve(T, key, b"other", new_id("resp"), worker)
     hold(again == found, "a key with a reply was reserved again")
@@ -40,8 +40,8 @@ async def _dead_workers_free_their_keys(store: Store) -> None:
     """The keys that a worker reserved and did not answer are free when it is buried."""
     key, worker = new_id("key"), new_id("worker")
     await store.reserve(T, key, b"print", "resp_1", worker)
-    hold(worker in await store.beats(), "a worker with a reserved key is not watched")
-    hold(await store.bury(worker, (await store.beats())[worker]) is True, "it was not buried")
+    hold(worker in await store.heartbeats(), "a worker with a reserved key is not watched")
+    hold(await store.expire_worker(worker, (await store.heartbeats())[worker]) is True, "it was not buried")
     hold(await store.find_key(T, key) is None, "its key is still reserved")
 
 
@@ -51,15 +51,15 @@ async def _what_is_held_can_be_freed(store: Store) -> None:
     conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
     await store.create_conversation(conversation, [])
     await store.reserve(T, key, b"print", "resp_1", worker)
-    await store.hold(T, conversation.id, "resp_2", worker)
+    await store.lock(T, conversation.id, "resp_2", worker)
     found = sorted(await store.held(worker))
     hold(found == ["resp_1", "resp_2"], f"it holds {found}")
     await store.release(worker, "resp_1")
     hold(await store.find_key(T, key) is None, "a key that was freed is reserved")
     hold(list(await store.held(worker)) == ["resp_2"], "more was freed than was to be")
     await store.release(worker, "resp_2")
-    outcome = await store.hold(T, conversation.id, "resp_3", worker)
-    hold(outcome is Outcome.DONE, "a conversation that was freed is held")
+    outcome = await store.lock(T, conversation.id, "resp_3", worker)
+    hold(outcome is LockResult.DONE, "a conversation that was freed is held")
     await store.release(worker, "resp_3")
     await store.delete_conversation(T, conversation.id)
 

@@ -8,7 +8,7 @@ from antiphon.storage.contract import (
     Announcement,
     Frames,
     Job,
-    Outcome,
+    LockResult,
     Progress,
     Store,
     StoredItem,
@@ -25,7 +25,7 @@ async def _queue(store: Store, *, tenant: str = T, conversation: str | None = No
         new_response(new_items("asked"), status="queued"), is_streamed=True, tenant=tenant, conversation_id=conversation
     )
     outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")])
-    hold(outcome is Outcome.DONE, f"a job was not queued: {outcome}")
+    hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
     return queued
 
 
@@ -99,19 +99,19 @@ async def _is_taken_over(store: Store) -> None:
     """A buried worker's jobs wait again: what was kept stands, what was half made is gone, and its numbers too."""
     queued, dead, heir = await _queue(store), new_id("worker"), new_id("worker")
     job = await _claim(store, dead)
-    await store.beat(dead)
+    await store.heartbeat(dead)
     kept = StoredItem(new_id("msg"), b"kept")
     job = await _advance(store, job, Progress([Frames(2, 3, b"23")], [(0, kept)], keep=True))
     job = await _advance(store, job, Progress([Frames(4, 5, b"hal")], called=b"older"))
     job = await _advance(store, job, Progress(called=b"\0notes"))
     job = await _advance(store, job, Progress([Frames(6, 6, b"f")]))
     before = await store.tail(T, queued.id, -1)
-    beat = (await store.beats())[dead]
-    await store.beat(dead)
-    hold(await store.bury(dead, beat) is False, "a worker that beats was buried")
-    hold(await store.bury(dead, (await store.beats())[dead]) is True, "a silent worker was not buried")
+    beat = (await store.heartbeats())[dead]
+    await store.heartbeat(dead)
+    hold(await store.expire_worker(dead, beat) is False, "a worker that beats was buried")
+    hold(await store.expire_worker(dead, (await store.heartbeats())[dead]) is True, "a silent worker was not buried")
     hold(await store.advance(job, Progress(keep=True)) is None, "a buried worker still writes")
-    hold(dead not in await store.beats(), "a buried worker still owns something")
+    hold(dead not in await store.heartbeats(), "a buried worker still owns something")
     again = await _claim(store, heir)
     hold(again.response.id == queued.id, "another job is waiting")
     hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
@@ -132,9 +132,9 @@ async def _is_handed_back(store: Store) -> None:
     await _claim(store, worker)
     owned = await store.owned(worker)
     hold(owned.keys() == {one.id, other.id}, f"a worker of two jobs owns {owned}")
-    await store.give_back(worker, one.id)
+    await store.release_job(worker, one.id)
     hold((await store.owned(worker)).keys() == {other.id}, "a job that was given back is still owned")
-    hold(await store.bury(worker, None) is True, "a worker cannot go")
+    hold(await store.expire_worker(worker, None) is True, "a worker cannot go")
     hold(await store.owned(worker) == {}, "a worker that went still owns a job")
     again = [await _claim(store, worker) for _ in range(2)]
     hold([(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a job that was handed back counts as lost")

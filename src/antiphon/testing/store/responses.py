@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from antiphon.ids import new_id
 from antiphon.storage.contract import (
-    Outcome,
+    LockResult,
     Store,
     StoredConversation,
     StoredItem,
@@ -191,9 +191,9 @@ async def _tenants_are_apart(store: Store) -> None:
         await store.delete_conversation("other", conversation.id),
         await store.add_items("other", conversation.id, [item]),
         await store.delete_item("other", conversation.id, item.id),
-        await store.hold("other", conversation.id, mine.id, "w"),
+        await store.lock("other", conversation.id, mine.id, "w"),
     ]
-    hold(outcomes == [Outcome.UNKNOWN] * 4, f"another tenant wrote to a conversation: {outcomes}")
+    hold(outcomes == [LockResult.UNKNOWN] * 4, f"another tenant wrote to a conversation: {outcomes}")
     await store.delete(T, mine.id)
     await store.delete_conversation(T, conversation.id)
     await store.free_key(T, mine.id, mine.id)

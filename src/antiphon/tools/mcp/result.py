@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from antiphon.protocol.items.content import InputImage, InputText
-from antiphon.tools.base import Outcome
+from antiphon.tools.base import ToolResult
 
 MAX_WORDS = 2_000
 """Characters of a server's own words that an error repeats."""
@@ -117,22 +117,22 @@ _SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 Content = Sequence[Mapping[str, Any]]
 
 
-def came(result: Mapping[str, Any]) -> Outcome:
+def came(result: Mapping[str, Any]) -> ToolResult:
     """Return what a sound result of `tools/call` is to the item and to the model."""
     content: Content = result["content"]
     text = _whole(content)
     if result["isError"]:
         error = {"type": "mcp_tool_execution_error", "content": _told(content)}
-        return Outcome(f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True)
+        return ToolResult(f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True)
     images = _images(content)
     said: list[InputText | InputImage] = [InputText(text=text), *images]
-    return Outcome(said if images else text, {"output": text, "error": None})
+    return ToolResult(said if images else text, {"output": text, "error": None})
 
 
-def failed(failure: ServerError) -> Outcome:
+def failed(failure: ServerError) -> ToolResult:
     """Return what a call is that has no result."""
     said = f"The tool could not be used: {failure.message}"
-    return Outcome(said, {"output": None, "error": failure.error()}, is_failed=True)
+    return ToolResult(said, {"output": None, "error": failure.error()}, is_failed=True)
 
 
 def _whole(content: Content) -> str:

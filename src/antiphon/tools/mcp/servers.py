@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from antiphon.errors import ClientError, log, reportable
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import McpTool, Tool
-from antiphon.tools.base import Listing, Outcome, Use
+from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.mcp.lists import Lists, Standing, What
 from antiphon.tools.mcp.result import ServerError, came, failed, without
 from antiphon.tools.mcp.sessions import IDLE, STARTING, Pauses, Sessions, loaded, retrieve
@@ -72,7 +72,7 @@ class McpServers:
             return Listing(error=error.message)
         return await self._lists.get((target.key, tenant), partial(self._ask, target, tenant))
 
-    async def run(self, use: Use) -> Outcome:
+    async def run(self, use: Use) -> ToolResult:
         """See `HostedTool.run`."""
         if not isinstance(use.tool, McpTool):
             return failed(ServerError("It is no tool of an MCP server."))

@@ -168,7 +168,7 @@ def _address(use: Use, given: str) -> str:
         read = str(read_url(url))
     except ValueError as error:
         raise PageError("this is no address of a page") from error
-    if not any(one in use.sources or use.was_given(one) for one in _spellings(text)):
+    if not any(one in use.sources or use.was_provided(one) for one in _spellings(text)):
         raise PageError(
             "its address stands in nothing that you were given, neither by the user nor by a search or a page. "
             "Only such an address may be opened, word for word, since one that is made up could carry off what you "

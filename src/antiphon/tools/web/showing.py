@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from antiphon.tools.base import Outcome, Use
+from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.web.options import Options
 from antiphon.tools.web.pages import Page, PageError, Pages
 from antiphon.tools.web.untrusted import HOW_TO_CITE, Sources, framed
@@ -13,7 +13,7 @@ MOST_PLACES = 10
 LONGEST_PATTERN = 500
 
 
-async def open_page(use: Use, options: Options, pages: Pages) -> Outcome:
+async def open_page(use: Use, options: Options, pages: Pages) -> ToolResult:
     """Show a part of a page: `url` and, from 1, `page`."""
     url = _text(use.arguments.get("url"))
     action = {"type": "open_page", "url": url}
@@ -28,7 +28,7 @@ async def open_page(use: Use, options: Options, pages: Pages) -> Outcome:
     return _shown(use, page, _part(page, parts, number), _next(page, parts, number), action)
 
 
-async def find_in_page(use: Use, options: Options, pages: Pages) -> Outcome:
+async def find_in_page(use: Use, options: Options, pages: Pages) -> ToolResult:
     """Show where `pattern` stands in the page at `url`."""
     url, pattern = _text(use.arguments.get("url")), _text(use.arguments.get("pattern"))[:LONGEST_PATTERN]
     action = {"type": "find_in_page", "url": url, "pattern": pattern}
@@ -41,7 +41,7 @@ async def find_in_page(use: Use, options: Options, pages: Pages) -> Outcome:
     places = list(_places(page.text, pattern, options.context.snippet))
     if not places:
         said = "This does not stand in the page, at least not word for word."
-        return Outcome(said, {"action": action, "results": []})
+        return ToolResult(said, {"action": action, "results": []})
     return _shown(use, page, "\n\n…\n\n".join(places[:MOST_PLACES]), _more(len(places)), action)
 
 
@@ -90,14 +90,14 @@ def _more(count: int) -> str:
     return f" It stands in {count - MOST_PLACES} more places, which are not shown." if count > MOST_PLACES else ""
 
 
-def _shown(use: Use, page: Page, text: str, more: str, action: dict[str, Any]) -> Outcome:
+def _shown(use: Use, page: Page, text: str, more: str, action: dict[str, Any]) -> ToolResult:
     sources = Sources(use.sources)
     said = framed(f"{sources.cite(page.url, page.title)}\n{text}")
-    return Outcome(f"{said}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=sources.new)
+    return ToolResult(f"{said}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=sources.new)
 
 
-def _failed(what: str, error: PageError, action: dict[str, Any]) -> Outcome:
-    return Outcome(f"{what}: {error}.", {"action": action, "results": []}, is_failed=True)
+def _failed(what: str, error: PageError, action: dict[str, Any]) -> ToolResult:
+    return ToolResult(f"{what}: {error}.", {"action": action, "results": []}, is_failed=True)
 
 
 def _text(value: Any) -> str:

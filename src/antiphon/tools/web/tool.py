@@ -6,7 +6,7 @@ from typing import Any
 
 from antiphon.outbound.fetch import Fetcher
 from antiphon.protocol.tools import Tool
-from antiphon.tools.base import Outcome, Use
+from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.hits import Hit, Search, SearchError
 from antiphon.tools.web.options import MOST_RESULTS, Domains, Options, read_options
@@ -23,7 +23,7 @@ _LONGEST_URL = 2_000
 Found = Sequence[Hit] | SearchError
 
 
-async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -> Outcome:
+async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -> ToolResult:
     """Search for what the model asks for; `usual` results where the request names no number."""
     queries = _queries(use.arguments)
     if not queries:
@@ -55,7 +55,9 @@ def _is_plain(url: str) -> bool:
     return len(url) <= _LONGEST_URL and len(url.split()) == 1 and clean(url) == url
 
 
-def _told(use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]) -> Outcome:
+def _told(
+    use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]
+) -> ToolResult:
     sources, shown = Sources(use.sources), dict[str, Hit]()
     names = ["This search"] if len(found) == 1 else [f"Search {n} of {len(found)}" for n in range(1, len(found) + 1)]
     parts = [_part(name, one, options, sources, shown) for name, one in zip(names, found, strict=True)]
@@ -111,7 +113,7 @@ def _outcome(
     hits: Sequence[Hit] = (),
     sources: Mapping[str, str] | None = None,
     is_failed: bool = False,
-) -> Outcome:
+) -> ToolResult:
     action = {
         "type": "search",
         "query": queries[0] if queries else "",
@@ -119,7 +121,7 @@ def _outcome(
         "sources": [{"type": "url", "url": one.url} for one in hits],
     }
     results = [{"type": "text", "url": one.url, "title": one.title, "text": one.snippet} for one in hits]
-    return Outcome(said, {"action": action, "results": results}, is_failed, sources or {})
+    return ToolResult(said, {"action": action, "results": results}, is_failed, sources or {})
 
 
 USUAL_RESULTS = 10
@@ -139,7 +141,7 @@ class WebSearch:
         """Raise `ClientError` (400) for fields that make no sense, or that this server has nothing for."""
         read_options(tool, path)
 
-    async def run(self, use: Use) -> Outcome:
+    async def run(self, use: Use) -> ToolResult:
         """Carry out `web_search`, `open_page` or `find_in_page`."""
         options = read_options(use.tool)
         if use.name == "open_page":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from antiphon.errors import BackendError
-from antiphon.translation.from_chat.reader import Ending
+from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.sse import DONE, END, EventDecoder
 from antiphon.translation.writer import ResponseWriter
 
@@ -35,13 +35,13 @@ class AnswerStream(Protocol):
     def read_run(self, events: Sequence[bytes], start: int) -> int:
         """Take the event at `start`, with those that follow where they can be read together; return how many."""
 
-    def take_text(self, data: bytes) -> Ending | None:
+    def take_text(self, data: bytes) -> Finish | None:
         """Take a plain answer that nobody hears being told, where that is a text; return how it ended.
 
         None: it is one to `read`.
         """
 
-    def finish(self, done: bool = False) -> Ending:
+    def finish(self, done: bool = False) -> Finish:
         """Say that no more comes, `done` if the backend said `[DONE]`; return how the answer ended."""
 
 
@@ -91,7 +91,7 @@ class AnswerReader:
         self._stream.error = self._stream.error or error
         self.is_over = True
 
-    def finish(self) -> Ending:
+    def finish(self) -> Finish:
         """Say that no more bytes come; return how the answer ended."""
         try:
             if self._decoder is None:
@@ -107,7 +107,7 @@ class AnswerReader:
         return self._stream.finish(self._done)
 
 
-def conclude(writer: ResponseWriter, ending: Ending) -> None:
+def conclude(writer: ResponseWriter, ending: Finish) -> None:
     """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it."""
     if ending.error is not None:
         writer.fail(ending.error, ending.usage)

@@ -34,9 +34,9 @@ from antiphon.translation.items import StreamingMessage, StreamingReasoning
 from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.writer import ResponseWriter
 
-Outcome = Literal["completed", "max_output_tokens", "content_filter", "steered", "max_messages"]
+FinishReason = Literal["completed", "max_output_tokens", "content_filter", "steered", "max_messages"]
 
-FINISH_REASONS: dict[str, Outcome] = {
+FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "completed",
     "tool_calls": "completed",
     "length": "max_output_tokens",
@@ -66,10 +66,10 @@ MAX_BLANK = 64
 """Characters of whitespace that wait for a text to begin; more of it is one."""
 
 
-class Ending(Struct):
+class Finish(Struct):
     """How a backend's answer ended: well, short, or with an error."""
 
-    outcome: Outcome
+    outcome: FinishReason
     usage: Usage | None
     error: AntiphonError | None = None
     held: Sequence[StreamingCall] = ()
@@ -179,7 +179,7 @@ class ChatStream:
         self.feed(decode_chunk(events[start]))
         return 1
 
-    def take_text(self, data: bytes) -> Ending | None:
+    def take_text(self, data: bytes) -> Finish | None:
         """Take a plain answer that nobody hears being told, where that is a text; return how it ended.
 
         None: it is one to `read`.
@@ -196,7 +196,7 @@ class ChatStream:
         status: Status = "completed" if outcome == "completed" else "incomplete"
         item = Message(id=self._writer.new_id("msg"), status=status, role="assistant", content=[OutputText(text=text)])
         self._writer.add_item(item)
-        return Ending(outcome, read_usage(answer.usage))
+        return Finish(outcome, read_usage(answer.usage))
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
@@ -213,7 +213,7 @@ class ChatStream:
             if not choice.index:
                 self._feed_choice(choice, has_begun)
 
-    def finish(self, done: bool = False) -> Ending:
+    def finish(self, done: bool = False) -> Finish:
         """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
         if not self._is_started:
             self._start()
@@ -231,7 +231,7 @@ class ChatStream:
         if self._reasoning_state and self._calls and status == "completed":
             self._open_reasoning()
             self._close_reasoning(status)
-        return Ending(outcome, read_usage(self._usage), error, self._calls.held, self._calls.are_used_up)
+        return Finish(outcome, read_usage(self._usage), error, self._calls.held, self._calls.are_used_up)
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
         groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}
@@ -242,7 +242,7 @@ class ChatStream:
         if error := chunk.error or groq.get("error"):
             self.error, self.is_over = read_error(error), True
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> FinishReason:
         """Return how the answer ended. llama-cpp-python says of a call that was cut off that it is whole."""
         outcome = FINISH_REASONS.get(self._finish_reason, "completed")
         if outcome != "completed" or self._cap is None or not self._calls.are_torn:

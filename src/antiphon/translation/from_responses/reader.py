@@ -14,7 +14,7 @@ from antiphon.errors import BackendError
 from antiphon.protocol.chat import read_error
 from antiphon.protocol.validation.call_rules import CALLS
 from antiphon.translation.from_chat.calls import MAX_CALL_ID
-from antiphon.translation.from_chat.reader import Ending, Outcome
+from antiphon.translation.from_chat.reader import Finish, FinishReason
 from antiphon.translation.from_responses.item import PassedItem
 from antiphon.translation.from_responses.items import pass_on
 from antiphon.translation.from_responses.values import decode_event, dicts, read_usage, text
@@ -22,7 +22,7 @@ from antiphon.translation.writer import ResponseWriter
 
 TERMINAL = ("response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done")
 
-REASONS: dict[str, Outcome] = {"content_filter": "content_filter"}
+REASONS: dict[str, FinishReason] = {"content_filter": "content_filter"}
 """Why an answer stopped short; every other reason is some limit."""
 
 UNFINISHED = ("failed", "cancelled", "in_progress", "queued")
@@ -91,7 +91,7 @@ class ResponsesStream:
         self.read(events[start])
         return 1
 
-    def take_text(self, data: bytes) -> Ending | None:
+    def take_text(self, data: bytes) -> Finish | None:
         """Return None: an answer is passed on item by item."""
 
     def feed(self, event: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ class ResponsesStream:
         else:
             self._pass(stem, word, event)
 
-    def finish(self, done: bool = False) -> Ending:
+    def finish(self, done: bool = False) -> Finish:
         """Say that the answer is over; close what is open, return how it ended."""
         error = self.error or self._failure()
         outcome = self._outcome()
@@ -123,7 +123,7 @@ class ResponsesStream:
         for item in self._items:
             item.close("incomplete" if is_cut and (item is last or not item.is_ended) else None)
         usage = read_usage(self._response.get("usage")) if self._response else None
-        return Ending(outcome, usage, error)
+        return Finish(outcome, usage, error)
 
     # An item's life.
 
@@ -229,7 +229,7 @@ class ResponsesStream:
             if not item.is_ended:
                 self._end(item, value)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> FinishReason:
         response = self._response or {}
         if response.get("status") != "incomplete":
             return "completed"

@@ -16,7 +16,7 @@ from antiphon.storage.contract import (
     StoredConversation,
     StoredItem,
     StoredResponse,
-    Use,
+    UsageRecord,
     WebhookEndpoint,
 )
 from antiphon.storage.postgres.store import PostgresStore
@@ -61,7 +61,7 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.keep_answer(StoredAnswer(tenant, b"key", b"", now, now + 600))
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.put_api_key(key)
-    await store.charge([Use(tenant, key.id, now, 1, 1, 1)])
+    await store.charge([UsageRecord(tenant, key.id, now, 1, 1, 1)])
 
 
 async def rows(connection: Any, table: str) -> int:

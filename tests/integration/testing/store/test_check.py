@@ -14,17 +14,17 @@ from antiphon.errors import StoreError
 from antiphon.storage.contract import (
     ApiKey,
     Backlog,
+    BucketState,
     DayOfUse,
     Job,
-    Level,
+    KeyReservation,
     Limits,
-    Outcome,
+    LockResult,
     Progress,
     Reply,
-    Reservation,
     StoredItem,
     StoredResponse,
-    Use,
+    UsageRecord,
 )
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
@@ -182,15 +182,15 @@ class AnnouncesWhatWasRefused(SqliteStore):
 
 
 class AddsInPart(SqliteStore):
-    async def add_items(self, tenant: str, conversation_id: str, items: Any) -> Outcome:
+    async def add_items(self, tenant: str, conversation_id: str, items: Any) -> LockResult:
         outcomes = [await super(AddsInPart, self).add_items(tenant, conversation_id, [item]) for item in items]
         return outcomes[-1]
 
 
 class LetsAnybodyWrite(SqliteStore):
-    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> Outcome:
+    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
         outcome = await super().hold(tenant, conversation_id, response_id, worker)
-        return Outcome.DONE if outcome is Outcome.BUSY else outcome
+        return LockResult.DONE if outcome is LockResult.BUSY else outcome
 
 
 class TakesTheCallersWord(SqliteStore):
@@ -200,9 +200,9 @@ class TakesTheCallersWord(SqliteStore):
 
 
 class ReservesAgain(SqliteStore):
-    async def reserve(self, tenant: str, key: str, print: bytes, response_id: str, worker: str) -> Reservation:
+    async def reserve(self, tenant: str, key: str, print: bytes, response_id: str, worker: str) -> KeyReservation:
         await super().reserve(tenant, key, print, response_id, worker)
-        return Reservation(print, response_id, worker, None)
+        return KeyReservation(print, response_id, worker, None)
 
 
 class RepliesForAnybody(SqliteStore):
@@ -229,12 +229,12 @@ class ForgivesTheLate(SqliteStore):
 
 
 class GrantsTooMuch(SqliteStore):
-    async def take(self, key_id: str, limits: Limits, tokens: int) -> Level:
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
         return replace(await super().take(key_id, limits, tokens), is_granted=True)
 
 
 class KeepsWhatWasTaken(SqliteStore):
-    async def charge(self, uses: Sequence[Use]) -> None:
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
         await super().charge([replace(use, taken=0) for use in uses])
 
 
@@ -244,7 +244,7 @@ class CountsForEverybody(SqliteStore):
 
 
 class ForgetsWhoPays(SqliteStore):
-    async def enqueue(self, *given: Any, **how: Any) -> Outcome:
+    async def enqueue(self, *given: Any, **how: Any) -> LockResult:
         return await super().enqueue(*given[:4], **how)
 
 

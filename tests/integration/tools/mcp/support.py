@@ -9,7 +9,7 @@ from typing import Any
 from antiphon.config import McpServerConfig
 from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.protocol.tools import McpTool
-from antiphon.tools.base import Outcome, Use
+from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.mcp.servers import McpServers
 
 ROOT = Path(__file__).parents[4]
@@ -37,7 +37,7 @@ def at(url: str, **fields: Any) -> McpTool:
     return McpTool(server_label="tests", server_url=url, **fields)
 
 
-async def call(servers: McpServers, tool: McpTool, name: str, tenant: str = "", **arguments: Any) -> Outcome:
+async def call(servers: McpServers, tool: McpTool, name: str, tenant: str = "", **arguments: Any) -> ToolResult:
     """What comes of a call."""
     return await servers.run(Use(tool, name, arguments, tenant))
 

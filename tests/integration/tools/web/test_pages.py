@@ -10,7 +10,7 @@ import pytest
 from antiphon.outbound.fetch import MAX_BYTES, Fetcher
 from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.protocol.tools import WebSearchTool
-from antiphon.tools.base import Outcome, Use
+from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.providers import PROVIDERS
 from antiphon.tools.web.tool import WebSearch
@@ -33,12 +33,12 @@ def using(name: str, arguments: Mapping[str, Any], *, given: str, **fields: Any)
     return Use(tool, name, arguments, tenant, lambda text: text in given, sources)
 
 
-async def opened(tool: WebSearch, url: str, given: str | None = None, page: Any = None, **fields: Any) -> Outcome:
+async def opened(tool: WebSearch, url: str, given: str | None = None, page: Any = None, **fields: Any) -> ToolResult:
     arguments = {"url": url} | ({} if page is None else {"page": page})
     return await tool.run(using("open_page", arguments, given=url if given is None else given, **fields))
 
 
-async def found(tool: WebSearch, url: str, pattern: str, **fields: Any) -> Outcome:
+async def found(tool: WebSearch, url: str, pattern: str, **fields: Any) -> ToolResult:
     return await tool.run(using("find_in_page", {"url": url, "pattern": pattern}, given=url, **fields))
 
 

@@ -12,7 +12,7 @@ from aiohttp import web as http
 from antiphon.outbound.fetch import Fetcher
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
-from antiphon.tools.base import Outcome, Use
+from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.web.engine import MAX_ANSWER, SearchEngine
 from antiphon.tools.web.providers import PROVIDERS
 from antiphon.tools.web.tool import WebSearch
@@ -36,7 +36,7 @@ def asking(arguments: Mapping[str, Any], sources: Mapping[str, str] | None = Non
     return Use(tool, "web_search", arguments, sources=sources or {})
 
 
-async def searched(web: SmallWeb, query: str = "harbour", name: str = "searxng", **fields: Any) -> Outcome:
+async def searched(web: SmallWeb, query: str = "harbour", name: str = "searxng", **fields: Any) -> ToolResult:
     async with searching(web, name) as tool:
         return await tool.run(asking({"query": query}, **fields))
 

@@ -14,7 +14,7 @@ import pytest
 from antiphon.config import McpServerConfig
 from antiphon.protocol.items.content import InputImage
 from antiphon.protocol.tools import McpTool
-from antiphon.tools.base import Outcome
+from antiphon.tools.base import ToolResult
 from antiphon.tools.mcp.servers import McpServers
 from tests.integration.tools.mcp.support import call, names, using
 from tests.support.npm import CACHE, UnavailableError, install
@@ -81,7 +81,7 @@ async def test_everything_that_others_serve_can_be_listed_and_called(servers: Mc
     assert {"echo", "get-sum", "get-tiny-image"} <= set(names(listing.tools))
     assert all(tool["input_schema"]["type"] == "object" for tool in listing.tools)
 
-    async def used(name: str, **arguments: object) -> Outcome:
+    async def used(name: str, **arguments: object) -> ToolResult:
         return await call(servers, ASKED, name, **arguments)
 
     assert (await used("echo", message="Hi.")).fields["output"] == "Echo: Hi."

@@ -13,7 +13,7 @@ from antiphon.errors import BackendError
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.from_chat.answer import AnswerReader, conclude
-from antiphon.translation.from_chat.reader import ChatStream, Ending
+from antiphon.translation.from_chat.reader import ChatStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from tests.support.chunks import answers, odd_texts, usages
 from tests.support.recordings import MISSING
@@ -30,13 +30,13 @@ class Followed(ChatStream):
 
     was_short = False
 
-    def take_text(self, data: bytes) -> Ending | None:
+    def take_text(self, data: bytes) -> Finish | None:
         ending = super().take_text(data)
         self.was_short = ending is not None
         return ending
 
 
-def made(parts: Any, *, is_heard: bool, **more: Any) -> tuple[ResponseWriter, Ending, Followed]:
+def made(parts: Any, *, is_heard: bool, **more: Any) -> tuple[ResponseWriter, Finish, Followed]:
     writer = begin_writer()
     writer.take()
     writer.is_heard = is_heard
@@ -62,7 +62,7 @@ def assert_alike(data: bytes, **more: Any) -> bool:
     return its_chat.was_short
 
 
-def shown(value: Response | Ending) -> str:
+def shown(value: Response | Finish) -> str:
     """Everything that it holds, exceptions by what they say."""
     return repr(value)
 
