@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from antiphon.translation.from_chat.decode import decode_chunk
     from antiphon.translation.from_chat.reader import ChatStream
     from antiphon.translation.sse import EventDecoder, encode
-    from antiphon.translation.to_chat.input import normalise_input
-    from antiphon.translation.to_chat.request import to_chat
+    from antiphon.translation.to_chat.request import normalise_input, to_chat
     from antiphon.translation.writer import ResponseWriter
     from antiphon.version import __version__
 
@@ -62,8 +61,7 @@ _HOMES = {
         "Dialect",
         "tell_dialect",
     ),
-    "antiphon.translation.to_chat.input": ("normalise_input",),
-    "antiphon.translation.to_chat.request": ("to_chat",),
+    "antiphon.translation.to_chat.request": ("normalise_input", "to_chat"),
     "antiphon.client": ("Responses",),
     "antiphon.errors": (
         "AntiphonError",

@@ -18,8 +18,7 @@ from antiphon.runs.response import open_response, view_of
 from antiphon.translation.dialects import tell_dialect
 from antiphon.translation.from_chat.answer import AnswerReader, conclude
 from antiphon.translation.from_chat.reader import ChatStream
-from antiphon.translation.to_chat.input import normalise_input
-from antiphon.translation.to_chat.request import to_chat
+from antiphon.translation.to_chat.request import normalise_input, to_chat
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.translation.tool_mapping.toolbox import allowed_names
 from antiphon.translation.writer import ResponseWriter

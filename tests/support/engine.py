@@ -23,7 +23,7 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import DIALECTS
 from antiphon.translation.to_chat.prefix import Conversation
-from antiphon.translation.to_chat.sealed import nothing
+from antiphon.translation.to_chat.reasoning import nothing
 from antiphon.upstream.backend import Backend, Listing, Reply
 from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
 from antiphon.upstream.registry import ModelRegistry

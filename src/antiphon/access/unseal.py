@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError, log
-from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.upstream.backend_state import Target
 
 

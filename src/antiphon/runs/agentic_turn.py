@@ -23,7 +23,6 @@ from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.call_rules import CALLS, open_calls
 from antiphon.runs.auxiliary_calls import repair_of, summary_of
 from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
-from antiphon.runs.model_request import RequestBuilder
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import (
     AuxiliaryCall,
@@ -38,7 +37,7 @@ from antiphon.runs.steps import (
     Tell,
 )
 from antiphon.runs.tool_policy import Approved, ToolPolicy
-from antiphon.runs.turn import ModelResult, Turn, added
+from antiphon.runs.turn import ModelResult, RequestBuilder, Turn, added
 from antiphon.tools.registry import Toolset
 from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.hosted_items import HostedCall

@@ -15,8 +15,8 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.chain_cache import WITH_STATE, ChainCache, load_item
 from antiphon.storage.contract import Store, StoredItem
-from antiphon.translation.to_chat.input import normalise_input
 from antiphon.translation.to_chat.prefix import Conversation, Prefix
+from antiphon.translation.to_chat.request import normalise_input
 
 MANY = 250
 """Items from which on other requests have their turn between reading, checking and translating them."""

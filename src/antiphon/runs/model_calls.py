@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.runs.model_request import RENAMES
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
-from antiphon.runs.turn import Turn
+from antiphon.runs.turn import RENAMES, Turn
 from antiphon.telemetry.observers import Call, Observers, ResponseRecord
 from antiphon.translation.dialects import Api
 from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream

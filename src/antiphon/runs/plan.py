@@ -14,7 +14,7 @@ from antiphon.runs.context import Context
 from antiphon.runs.persistence import Recorder
 from antiphon.runs.tool_policy import settled
 from antiphon.tools.registry import Toolset
-from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.writer import View
 from antiphon.upstream.router import Route
 

@@ -12,7 +12,7 @@ from antiphon.protocol.items.calls import CustomToolCall
 from antiphon.protocol.items.messages import FunctionCall, InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.translation.to_chat.hosted import state_of
-from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.to_chat.reasoning import Unseal
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import Api
 from antiphon.translation.to_chat.hosted import approvals_in, state_of
-from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.tool_mapping.mcp import lists_in, permitted
 from antiphon.translation.tool_mapping.offering import Toolbox, left_out, servers_of
 

@@ -13,7 +13,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
 from antiphon.stored.responses import page_of, shown_item
-from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_chat.request import normalise_input
 
 
 async def create(engine: Engine, request: CreateConversation, ticket: RequestIdentity) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from antiphon.cache.key import MAY_DIFFER, SEEN_AS_ITEMS, cache_key
 from antiphon.ids import new_id
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_chat.request import normalise_input
 
 SECRET = b"s" * 32
 TEXTS = st.text(st.characters(codec="ascii", min_codepoint=32, max_codepoint=126), min_size=1, max_size=20)

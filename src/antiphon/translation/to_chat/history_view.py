@@ -20,7 +20,7 @@ from antiphon.protocol.items.messages import (
 )
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, tie
 from antiphon.translation.to_chat.hosted import RETOLD, approvals_in, retold
-from antiphon.translation.to_chat.sealed import Unseal, recount
+from antiphon.translation.to_chat.reasoning import Unseal, recount
 from antiphon.translation.tool_mapping.calls import output_of
 
 Placed = tuple[int, InputItem]

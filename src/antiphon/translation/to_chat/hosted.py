@@ -22,7 +22,7 @@ from antiphon.protocol.items.hosted import (
 )
 from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.translation.to_chat.sealed import Unseal
+from antiphon.translation.to_chat.reasoning import Unseal
 
 LONGEST = 20_000
 """Characters of a result that the model is told."""

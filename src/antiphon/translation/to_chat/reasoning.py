@@ -5,13 +5,29 @@ the last two where there is something to say, and whose it is (`access/unseal.py
 family that made it gets its signatures back; another gets the plain text (lesson L30).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.protocol.items.messages import Reasoning
+from antiphon.protocol.items.messages import Compaction, Reasoning
 from antiphon.translation.dialects import REASONING_FIELDS, Dialect
-from antiphon.translation.to_chat.sealed import Unseal
+
+Unseal = Callable[[str], dict[str, Any]]
+"""Opens an `encrypted_content`; what cannot be opened is empty. Raises `ClientError` where that is not to be borne."""
+
+UNREADABLE = "[It was kept by another server and cannot be read here.]"
+
+
+def nothing(blob: str) -> dict[str, Any]:
+    """Open nothing."""
+    return {}
+
+
+def recount(compaction: Compaction, unseal: Unseal) -> str:
+    """Return what a compaction stands for, in words."""
+    summary = unseal(compaction.encrypted_content).get("summary")
+    return summary if isinstance(summary, str) else UNREADABLE
+
 
 _SIGNATURES = frozenset({"extra_content"})
 """Gemini's thought signatures, on calls and on messages."""

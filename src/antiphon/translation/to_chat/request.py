@@ -9,18 +9,75 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, kinds_of
-from antiphon.protocol.requests import CreateResponse
+from antiphon.ids import NewId
+from antiphon.protocol.items.content import InputText, OutputText
+from antiphon.protocol.items.messages import (
+    ID_PREFIXES,
+    ConfigurationUpdate,
+    FunctionCall,
+    FunctionCallOutput,
+    InputItem,
+    Message,
+    kinds_of,
+)
+from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
 from antiphon.translation.dialects import EFFORTS, Dialect
-from antiphon.translation.to_chat.configuration import configured
 from antiphon.translation.to_chat.formats import instruction, response_format
 from antiphon.translation.to_chat.messages import to_messages
-from antiphon.translation.to_chat.sealed import Unseal, nothing
+from antiphon.translation.to_chat.reasoning import Unseal, nothing
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 from antiphon.translation.tool_mapping.toolbox import chat_tools, tool_choice
+
+_WITH_STATUS = (Message, FunctionCall, FunctionCallOutput)
+
+
+def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> list[InputItem]:
+    """Return `input` as items; the items given are not changed.
+
+    A string is one user message, an absent input no items. An item without an id gets a new one, a message's string
+    content becomes one part, and a message, call or call output without a status is `completed`.
+    """
+    if input is UNSET:
+        return []
+    if isinstance(input, str):
+        text = InputText(text=input)
+        return [Message(id=new_id(ID_PREFIXES[Message]), status="completed", role="user", content=[text])]
+    return [_normalise(item, new_id) for item in input]
+
+
+def _normalise(item: InputItem, new_id: NewId) -> InputItem:
+    changes: dict[str, Any] = {}
+    prefix = ID_PREFIXES.get(type(item))
+    if prefix and not item.id:
+        changes["id"] = new_id(prefix)
+    if isinstance(item, _WITH_STATUS) and not item.status:
+        changes["status"] = "completed"
+    if isinstance(item, Message) and isinstance(item.content, str):
+        part = OutputText if item.role == "assistant" else InputText
+        changes["content"] = [part(text=item.content)]
+    return replace(item, **changes)
+
+
+def configured(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
+    """Return the request with what its conversation's newest updates say, where it says nothing itself."""
+    updates = [item for item in items if type(item) is ConfigurationUpdate]
+    if not updates:
+        return request
+    changes: dict[str, Any] = {}
+    efforts = [update.reasoning.effort for update in updates if update.reasoning and update.reasoning.effort]
+    formats = [update.text.format for update in updates if update.text and update.text.format]
+    reasoning = request.reasoning or ReasoningConfig()
+    if efforts and reasoning.effort is None:
+        changes["reasoning"] = replace(reasoning, effort=efforts[-1])
+    text = request.text or TextConfig()
+    if formats and text.format is None:
+        changes["text"] = replace(text, format=formats[-1])
+    return replace(request, **changes)
+
 
 Body = dict[str, Any]
 

@@ -32,11 +32,9 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import CALLS, tie
 from antiphon.translation.dialects import Dialect
 from antiphon.translation.learned import refused_parameter
-from antiphon.translation.to_chat.configuration import configured
 from antiphon.translation.to_chat.history_view import remembered, summary
-from antiphon.translation.to_chat.reasoning import plain_text
-from antiphon.translation.to_chat.request import unsupported
-from antiphon.translation.to_chat.sealed import Unseal, nothing, recount
+from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
+from antiphon.translation.to_chat.request import configured, unsupported
 
 Body = dict[str, Any]
 

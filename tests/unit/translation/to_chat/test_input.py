@@ -11,7 +11,7 @@ from antiphon.protocol.items.messages import (
     Message,
     Reasoning,
 )
-from antiphon.translation.to_chat.input import normalise_input
+from antiphon.translation.to_chat.request import normalise_input
 
 
 def ids():

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.translation.dialects import DIALECTS, USUAL, Dialect
-from antiphon.translation.to_chat.input import normalise_input
 from antiphon.translation.to_chat.request import (
     CHAT_PARAMETERS,
     PARAMETERS,
+    normalise_input,
     responses_parameter,
     to_chat,
 )

@@ -15,8 +15,8 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects import DIALECTS, Dialect
 from antiphon.translation.to_chat.hosted import Approvals, retold
 from antiphon.translation.to_chat.messages import to_messages
+from antiphon.translation.to_chat.reasoning import nothing
 from antiphon.translation.to_chat.request import to_chat
-from antiphon.translation.to_chat.sealed import nothing
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
 GENERIC = DIALECTS["generic"]
