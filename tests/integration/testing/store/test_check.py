@@ -148,14 +148,14 @@ class LosesWhatWasKept(SqliteStore):
 
 
 class BuriesTheLiving(SqliteStore):
-    async def bury(self, worker: str, beat: int | None) -> bool:
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
         beats = await self.beats()
-        return await super().bury(worker, None if beat is None else beats.get(worker, beat))
+        return await super().expire_worker(worker, None if beat is None else beats.get(worker, beat))
 
 
 class CountsThemLost(SqliteStore):
-    async def bury(self, worker: str, beat: int | None) -> bool:
-        return await super().bury(worker, (await self.beats()).get(worker, 0) if beat is None else beat)
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
+        return await super().expire_worker(worker, (await self.beats()).get(worker, 0) if beat is None else beat)
 
 
 class ServesTheCrowd(SqliteStore):
@@ -188,8 +188,8 @@ class AddsInPart(SqliteStore):
 
 
 class LetsAnybodyWrite(SqliteStore):
-    async def hold(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
-        outcome = await super().hold(tenant, conversation_id, response_id, worker)
+    async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
+        outcome = await super().lock(tenant, conversation_id, response_id, worker)
         return LockResult.DONE if outcome is LockResult.BUSY else outcome
 
 
