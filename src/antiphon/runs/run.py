@@ -243,7 +243,11 @@ class Run:
 
     def stop(self, error: AntiphonError) -> None:
         """Have the response fail with this error, as soon as possible."""
-        self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._task is not None))
+        self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._task is not None and self._waits))
+
+    @property
+    def _waits(self) -> bool:
+        return self.phase is not Phase.EMITTING and not self.is_over
 
     def _interrupt(self, stop: Stop) -> None:
         """Remember why it stops, and cancel its task once; the end of the process comes before everything else."""
@@ -307,6 +311,8 @@ class Run:
                             self.phase = Phase.EMITTING  # once a batch: the condition is the check
                             yield writer.take() if is_unseen else self._drain()
                             self.phase = Phase.STREAMING
+                            if self.stop_cause is not None and self.stop_cause.error is not None:
+                                raise self.stop_cause.error
                         goes_on = await self._continue_step()
                     step = self._turn.next()
             except BaseException as error:

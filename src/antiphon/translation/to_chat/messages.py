@@ -156,6 +156,8 @@ class _Renderer(Struct):
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
         """Return the place of a user's message before which all messages are known from now on; 0 for none."""
+        if self.dialect.alternating:  # what follows may be joined with what is known
+            return 0
         if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
             return 0
         cut = _cut(items, prefix)
@@ -167,8 +169,7 @@ class _Renderer(Struct):
             rendering = self._known_up_to(prefix, cut)
         except ClientError:
             return 0
-        is_joined = self.dialect.alternating and rendering.messages and rendering.messages[-1]["role"] == "user"
-        return 0 if is_joined or cut not in rendering.bounds else cut
+        return cut if cut in rendering.bounds else 0
 
     def _known_up_to(self, prefix: Prefix, cut: int) -> Rendering:
         rendering = prefix.rendering(self.dialect, self.reasoning_context)

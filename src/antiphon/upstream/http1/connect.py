@@ -112,7 +112,10 @@ class Connector:
         if task is None or until < loop.time() or (task.done() and (task.cancelled() or task.exception())):
             task = asyncio.create_task(_look_up(origin))
             self._names[origin.host] = loop.time() + NAME_TTL, task
-        return await asyncio.shield(task)
+        await asyncio.wait({task})
+        if task.cancelled():
+            raise ConnectError("the backend is used no longer")
+        return task.result()
 
     async def _tunnel(self, make: Callable[[], _Protocol], proxy: Proxy) -> _Protocol:
         """Have the proxy connect to the server, and speak TLS with the server through it."""

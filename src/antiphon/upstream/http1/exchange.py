@@ -110,11 +110,13 @@ class Exchange:
             if connection is None:
                 raise StopAsyncIteration
             if parts or self._inflate is not None:
-                part = parts[0] if len(parts) == 1 else b"".join(parts)
-                parts.clear()
-                connection.held = 0
-                if connection.is_paused:
-                    connection.resume()
+                part = b""
+                if self._inflate is None or not self._inflate.is_full:
+                    part = parts[0] if len(parts) == 1 else b"".join(parts)
+                    parts.clear()
+                    connection.held = 0
+                    if connection.is_paused:
+                        connection.resume()
                 if self._inflate is not None:
                     part = self._inflated(self._inflate, part)
                 mask = self._mask

@@ -56,6 +56,11 @@ class Inflate:
         self._inflater = zlib.decompressobj(WINDOW)
         self._left = b""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether what it has is to be inflated first."""
+        return bool(self._left)
+
     def feed(self, part: bytes) -> bytes:
         """Return the next piece; more may follow from what came already. Raises `ProtocolError`."""
         try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from antiphon.upstream.http1.connect import Connector
 from antiphon.upstream.http1.connection import Connection
-from antiphon.upstream.http1.errors import BrokenError
+from antiphon.upstream.http1.errors import BrokenError, ConnectError
 from antiphon.upstream.http1.exchange import Exchange
 
 IDLE = 4.0
@@ -30,6 +30,7 @@ class ConnectionPool:
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
+        self._is_closed = False
         self._all_closed: asyncio.Future[None] | None = None
 
     @property
@@ -50,12 +51,13 @@ class ConnectionPool:
             try:
                 return await exchange.head()
             except BrokenError:
-                if not exchange.may_repeat:
+                if not exchange.may_repeat or self._is_closed:
                     raise
         return await Exchange(await self._connect(), data, deadline).head()
 
     async def close(self) -> None:
         """Close every connection, and wait until they are."""
+        self._is_closed = True
         self._connector.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -99,6 +101,8 @@ class ConnectionPool:
         return None
 
     async def _connect(self) -> Connection:
+        if self._is_closed:
+            raise ConnectError("the backend is used no longer")
         made: list[Connection] = []
 
         def make() -> Connection:
