@@ -238,16 +238,16 @@ class Run:
 
     def steer(self) -> None:
         """Stop short as soon as nothing is torn: at once in a text or in reasoning, not at all once a call began."""
-        waits = self.phase is not Phase.EMITTING and not self.is_over and not self._has_calls
-        self._interrupt(Stop(StopReason.STEERED, interrupts=waits and self._task is not None))
+        self._interrupt(Stop(StopReason.STEERED, interrupts=self._can_be_cancelled and not self._has_calls))
 
     def stop(self, error: AntiphonError) -> None:
-        """Have the response fail with this error, as soon as possible."""
-        self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._task is not None and self._waits))
+        """Have the response fail with this error, as soon as possible; one whose end is decided ends as it does."""
+        self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._can_be_cancelled))
 
     @property
-    def _waits(self) -> bool:
-        return self.phase is not Phase.EMITTING and not self.is_over
+    def _can_be_cancelled(self) -> bool:
+        """Whether its task is making the answer, and neither sends a batch nor stores the end."""
+        return self._task is not None and self.phase is not Phase.EMITTING and not self.is_over
 
     def _interrupt(self, stop: Stop) -> None:
         """Remember why it stops, and cancel its task once; the end of the process comes before everything else."""
@@ -301,6 +301,7 @@ class Run:
                     self._enter(Phase.EMITTING)
                     yield self._drain()
                     self._enter(Phase.STREAMING)
+                    self._check_stopped()
                 writer, is_unseen = self._writer, self._cache is None and self._frames is None
                 step = await self._first_step()
                 while not isinstance(step, FinishRun):
@@ -311,8 +312,8 @@ class Run:
                             self.phase = Phase.EMITTING  # once a batch: the condition is the check
                             yield writer.take() if is_unseen else self._drain()
                             self.phase = Phase.STREAMING
-                            if self.stop_cause is not None and self.stop_cause.error is not None:
-                                raise self.stop_cause.error
+                            if self.stop_cause is not None:
+                                self._check_stopped()
                         goes_on = await self._continue_step()
                     step = self._turn.next()
             except BaseException as error:
@@ -409,6 +410,11 @@ class Run:
     @property
     def _has_calls(self) -> bool:
         return self._asking.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
+
+    def _check_stopped(self) -> None:
+        """Raise the error of a stop that came while the reader had a batch in hand."""
+        if self.stop_cause is not None and self.stop_cause.error is not None:
+            raise self.stop_cause.error
 
     def _check_steered(self) -> None:
         if self.stop_cause is not None and self.stop_cause.reason is StopReason.STEERED and not self._has_calls:

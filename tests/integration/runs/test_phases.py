@@ -1,14 +1,20 @@
 """How far a response is, as others can see it, and what a plan leaves out."""
 
+import asyncio
 import itertools
+import json
 from contextlib import aclosing, suppress
 from typing import Any
 
+import msgspec
 import pytest
 
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.runs.run import TRANSITIONS, Phase, StopReason
-from tests.support.engine import begin, engine, plain, said
+from antiphon.storage.contract import StoredResponse
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.testing import assert_event_stream
+from tests.support.engine import NOW, begin, engine, plain, said
 from tests.support.replay import delta
 
 TOOLS: list[Any] = [{"type": "function", "name": "look"}]
@@ -63,6 +69,81 @@ async def test_the_end_of_the_process_comes_before_what_the_client_says() -> Non
 
     assert run.stop_cause is not None
     assert (run.stop_cause.reason, run.stop_cause.error) == (StopReason.SHUTDOWN, error)
+
+
+SHUTTING_DOWN = AntiphonError("This server is shutting down.", status=503)
+
+
+def plainly(value: Any) -> Any:
+    return json.loads(msgspec.json.encode(value))
+
+
+class Paused(SqliteStore):
+    """A store in memory that says when it has stored something, and returns once it may."""
+
+    saved: asyncio.Event
+    proceed: asyncio.Event
+
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        is_new = await super().save(response, **how)
+        self.saved.set()
+        await self.proceed.wait()
+        return is_new
+
+
+@pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "plain"])
+async def test_a_response_whose_end_is_being_stored_ends_as_it_is_stored_though_the_process_ends(
+    is_stream: bool,
+) -> None:
+    store = Paused.open("sqlite://", now=lambda: NOW)
+    assert isinstance(store, Paused)
+    store.saved, store.proceed = asyncio.Event(), asyncio.Event()
+    made, _ = engine(said("Once") if is_stream else plain(), store=store)
+    run = await begin(made, stream=is_stream)
+    events: list[Any] = []
+
+    async def read() -> None:
+        if is_stream:
+            events.extend([event async for batch in run.events() for event in batch])
+        else:
+            await run.result()
+
+    reading = asyncio.create_task(read())
+    await store.saved.wait()
+    run.stop(SHUTTING_DOWN)
+    store.proceed.set()
+    await reading
+
+    stored = await store.load("", run.response.id)
+    assert stored is not None
+    assert (run.response.status, stored.status) == ("completed", "completed")
+    assert not is_stream or plainly(events)[-1]["type"] == "response.completed"
+
+
+async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_what_is_sent() -> None:
+    made, backend = engine(said("Once ", "upon ", "a time"))
+    backend._cut = 100
+    run = await begin(made, stream=True)
+    sending, sent = asyncio.Event(), asyncio.Event()
+    events: list[Any] = []
+
+    async def read() -> None:
+        async with aclosing(run.events()) as batches:
+            async for batch in batches:
+                sending.set()
+                await sent.wait()
+                events.extend(batch)
+
+    reading = asyncio.create_task(read())
+    await sending.wait()
+    assert run.phase is Phase.EMITTING
+    run.stop(SHUTTING_DOWN)
+    sent.set()
+    await reading
+
+    assert plainly(events)[-1]["type"] == "response.failed"
+    assert_event_stream(plainly(events))
+    assert (run.response.status, run.phase) == ("failed", Phase.ENDED)
 
 
 async def test_a_response_made_twice_is_a_fault() -> None:

@@ -156,7 +156,7 @@ class _Renderer(Struct):
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
         """Return the place of a user's message before which all messages are known from now on; 0 for none."""
-        if self.dialect.alternating:  # what follows may be joined with what is known
+        if self.dialect.alternating:  # the message before the place and the one behind it may have to become one
             return 0
         if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
             return 0

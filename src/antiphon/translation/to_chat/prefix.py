@@ -20,6 +20,9 @@ from antiphon.translation.dialects import Dialect
 INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
 """Items that become the same messages whatever is said in later turns."""
 
+MOST_RENDERINGS = 2
+"""Ways in which a log is kept as messages. A chain seldom needs a second; what a log takes is counted without more."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -98,8 +101,14 @@ class Prefix:
     """A message in it is the system's or the developer's."""
 
     def rendering(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
-        """Return the messages that are known of the log, none at first."""
-        return self.log.renderings.setdefault((dialect, reasoning_context), Rendering())
+        """Return the messages that are known of the log, none at first; for a new way the oldest one is forgotten."""
+        renderings, key = self.log.renderings, (dialect, reasoning_context)
+        found = renderings.get(key)
+        if found is None:
+            if len(renderings) == MOST_RENDERINGS:
+                del renderings[next(iter(renderings))]
+            found = renderings[key] = Rendering()
+        return found
 
     @property
     def items(self) -> list[InputItem]:

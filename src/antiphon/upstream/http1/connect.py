@@ -112,9 +112,10 @@ class Connector:
         if task is None or until < loop.time() or (task.done() and (task.cancelled() or task.exception())):
             task = asyncio.create_task(_look_up(origin))
             self._names[origin.host] = loop.time() + NAME_TTL, task
-        await asyncio.wait({task})
-        if task.cancelled():
-            raise ConnectError("the backend is used no longer")
+        if not task.done():
+            await asyncio.wait({task})
+        if task.cancelled():  # by `close`: to raise `CancelledError` would cancel a task that nobody cancelled
+            raise ConnectError("the client is closed")
         return task.result()
 
     async def _tunnel(self, make: Callable[[], _Protocol], proxy: Proxy) -> _Protocol:

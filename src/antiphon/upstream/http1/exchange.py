@@ -27,6 +27,9 @@ RACE = 1.0
 LOOK_AGAIN = 1.0
 """Seconds until silence is measured again while nobody waits for bytes."""
 
+TAIL = 64
+"""Bytes at the end of a body that are kept at least: its last line may come in several parts."""
+
 Fault = Callable[[Exception], Exception]
 """Makes of what went wrong the error that a body's reader gets."""
 
@@ -111,7 +114,7 @@ class Exchange:
                 raise StopAsyncIteration
             if parts or self._inflate is not None:
                 part = b""
-                if self._inflate is None or not self._inflate.is_full:
+                if self._inflate is None or not self._inflate.has_more:
                     part = parts[0] if len(parts) == 1 else b"".join(parts)
                     parts.clear()
                     connection.held = 0
@@ -123,7 +126,7 @@ class Exchange:
                 if mask is not None and (mask.held or part[-1:] != b"\n" or mask.key in part):
                     part = mask.feed(part)  # most parts end with a line, and no key does
                 if part:
-                    self._tail = part
+                    self._tail = part if len(part) >= TAIL else self._tail[-TAIL:] + part
                     return part
             if self.error is not None:
                 self._raise(self.error)

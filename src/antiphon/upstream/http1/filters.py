@@ -10,8 +10,13 @@ MASK = b"***"
 PIECE = 256 * 1024
 """Bytes that compressed ones are inflated to at once."""
 
-WINDOW = 32 + zlib.MAX_WBITS
+EITHER = 32 + zlib.MAX_WBITS
 """gzip or zlib, whichever the first bytes say."""
+
+GZIP = 16 + zlib.MAX_WBITS
+
+SLICE = 4 * 1024
+"""Compressed bytes that are inflated at once: what stands behind the end of a member is copied."""
 
 
 class Mask:
@@ -50,25 +55,39 @@ class Mask:
 
 
 class Inflate:
-    """Inflates a body that came compressed although nobody asked for that, a bounded piece at a time."""
+    """Inflates a body that came compressed although nobody asked for that, a bounded piece at a time.
+
+    A gzip body may have several members, each compressed by itself.
+    """
 
     def __init__(self) -> None:
-        self._inflater = zlib.decompressobj(WINDOW)
+        self._inflater = zlib.decompressobj(EITHER)
         self._left = b""
 
     @property
-    def is_full(self) -> bool:
-        """Whether what it has is to be inflated first."""
+    def has_more(self) -> bool:
+        """Whether compressed bytes are left, which are to be inflated before it is fed others."""
         return bool(self._left)
 
     def feed(self, part: bytes) -> bytes:
         """Return the next piece; more may follow from what came already. Raises `ProtocolError`."""
+        data, pieces, at, room = self._left + part, [], 0, PIECE
         try:
-            inflated = self._inflater.decompress(self._left + part, PIECE)
+            while room:
+                if self._inflater.eof:
+                    if at == len(data):
+                        break
+                    self._inflater = zlib.decompressobj(GZIP)  # another member; nothing else may follow one
+                some = data[at : at + SLICE]
+                pieces.append(self._inflater.decompress(some, room))
+                room -= len(pieces[-1])
+                at += len(some) - len(self._inflater.unused_data or self._inflater.unconsumed_tail)
+                if not some:
+                    break
         except zlib.error as error:
             raise ProtocolError("the body is not compressed as its head says") from error
-        self._left = self._inflater.unconsumed_tail
-        return inflated
+        self._left = data[at:]
+        return b"".join(pieces)
 
     def check_end(self) -> None:
         """Raise `ProtocolError` where compressed bytes are missing."""

@@ -42,7 +42,8 @@ class ConnectionPool:
         """Send a request; return once the head of its response is there, within `limit` seconds.
 
         It is sent twice only where the connection had served before and was closed under it, before any byte came:
-        some servers close an idle connection at any time. Raises an error of this package's.
+        some servers close an idle connection at any time. Nothing is sent once `close` was called. Raises an error of
+        this package's.
         """
         deadline = self._loop.time() + limit
         connection = self._take()
@@ -101,8 +102,6 @@ class ConnectionPool:
         return None
 
     async def _connect(self) -> Connection:
-        if self._is_closed:
-            raise ConnectError("the backend is used no longer")
         made: list[Connection] = []
 
         def make() -> Connection:
@@ -110,11 +109,18 @@ class ConnectionPool:
             return made[-1]
 
         try:
-            return await self._connector.connect(make)
+            self._check_open()
+            connection = await self._connector.connect(make)
+            self._check_open()
+            return connection
         except BaseException:
             for connection in self._open.intersection(made):  # there at the moment at which nobody waited any more
                 connection.abort()
             raise
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ConnectError("the client is closed")
 
     def _sweep(self) -> None:
         """Close what was idle for too long."""

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from antiphon.upstream.http1.connection import MAX_HELD
+from antiphon.upstream.http1.connect import Connector
+from antiphon.upstream.http1.connection import MAX_HELD, Connection
 from antiphon.upstream.http1.errors import (
     BrokenError,
     ConnectError,
@@ -16,6 +17,7 @@ from antiphon.upstream.http1.errors import (
     SilenceError,
 )
 from antiphon.upstream.http1.exchange import Exchange
+from antiphon.upstream.http1.filters import Inflate
 from antiphon.upstream.http1.pool import ConnectionPool
 from tests.support.speaking import Speak, chunked, heard, reset, speaking
 from tests.unit.upstream.http1.cases import EVIL, OK
@@ -176,6 +178,49 @@ async def test_closing_the_pool_closes_every_connection_and_fails_what_is_under_
             await exchange.read(100)
         await exchange.aclose()
         await until(lambda: line.left == 1)
+
+
+async def test_a_request_that_is_under_way_when_the_pool_is_closed_is_not_sent_again() -> None:
+    async with lined(lambda _, time: b"" if time == 2 else whole(b"hi")) as (line, url, pool):
+        await asked(pool, url, "/x")
+        asking = asyncio.create_task(asked(pool, url, "/x"))
+        await until(lambda: line.connections == [2])
+        await pool.close()
+        with pytest.raises(BrokenError):
+            await asking
+
+    assert line.connections == [2]
+
+
+async def test_a_closed_pool_sends_nothing() -> None:
+    async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
+        await pool.close()
+        with pytest.raises(ConnectError, match="closed"):
+            await asked(pool, url, "/x")
+
+    assert line.connections == []
+
+
+async def test_a_connection_that_is_made_while_the_pool_is_closed_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialed, proceed = asyncio.Event(), asyncio.Event()
+    connect = Connector.connect
+
+    async def connect_slowly(self: Connector, make: Callable[[], Connection]) -> Connection:
+        made = await connect(self, make)
+        dialed.set()
+        await proceed.wait()
+        return made
+
+    monkeypatch.setattr(Connector, "connect", connect_slowly)
+    async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
+        asking = asyncio.create_task(asked(pool, url, "/x"))
+        await dialed.wait()
+        await pool.close()
+        proceed.set()
+        with pytest.raises(ConnectError, match="closed"):
+            await asking
+
+    assert line.connections in ([], [0])
 
 
 # Sending a request again.
@@ -364,6 +409,30 @@ async def test_a_response_that_is_left_behind_its_done_frees_its_connection_when
         await until(lambda: pool.idle == 1)
 
 
+@pytest.mark.parametrize("parts", [[b"data: [DONE]", b"\n\n"], [b"data: [DO", b"NE]", b"\r\n", b"\r\n"]])
+async def test_a_done_that_comes_in_several_parts_frees_its_connection_too(parts: list[bytes]) -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await heard(reader)
+        writer.write(STREAM)
+        for part in parts:
+            await proceed.wait()
+            proceed.clear()
+            writer.write(chunked(part))
+        await proceed.wait()
+        writer.write(END)
+        await reader.read()
+
+    proceed = asyncio.Event()
+    async with speaking(speak) as url, pool_at(url) as pool:
+        exchange = await begin(pool, url)
+        for part in parts:
+            proceed.set()
+            assert await anext(exchange) == part
+        await exchange.aclose()
+        proceed.set()
+        await until(lambda: pool.idle == 1)
+
+
 @pytest.mark.parametrize("drips", [False, True], ids=["silence", "a drip"])
 async def test_a_response_without_an_end_behind_its_done_is_closed_soon(
     drips: bool, monkeypatch: pytest.MonkeyPatch
@@ -462,7 +531,54 @@ async def test_a_name_without_an_answer_is_given_up_in_time_and_looked_up_once(m
     assert len(times) == 1
 
 
+async def test_closing_the_pool_during_a_look_up_is_an_error_and_cancels_no_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looking = asyncio.Event()
+
+    async def look_up(*_: object) -> list[str]:
+        looking.set()
+        await asyncio.Event().wait()
+        return []
+
+    monkeypatch.setattr("antiphon.upstream.http1.connect._look_up", look_up)
+    async with pool_at("http://slow.test/v1") as pool:
+        asking = [asyncio.create_task(asked(pool, "http://slow.test/v1", "/x")) for _ in range(3)]
+        await looking.wait()
+        await pool.close()
+        failed = await asyncio.gather(*asking, return_exceptions=True)
+
+    assert [type(error) for error in failed] == [ConnectError] * 3
+
+
 # What a body may be encoded in.
+
+
+async def test_a_compressed_body_is_read_no_faster_than_it_is_inflated() -> None:
+    zeros = gzip.compress(bytes(200_000_000))
+    taken: list[int] = []
+
+    class Noted(Inflate):
+        def feed(self, part: bytes) -> bytes:
+            taken.append(len(part))
+            return super().feed(part)
+
+    async with lined(lambda *_: whole(zeros * 10, b"Content-Encoding: gzip")) as (_, url, pool):
+        exchange = await begin(pool, url)
+        exchange.read_as(b"", None, 5.0, lambda error: error)
+        exchange._inflate = Noted()
+        connection = exchange.connection
+        assert connection is not None
+        await until(lambda: connection.is_paused)
+        await anext(exchange)
+        await until(lambda: connection.is_paused)
+        for _ in range(100):
+            await anext(exchange)
+            await asyncio.sleep(0)  # whatever the loop has to read comes now
+
+        assert connection.is_paused
+        assert sum(taken) < 4 * MAX_HELD
+        await exchange.aclose()
 
 
 async def test_a_compressed_body_is_inflated_in_bounded_pieces_and_an_unknown_coding_refused() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.upstream.http1.errors import ProtocolError
-from antiphon.upstream.http1.filters import Inflate, Mask, inflate_of
+from antiphon.upstream.http1.filters import PIECE, Inflate, Mask, inflate_of
 
 
 def pieces(said: bytes, places: list[int]) -> list[bytes]:
@@ -36,6 +37,45 @@ def test_inflating_is_the_same_for_every_cut(data: bytes, draws: Any) -> None:
 
     assert b"".join(map(inflate.feed, cut)) == b"hello" * 99
     inflate.check_end()
+
+
+@given(st.data())
+def test_a_gzip_body_of_several_members_is_inflated_whole_for_every_cut(draws: Any) -> None:
+    data = b"".join(map(gzip.compress, [b"hello", b"", b" ", b"world" * 99_999]))
+    cut = pieces(data, draws.draw(st.lists(st.integers(0, len(data)), max_size=6)))
+    inflate, inflated = Inflate(), b""
+    for part in cut:
+        inflated += inflate.feed(part)
+        while inflate.has_more:
+            inflated += inflate.feed(b"")
+
+    assert inflated + inflate.feed(b"") == b"hello " + b"world" * 99_999
+    inflate.check_end()
+
+
+def test_members_are_inflated_a_bounded_piece_at_a_time() -> None:
+    member = b"hello" * 9_999
+    inflate, inflated = Inflate(), []
+    inflated.append(inflate.feed(gzip.compress(member) * 20))
+    while inflate.has_more or inflated[-1]:
+        inflated.append(inflate.feed(b""))
+
+    assert b"".join(inflated) == member * 20
+    assert max(map(len, inflated)) <= PIECE
+    inflate.check_end()
+
+
+@pytest.mark.parametrize("garbage", [b"garbage", b"\n", b"{}", zlib.compress(b"hello")[:-1]])
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
+@pytest.mark.parametrize("is_apart", [False, True], ids=["at once", "apart"])
+def test_garbage_behind_a_compressed_body_is_refused(
+    compress: Callable[[bytes], bytes], garbage: bytes, is_apart: bool
+) -> None:
+    inflate, data = Inflate(), compress(b"hello")
+    with pytest.raises(ProtocolError):
+        for part in [data, garbage] if is_apart else [data + garbage]:
+            inflate.feed(part)
+        inflate.check_end()
 
 
 def test_what_is_cut_or_not_compressed_is_refused() -> None:
