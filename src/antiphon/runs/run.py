@@ -1,20 +1,16 @@
 """Performs what the turn decides: awaits the backend and the store, and hands out events as they are made.
 
 A streamed request reads `Run.events`; a plain one awaits `Run.result`, which takes the same steps and looks at no
-event, so the two cannot disagree.
-
-PENDING ──> STREAMING <──> EMITTING      a stream began, and its reader has a batch in hand
-   └──────────┴──────────────┴──> FINISHING ──> ENDED
+event, so the two cannot disagree. `phases.py` says how far it can be.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from enum import Enum
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from antiphon.access.unseal import origin_tag
@@ -29,6 +25,7 @@ from antiphon.runs.chain_cache import WITH_STATE
 from antiphon.runs.context import store_item
 from antiphon.runs.model_calls import ModelCaller, ModelStream
 from antiphon.runs.persistence import stored_output
+from antiphon.runs.phases import ANNOUNCED, OVER, TRANSITIONS, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.services import Services
 from antiphon.runs.steps import (
@@ -52,56 +49,7 @@ from antiphon.translation.to_chat.estimate import asked_tokens, tokens_of
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.backend_state import Target
 
-
-class Phase(Enum):
-    """How far a response is."""
-
-    __hash__ = object.__hash__  # there is one of each; that of `Enum` takes a call
-
-    PENDING = "pending"
-    """No client has seen an event of it."""
-    STREAMING = "streaming"
-    """It was announced."""
-    EMITTING = "emitting"
-    """The reader of `Run.events` has a batch in hand: the run's task does not wait for anything of its own."""
-    FINISHING = "finishing"
-    """It is decided how it ends, and nothing comes between; the end becomes durable."""
-    ENDED = "ended"
-
-
-TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
-    Phase.PENDING: frozenset({Phase.STREAMING, Phase.FINISHING}),
-    Phase.STREAMING: frozenset({Phase.EMITTING, Phase.FINISHING}),
-    Phase.EMITTING: frozenset({Phase.STREAMING, Phase.FINISHING}),
-    Phase.FINISHING: frozenset({Phase.ENDED}),
-    Phase.ENDED: frozenset(),
-}
-"""From each phase those that may follow."""
-
-ANNOUNCED = {Phase.STREAMING, Phase.EMITTING}
-
-OVER = {Phase.FINISHING, Phase.ENDED}
-"""It is decided how the response ends."""
-
 MODEL_CALLS = (CallModel, AuxiliaryCall)
-
-StopReason = Enum("StopReason", ["DISCONNECTED", "STEERED", "SHUTDOWN", "HANDED_ON"])
-"""Why a response ends before its model has: its reader left, the client has something to say, this process ends, or
-another one is to make it."""
-
-
-class Stop(Struct, frozen=True):
-    """That a response is to end before its model has."""
-
-    reason: StopReason
-    error: AntiphonError | None = None
-    """What the client gets to know."""
-    interrupts: bool = False
-    """The task that makes it is cancelled for that."""
-
-
-class Steered(Exception):  # noqa: N818 - the client wants to say something; nothing went wrong
-    """The response stops short, for another to follow it (specification section 8)."""
 
 
 class Run:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.runs.run import TRANSITIONS, Phase, StopReason
+from antiphon.runs.phases import TRANSITIONS, Phase, StopReason
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
