@@ -249,7 +249,8 @@ class Run:
                     self._enter(Phase.EMITTING)
                     yield self._drain()
                     self._enter(Phase.STREAMING)
-                    self._check_stopped()
+                    if self.stop_cause is not None:
+                        self._check_stopped()
                 writer, is_unseen = self._writer, self._cache is None and self._frames is None
                 step = await self._first_step()
                 while not isinstance(step, FinishRun):

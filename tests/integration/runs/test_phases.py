@@ -8,9 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.runs.phases import TRANSITIONS, Phase, StopReason
+from antiphon.runs.plan import ResumeState
+from antiphon.runs.run import Run
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
@@ -144,6 +147,20 @@ async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_wh
     assert plainly(events)[-1]["type"] == "response.failed"
     assert_event_stream(plainly(events))
     assert (run.response.status, run.phase) == ("failed", Phase.ENDED)
+
+
+async def test_a_response_that_is_taken_up_and_stopped_before_it_goes_on_asks_no_model() -> None:
+    made, backend = engine(said("Once"))
+    plan = (await begin(made, stream=True)).plan
+    run = Run(replace(plan, resume=ResumeState(NOW, [], {}, 0, begins=True)), made)
+    events: list[Any] = []
+    async with aclosing(run.events()) as batches:
+        async for batch in batches:
+            events += batch
+            run.stop(SHUTTING_DOWN)
+
+    assert plainly(events)[-1]["type"] == "response.failed"
+    assert backend.requests == []
 
 
 async def test_a_response_made_twice_is_a_fault() -> None:
