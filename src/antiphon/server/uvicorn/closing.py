@@ -57,6 +57,8 @@ class ClosingConnection(asyncio.Protocol):
         self._answered: RequestCycle | None = None
         """The request that is being answered."""
         self._pipeline: deque[RequestCycle] = deque()
+        self._held = b""
+        """What came after the requests that wait, as long as there are any: it is not looked at."""
         self.is_read_paused = False
         self.writable: asyncio.Event | None = None
         """Set when the client reads again; None while it does."""
@@ -68,12 +70,18 @@ class ClosingConnection(asyncio.Protocol):
         self._end: asyncio.TimerHandle | None = None
 
     def resume_reading(self) -> None:
-        """Take more from the client."""
+        """Take more from the client, unless there is something of it that nobody has looked at."""
+        if self._held:
+            return
         self.is_read_paused = False
         self.transport.resume_reading()
+        if self._in_head:
+            self._set_deadline()
 
     def close(self) -> None:
         """End the connection after a reply, and let the client read it though it may be sending still."""
+        if self._is_leaving or self.transport.is_closing():
+            return
         if self._in_body:
             self._leave()
         else:
@@ -93,6 +101,11 @@ class ClosingConnection(asyncio.Protocol):
         if exc is None:
             self.transport.close()
 
+    def eof_received(self) -> None:
+        """The client says nothing more: asyncio closes the connection once the client has read what it was sent."""
+        if not self._is_leaving:
+            self._abort_in(UNREAD)
+
     def pause_writing(self) -> None:
         """The client does not read what it is sent."""
         if self.writable is None:
@@ -102,7 +115,7 @@ class ClosingConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The client reads again."""
         self._resume_sending()
-        if not self._is_leaving:
+        if not (self._is_leaving or self.transport.is_closing()):
             self._clear_end()
 
     def _resume_sending(self) -> None:
@@ -148,18 +161,23 @@ class ClosingConnection(asyncio.Protocol):
 
     def _disconnect(self) -> None:
         """Have the application notice that nobody waits for its reply any more."""
-        self._pipeline.clear()
+        self._drop_waiting()
         for cycle in (self._answered, self.cycle):
             if cycle is not None and not cycle.response_complete:
                 cycle.disconnect()
         self._answered = None
+
+    def _drop_waiting(self) -> None:
+        self._pipeline.clear()
+        self._held = b""
 
     def _leave(self) -> None:
         self._is_leaving = True
         self._limits.leaving += 1
         self._clear_deadline()
         self._clear_idle()
-        self._pipeline.clear()
+        self._drop_waiting()
+        self._in_head = False
         if self._limits.leaving > MAX_LEAVING or not self.transport.can_write_eof():
             self._finish()
             return

@@ -17,6 +17,9 @@ STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".enc
 
 BODILESS = frozenset({204, 304})
 
+UNCHUNKED = frozenset({"0.9", "1.0"})
+"""Versions of HTTP that know no chunks: a reply of unknown length ends with the connection."""
+
 FAULT = b"Internal Server Error"
 
 _log = logging.getLogger("uvicorn.error")
@@ -49,7 +52,7 @@ class RequestCycle:
 
     __slots__ = (
         *("scope", "connection", "keep_alive", "expects_continue", "body", "more_body", "has_news", "event"),
-        *("disconnected", "response_started", "response_complete", "_is_chunked", "_head", "_left"),
+        *("disconnected", "response_started", "response_complete", "_is_chunked", "_is_until_close", "_head", "_left"),
     )
 
     def __init__(
@@ -61,7 +64,7 @@ class RequestCycle:
         self.more_body = True
         self.has_news = self.disconnected = self.response_started = self.response_complete = False
         self.event: asyncio.Event | None = None
-        self._is_chunked = False
+        self._is_chunked = self._is_until_close = False
         self._head = b""
         """The head of a reply that is whole: it goes out with the body, in one write."""
         self._left = 0
@@ -146,7 +149,7 @@ class RequestCycle:
         elif self._is_chunked:
             body = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
             body = body if more_body else body + b"0\r\n\r\n"
-        else:
+        elif not self._is_until_close:
             self._left -= len(body)
             if self._left < 0:
                 raise RuntimeError("Response content longer than Content-Length")
@@ -181,6 +184,8 @@ class RequestCycle:
             if lower == b"content-length":
                 length = value
             elif lower == b"transfer-encoding":
+                if self.scope["http_version"] in UNCHUNKED:
+                    continue
                 self._is_chunked = value.lower() == b"chunked"
             elif lower == b"connection" and b"close" in [token.strip() for token in value.lower().split(b",")]:
                 self.keep_alive, is_closing = False, True
@@ -190,8 +195,10 @@ class RequestCycle:
         if length is not None:
             self._left = int(length)
         elif not self._is_chunked and self.scope["method"] != "HEAD" and status not in BODILESS:
-            self._is_chunked = True
-            lines.append(b"transfer-encoding: chunked\r\n")
+            self._is_until_close = self.scope["http_version"] in UNCHUNKED
+            self._is_chunked = not self._is_until_close
+            if self._is_chunked:
+                lines.append(b"transfer-encoding: chunked\r\n")
         lines.append(b"\r\n")
         head = b"".join(lines)
         if length is None:

@@ -30,6 +30,8 @@ PIECES = 16
 HIGH_WATER = 64 * 1024
 """Bytes of a body that wait for the application before the client has to wait."""
 
+HEAD_END = b"\r\n\r\n"
+
 FRAMING = {b"content-length", b"transfer-encoding"}
 
 OVERLOADED = "The server has as many connections as it can take. Please try again later."
@@ -82,18 +84,19 @@ class HttpConnection(ClosingConnection):
         super().connection_lost(exc)
         self._parser = None
 
-    def eof_received(self) -> None:
-        """See asyncio.Protocol."""
-
-    def data_received(self, data: bytes) -> None:
-        """See asyncio.Protocol."""
+    def data_received(self, data: bytes, *, is_turn: bool = False) -> None:
+        """See asyncio.Protocol. What comes while a request is answered waits for its turn (`_take_held`)."""
         if self._is_leaving:
             return
         if self._is_one_too_many:
             self._refuse(503, OVERLOADED)
             return
-        was_idle = not (self._in_head or self._in_body)
-        self._begun, self._idle_until = 0, 0.0
+        cycle = self.cycle
+        if not is_turn and (self._pipeline or not (self._in_body or cycle is None or cycle.response_complete)):
+            self._held += data
+            self._take_held()
+            return
+        was_idle, self._begun = not (self._in_head or self._in_body), 0
         rest = data
         while rest:
             try:
@@ -131,6 +134,7 @@ class HttpConnection(ClosingConnection):
         self._url, self._headers = b"", []
         self._in_head, self._begun = True, self._begun + 1
         self._wire = self._body = 0
+        self._idle_until = 0.0
 
     def on_url(self, url: bytes) -> None:
         """A part of a request's URL."""
@@ -195,14 +199,16 @@ class HttpConnection(ClosingConnection):
         self.state.total_requests += 1
         if self.transport.is_closing():
             return
-        if self.is_read_paused:
-            self.resume_reading()
         if self._pipeline:
             self._run(self._pipeline.popleft())
+            if self._held:
+                self._take_held()
         else:
             self._idle_until = self.loop.time() + self._config.timeout_keep_alive
             if self._idle_timer is None:
                 self._idle_timer = self.loop.call_at(self._idle_until, self._expire)
+        if self.is_read_paused:
+            self.resume_reading()
 
     # What becomes of what came.
 
@@ -241,14 +247,14 @@ class HttpConnection(ClosingConnection):
             self._pipeline.append(self.cycle)
 
     def _run(self, cycle: RequestCycle) -> None:
-        self._answered = cycle
+        self._answered, self._idle_until = cycle, 0.0
         tasks = self.state.tasks
         task = self.loop.create_task(cycle.run(self._config.loaded_app))
         task.add_done_callback(tasks.discard)
         tasks.add(task)
 
     def _opens_websocket(self) -> bool:
-        if self._config.ws_protocol_class is None:
+        if self._config.ws_protocol_class is None or not (self.cycle is None or self.cycle.response_complete):
             return False
         headers = dict(self._headers)
         tokens = [token.strip().lower() for token in headers.get(b"connection", b"").split(b",")]
@@ -281,9 +287,22 @@ class HttpConnection(ClosingConnection):
             self._parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
             self._is_resuming = False
 
+    def _take_held(self) -> None:
+        """Take what came while a request is answered, up to the end of one that has to wait. The rest waits too."""
+        held, start = self._held, 0
+        while start < len(held) and not (self._pipeline or self._is_leaving or self.transport.is_closing()):
+            end = held.find(HEAD_END, start) + len(HEAD_END)
+            end = end if end >= len(HEAD_END) else len(held)
+            self.data_received(held[start:end], is_turn=True)
+            start = end
+        self._held = b"" if self._is_leaving or self.transport.is_closing() else held[start:]
+        if self._held:
+            self._pause_reading()
+
     def _pause_reading(self) -> None:
         if not self.is_read_paused:
             self.is_read_paused = True
+            self._clear_deadline()
             self.transport.pause_reading()
 
     # What is too large.
@@ -292,7 +311,8 @@ class HttpConnection(ClosingConnection):
         framing = self._wire - self._body
         if self._in_head:
             # Only now: most heads come whole, and need no timer.
-            self._set_deadline()
+            if not self.is_read_paused:
+                self._set_deadline()
             if framing > MAX_HEAD:
                 refused = self._too_large()
                 self._refuse(refused.status, refused.message)
