@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
-EXAMPLES = [*ROOT.glob("examples/**/*.py"), *ROOT.glob("docs_src/**/*.py")]
+EXAMPLES = [*ROOT.glob("examples/**/*.py")]
 
 FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=marks)\s*$", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
