@@ -31,7 +31,7 @@ ARROWS: dict[str, set[str]] = {
     "telemetry": {"telemetry.metrics", "telemetry.formatters", "upstream", "storage.contract"},
     "access.keyring": {"errors"},
     "access": {"access.keyring", "upstream", "storage.contract"},
-    "cache": {"access", "upstream", "storage.contract"},
+    "cache": {"access", "telemetry", "storage.contract"},
     "runs": {"cache", "telemetry", "tools.registry", "storage.notifications"},
     "stored": {"runs"},
     "webhooks": {"outbound", "storage.contract"},

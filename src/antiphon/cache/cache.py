@@ -7,7 +7,6 @@ asked many times at once is asked of the backend once; that holds within one pro
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from antiphon.access.keyring import new_key
 from antiphon.cache.cached_answer import (
@@ -29,6 +28,7 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CacheParam, CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.storage.contract import Store, StoredAnswer
+from antiphon.telemetry.observers import CacheStatus
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.router import Router
 
@@ -37,8 +37,6 @@ LARGEST = 4 * 1024 * 1024
 
 TRIM_EVERY = 16
 """The part of the room that may be written between two looks whether all fit in it."""
-
-CacheStatus = Literal["hit", "miss"]
 
 
 @dataclass(frozen=True, slots=True)
