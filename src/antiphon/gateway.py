@@ -218,7 +218,7 @@ class Gateway:
         return self._engine.api_keys.digest(key)
 
     def find_key(self, digest: bytes) -> Awaitable[ApiKey | None]:
-        """Return the API key of a digest, None where there is none that is valid."""
+        """Return the valid API key with this digest, else None."""
         return self._engine.api_keys.find(digest)
 
     def lease(self, key: ApiKey, model: str, weigh: Callable[[], int]) -> Awaitable[UsageLease]:

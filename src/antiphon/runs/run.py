@@ -122,7 +122,7 @@ class Run:
 
     @property
     def backend(self) -> str:
-        """What clients are told of the backend that is asked, or that answered."""
+        """The label under which clients see the backend that is called, or that answered."""
         target = self.plan.route.target if self._cache is None else self.target
         return target.state.label
 
@@ -163,7 +163,7 @@ class Run:
     # What others may have it do.
 
     def heartbeat(self) -> list[Event]:
-        """Return what to send when the stream was silent for a while: that it began, or that it lives."""
+        """Return the events to send after a silence: the beginning of the response, else a keep-alive."""
         if self.is_over:
             return []
         if not self._start():

@@ -23,7 +23,7 @@ class ResponseRecord(Struct, eq=False):
     response: Response
     """As it stood when the record was handed over; in the end it is final and durable, or was given up."""
     target: Target
-    """Where the model is that is asked, or that answered."""
+    """The model and backend that are called, or that answered."""
     output: Callable[[], Sequence[Item]]
     """Returns the items that are done."""
     is_stream: bool = False

@@ -25,7 +25,7 @@ RACE = 1.0
 """Seconds after a request within which the end of its connection is one that crossed it, and no crash."""
 
 LOOK_AGAIN = 1.0
-"""Seconds until silence is measured again while nobody waits for bytes."""
+"""Seconds between two checks for silence while no reader waits for bytes."""
 
 TAIL = 64
 """Bytes at the end of a body that are kept at least: its last line may come in several parts."""

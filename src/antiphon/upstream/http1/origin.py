@@ -49,7 +49,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy, and what it demands to see of who uses it."""
+    """A proxy, and the credentials that it requires."""
 
     origin: Origin
     authorization: str = ""
