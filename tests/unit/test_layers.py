@@ -63,7 +63,7 @@ SANS_IO = (
     *("protocol", "translation", "translate", "storage.operations", "webhooks.sign", "telemetry.metrics"),
     *("runs.phases", "runs.plan", "runs.turn", "runs.agentic_turn", "runs.steps", "runs.tool_policy"),
     "runs.provenance",
-    *("upstream.http1.errors", "upstream.http1.filters", "upstream.http1.origin", "upstream.http1.response"),
+    *("upstream.http1.filters", "upstream.http1.origin", "upstream.http1.response"),
     *("cache.key", "cache.cached_answer", "cache.vectors"),
     *("conformance.case", "conformance.areas", "conformance.trial"),
     *("server.limits", "server.origin", "server.inflate"),

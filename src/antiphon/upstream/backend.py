@@ -40,15 +40,14 @@ class Reply(Struct, eq=False):
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
-        """Return the whole body. Raises `BackendError` where it is larger than `limit` bytes.
-
-        A body with a `read` of its own gives it at once, None where it is too large: that saves the parts.
-        """
-        read = getattr(self.body, "read", None)
-        body: bytes | None = await (read(limit) if read is not None else _read(self.body, limit))
-        if body is None:
-            raise BackendError(f"The backend's answer is larger than {limit} bytes.")
-        return body
+        """Return the whole body. Raises `BackendError` where it is larger than `limit` bytes."""
+        parts, size = [], 0
+        async for part in self.body:
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise too_large(limit)
+        return b"".join(parts)
 
     async def close(self) -> None:
         """End the exchange, whether or not the body was read to its end."""
@@ -57,14 +56,9 @@ class Reply(Struct, eq=False):
             await close()
 
 
-async def _read(body: AsyncIterable[bytes], limit: int) -> bytes | None:
-    parts, size = [], 0
-    async for part in body:
-        parts.append(part)
-        size += len(part)
-        if size > limit:
-            return None
-    return b"".join(parts)
+def too_large(limit: int) -> BackendError:
+    """Return the error for an answer of more than `limit` bytes."""
+    return BackendError(f"The backend's answer is larger than {limit} bytes.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from antiphon.errors import BackendError, ConfigError
-from antiphon.upstream.backend import Listing, Reply, carried
-from antiphon.upstream.http1.connect import Connector, TlsFiles
-from antiphon.upstream.http1.errors import ConnectError
-from antiphon.upstream.http1.exchange import Exchange
+from antiphon.upstream.backend import Listing, Reply, carried, too_large
+from antiphon.upstream.http1.connect import ConnectError, Connector, TlsFiles
 from antiphon.upstream.http1.origin import (
     field_lines,
     origin_of,
@@ -18,7 +16,7 @@ from antiphon.upstream.http1.origin import (
     request_head,
     target_of,
 )
-from antiphon.upstream.http1.pool import ConnectionPool
+from antiphon.upstream.http1.pool import ConnectionPool, Exchange
 from antiphon.version import __version__
 
 FIRST_BYTE_TIMEOUT = 900.0
@@ -39,6 +37,23 @@ MAX_LISTING = 64 * 1024 * 1024
 """Bytes of a list of models."""
 
 NO_FILES = TlsFiles()
+
+
+class HttpReply(Reply, eq=False):
+    """A reply over HTTP. An exchange reads a whole body without making parts of it."""
+
+    body: Exchange
+
+    async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
+        """See `Reply.read`."""
+        body = await self.body.read(limit)
+        if body is None:
+            raise too_large(limit)
+        return body
+
+    async def close(self) -> None:
+        """See `Reply.close`."""
+        await self.body.aclose()
 
 
 class HttpBackend:
@@ -105,7 +120,7 @@ class HttpBackend:
         pool = self._pool or self._opened()
         try:
             exchange = await pool.send((b"%b%d\r\n\r\n" % (head, len(body)), body), self._first_byte_timeout)
-            reply = Reply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
+            reply = HttpReply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
             exchange.read_as(self._key, reply, self._idle_timeout, _broken)
         except OSError as error:
             raise _unreachable(error) from error
@@ -114,7 +129,7 @@ class HttpBackend:
     async def get(self, path: str) -> Reply:
         """See `Backend.get`."""
         exchange = await self._asked(path)
-        return Reply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
+        return HttpReply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
 
     async def list_models(self) -> Listing:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""

@@ -10,7 +10,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TypeVar, cast
 
-from antiphon.upstream.http1.errors import ConnectError, ConnectTimeoutError
 from antiphon.upstream.http1.origin import Origin, Proxy, request_head
 
 NAME_TTL = 60.0
@@ -23,6 +22,14 @@ _AGREED = re.compile(rb"HTTP/1\.[01] 2\d\d(?: |\r|$)")
 """How a proxy's response to CONNECT begins when there is a tunnel."""
 
 _Protocol = TypeVar("_Protocol", bound=asyncio.Protocol)
+
+
+class ConnectError(OSError):
+    """No connection: the name, the address, TLS or the proxy failed. No byte of the request was sent."""
+
+
+class ConnectTimeoutError(ConnectError, TimeoutError):
+    """No connection within the limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,49 @@
-"""One connection to a backend. Without an exchange it is idle, and any byte ends it."""
+"""One connection to a backend, and the reader of the response that arrives on it.
+
+bytes ──> Connection ──> ResponseParser ──> parts ──> ResponseReader ──> whoever iterates the body
+
+Without a reader the connection is idle, and any byte ends it. Two things bound a response: `MAX_HELD` bytes that no
+reader has taken stop the reading, and silence beyond its limit fails it.
+"""
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from typing import Protocol, cast
 
-from antiphon.upstream.http1.errors import ProtocolError
-from antiphon.upstream.http1.response import BODY, HEAD, ResponseParser
+from antiphon.upstream.http1.filters import MASK, Inflate, Mask
+from antiphon.upstream.http1.response import (
+    BODY,
+    DONE,
+    HEAD,
+    BrokenError,
+    ProtocolError,
+    ResponseParser,
+    SilenceError,
+    UncleanEndError,
+)
 
 MAX_HELD = 256 * 1024
 """Bytes of a body that may wait for their reader before the connection is read no further."""
+
+RACE = 1.0
+"""Seconds after a request within which the end of its connection is one that crossed it, and no crash."""
+
+LOOK_AGAIN = 1.0
+"""Seconds between two checks for silence while no reader waits for bytes."""
+
+TAIL = 64
+"""Bytes at the end of a body that are kept at least: its last line may come in several parts."""
+
+Fault = Callable[[Exception], Exception]
+"""Makes of what went wrong the error that a body's reader gets."""
+
+
+class Beginning(Protocol):
+    """Knows whether an answer has begun: its first bytes may say nothing yet."""
+
+    @property
+    def has_begun(self) -> Callable[[], bool]: ...
 
 
 class Pool(Protocol):
@@ -19,23 +54,12 @@ class Pool(Protocol):
     def closed(self, connection: "Connection") -> None: ...
 
 
-class Receiver(Protocol):
-    """The exchange that a connection is used by."""
-
-    response: ResponseParser
-    waiter: asyncio.Future[None] | None
-
-    def fail(self, error: Exception) -> None: ...
-    def lost(self, error: Exception | None) -> None: ...
-    def is_behind(self) -> None: ...
-
-
 class Connection(asyncio.Protocol):
     """A connection to a backend, as asyncio reports on it."""
 
     __slots__ = (
-        *("exchange", "has_served", "held", "is_cut", "is_paused", "last", "loop"),
-        *("expires", "pool", "transport"),
+        *("expires", "has_served", "held", "is_cut", "is_paused", "last", "loop"),
+        *("pool", "reader", "transport"),
     )
 
     transport: asyncio.Transport
@@ -43,14 +67,14 @@ class Connection(asyncio.Protocol):
     def __init__(self, pool: Pool, loop: asyncio.AbstractEventLoop) -> None:
         self.pool = pool
         self.loop = loop
-        self.exchange: Receiver | None = None
+        self.reader: ResponseReader | None = None
         self.has_served = False
         self.held = 0
         self.is_paused = False
         self.is_cut = False
         """Whether the end of the connection would not be an end in order: TLS has not said that it is."""
         self.last = 0.0
-        """When the exchange got its last bytes, in the loop's time; 0 before its first."""
+        """When the response got its last bytes, in the loop's time; 0 before its first."""
         self.expires = 0.0
         """When it is idle for too long."""
 
@@ -60,24 +84,24 @@ class Connection(asyncio.Protocol):
         self.pool.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        exchange = self.exchange
-        if exchange is None:
+        reader = self.reader
+        if reader is None:
             self.abort()  # a response to no request: it must not become that of the next one
             return
-        response = exchange.response
+        response = reader.response
         try:
             response.feed(data)
         except ProtocolError as error:
-            exchange.fail(error)
+            reader.fail(error)
             return
         self.last = self.loop.time()
         if response.phase == BODY:
             self.held += len(data)
-            if self.held > MAX_HELD:
-                exchange.is_behind()
-        waiter = exchange.waiter
+            if self.held > MAX_HELD and not reader.is_leaving:
+                self.pause()
+        waiter = reader.waiter
         if waiter is not None and response.phase != HEAD:
-            exchange.waiter = None
+            reader.waiter = None
             if not waiter.done():
                 waiter.set_result(None)
 
@@ -88,9 +112,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.pool.closed(self)
-        exchange = self.exchange
-        if exchange is not None:
-            exchange.lost(error)
+        if self.reader is not None:
+            self.reader.lost(error)
 
     def abort(self) -> None:
         """Close at once."""
@@ -109,6 +132,178 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
 
 
+class ResponseReader:
+    """The response to one request: its connection feeds it, one reader takes its body part by part or at once.
+
+    `fault` makes of an error what its reader shall get. `watch` knows when the answer has begun: until then the first
+    bytes have until `deadline`, from then on each silence may last `idle` seconds.
+    """
+
+    __slots__ = (
+        *("connection", "response", "waiter", "error", "watch", "fault", "is_leaving", "may_repeat"),
+        *("_deadline", "_idle", "_inflate", "_is_begun", "_mask", "_sent", "_tail", "_timer"),
+    )
+
+    def __init__(self, connection: Connection, deadline: float) -> None:
+        self.connection: Connection | None = connection
+        self.response = ResponseParser()
+        self.error: Exception | None = None
+        self.is_leaving = False
+        """Whether nobody reads any more: only the end of the response is awaited."""
+        self.may_repeat = False
+        """Whether the request was lost in a race: its connection had served, and ended before any byte came."""
+        self.watch: Beginning | None = None
+        self.fault: Fault = _as_it_is
+        self._mask: Mask | None = None
+        self._inflate: Inflate | None = None
+        self._deadline = deadline
+        self._idle = 0.0
+        self._is_begun = False
+        self._tail = b""
+        loop = connection.loop
+        connection.reader = self
+        connection.held = 0
+        connection.last = 0.0
+        self._sent = loop.time()
+        self._timer = loop.call_at(deadline, self._look)
+        self.waiter: asyncio.Future[None] | None = loop.create_future()
+
+    def __aiter__(self) -> "ResponseReader":
+        return self
+
+    async def __anext__(self) -> bytes:
+        response = self.response
+        parts = response.parts
+        while True:
+            connection = self.connection
+            if connection is None:
+                raise StopAsyncIteration
+            if parts or self._inflate is not None:
+                part = b""
+                if self._inflate is None or not self._inflate.has_more:
+                    part = parts[0] if len(parts) == 1 else b"".join(parts)
+                    parts.clear()
+                    connection.held = 0
+                    if connection.is_paused:
+                        connection.resume()
+                if self._inflate is not None:
+                    part = self._inflated(self._inflate, part)
+                mask = self._mask
+                if mask is not None and (mask.held or part[-1:] != b"\n" or mask.key in part):
+                    part = mask.feed(part)  # most parts end with a line, and no key does
+                if part:
+                    self._tail = part if len(part) >= TAIL else self._tail[-TAIL:] + part
+                    return part
+            if self.error is not None:
+                self._raise(self.error)
+            if response.phase == DONE:
+                return self._rest()
+            if not self._is_begun and self._tail and self.watch is not None and self.watch.has_begun():
+                self._begin(connection)
+            self.waiter = waiter = connection.loop.create_future()
+            await waiter
+
+    async def read(self, limit: int) -> bytes | None:
+        """Return the whole body; None where it is larger than `limit` bytes."""
+        if self.response.phase == DONE and self._inflate is None and not self._tail:
+            body = b"".join(self.response.parts)
+            self.response.parts.clear()
+            if self._mask is not None and self._mask.key in body:
+                body = body.replace(self._mask.key, MASK)
+            self._tail = body
+            return body if len(body) <= limit else None
+        parts, size = [], 0
+        async for part in self:
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                return None
+        return b"".join(parts)
+
+    def fail(self, error: Exception) -> None:
+        """The response went wrong: its connection serves no longer, its reader gets the error."""
+        connection = self.connection
+        if self.error is not None or connection is None:
+            return
+        self.error = error
+        connection.abort()
+        self._wake()
+
+    def lost(self, error: Exception | None) -> None:
+        """The connection ended."""
+        self.response.keeps_alive = False
+        connection = self.connection
+        if self.error is not None or connection is None or self.response.phase == DONE:
+            return
+        is_end = error is None and not connection.is_cut and self.response.end()
+        if not is_end:
+            self.error = self._broken(connection, error)
+            is_soon = connection.loop.time() - self._sent < RACE
+            self.may_repeat = connection.has_served and not connection.last and is_soon
+        self._wake()
+
+    def _inflated(self, inflate: Inflate, part: bytes) -> bytes:
+        try:
+            inflated = inflate.feed(part)
+            if not inflated and self.response.phase == DONE:
+                inflate.check_end()
+                self._inflate = None
+        except ProtocolError as error:
+            raise self.fault(error) from error
+        return inflated
+
+    def _rest(self) -> bytes:
+        """Return what the mask held back at the end, once."""
+        rest = self._mask.rest() if self._mask is not None else b""
+        if not rest:
+            raise StopAsyncIteration
+        self._tail += rest
+        return rest
+
+    def _raise(self, error: Exception) -> None:
+        """Raise unless the body is whole by what it says itself, though its end was unclean."""
+        is_json = "json" in self.response.headers.get("content-type", "")
+        end = self._tail.rstrip()
+        if isinstance(error, UncleanEndError) and (end.endswith(b"[DONE]") or (is_json and end.endswith(b"}"))):
+            raise StopAsyncIteration
+        raise self.fault(error) from error
+
+    # Silence.
+
+    def _begin(self, connection: Connection) -> None:
+        """The answer has begun: from now on each silence counts for itself."""
+        self._is_begun = True
+        self._timer.cancel()
+        self._timer = connection.loop.call_at(connection.last + self._idle, self._look)
+
+    def _look(self) -> None:
+        """One timer that looks when the last byte came: to arm it anew for every read costs more than the read."""
+        connection = self.connection
+        if connection is None or self.error is not None or self.response.phase == DONE:
+            return
+        now = connection.loop.time()
+        due = connection.last + self._idle if self._is_begun else self._deadline
+        if self.waiter is None:
+            self._timer = connection.loop.call_later(LOOK_AGAIN, self._look)  # its reader is slow, not the backend
+        elif due > now:
+            self._timer = connection.loop.call_at(due, self._look)
+        else:
+            self.fail(SilenceError("the backend is silent"))
+
+    def _broken(self, connection: Connection, error: Exception | None) -> BrokenError:
+        response = self.response
+        if error is None and response.phase == BODY and not response.is_delimited:
+            return UncleanEndError("TLS ended without a close_notify")
+        broken = BrokenError("the connection ended before the response")
+        broken.__cause__ = error
+        return broken
+
+    def _wake(self) -> None:
+        waiter, self.waiter = self.waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+
 def _has_ended(tls: ssl.SSLObject) -> bool:
     """Return whether the other side said by `close_notify` that it sends no more."""
     try:
@@ -117,3 +312,7 @@ def _has_ended(tls: ssl.SSLObject) -> bool:
         return True
     except ssl.SSLError:
         return False
+
+
+def _as_it_is(error: Exception) -> Exception:
+    return error

@@ -2,7 +2,7 @@
 
 import zlib
 
-from antiphon.upstream.http1.errors import ProtocolError
+from antiphon.upstream.http1.response import ProtocolError
 
 MASK = b"***"
 """Stands for the key where a backend repeats it."""

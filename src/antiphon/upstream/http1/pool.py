@@ -1,13 +1,19 @@
-"""The connections to one backend. Idle ones serve again, the newest first: it is the least likely to be closed."""
+"""The requests to one backend, and the connections that serve them one after the other.
+
+ConnectionPool.send() ──> Exchange, whose connection is its own ──> aclose() ──> idle, or closed
+
+Of the idle connections the newest serves first: it is the least likely to be closed.
+"""
 
 import asyncio
 import re
 from collections.abc import Sequence
+from typing import Self
 
-from antiphon.upstream.http1.connect import Connector
-from antiphon.upstream.http1.connection import Connection
-from antiphon.upstream.http1.errors import BrokenError, ConnectError
-from antiphon.upstream.http1.exchange import Exchange
+from antiphon.upstream.http1.connect import ConnectError, Connector
+from antiphon.upstream.http1.connection import Beginning, Connection, Fault, ResponseReader
+from antiphon.upstream.http1.filters import Mask, inflate_of
+from antiphon.upstream.http1.response import BODY, DONE, BrokenError, ProtocolError
 
 IDLE = 4.0
 """Seconds that a connection may be idle: uvicorn, Node and llama.cpp close theirs after five."""
@@ -18,7 +24,110 @@ MARGIN = 1.0
 MAX_IDLE = 60.0
 """Seconds that a connection may be idle at most, whatever the backend promises."""
 
+LEAVE_TIMEOUT = 1.0
+"""Seconds that a backend has between `[DONE]` and the end of its response."""
+
 _TIMEOUT = re.compile(r"timeout\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
+
+
+class Exchange(ResponseReader):
+    """A request and its response on one connection.
+
+    It has the connection from the request until `aclose`, which returns it to the pool if another request may follow,
+    and closes it otherwise.
+    """
+
+    __slots__ = ()
+
+    async def head(self) -> Self:
+        """Wait for the head of the response. Raises what went wrong."""
+        try:
+            if self.waiter is not None:
+                await self.waiter
+            if self.error is not None:
+                raise self.error
+        except BaseException:
+            self.abort()
+            raise
+        return self
+
+    def read_as(self, key: bytes, watch: Beginning | None, idle: float, fault: Fault) -> None:
+        """Say how the body is to be read. Raises `ProtocolError` where it is encoded in an unknown way."""
+        self.fault, self.watch, self._idle = fault, watch, idle
+        if key:
+            self._mask = Mask(key)
+        headers = self.response.headers
+        if "content-encoding" in headers:
+            try:
+                self._inflate = inflate_of(headers["content-encoding"])
+            except ProtocolError:
+                self.abort()
+                raise
+
+    async def aclose(self) -> None:
+        """End the exchange, whether or not the body was read to its end."""
+        connection = self.connection
+        if connection is None or self.is_leaving:
+            return
+        self.waiter = None
+        if self.response.phase == BODY and self.error is None and self._tail.rstrip().endswith(b"[DONE]"):
+            self._leave(connection)
+        else:
+            self._finish(connection)
+
+    def abort(self) -> None:
+        """End the exchange and its connection."""
+        connection = self.connection
+        if connection is not None:
+            self._detach(connection)
+            connection.abort()
+
+    def _leave(self, connection: Connection) -> None:
+        """All was said but the end of the response: wait for it a moment, so that the connection serves again."""
+        self.is_leaving = True
+        self._timer.cancel()
+        self._timer = connection.loop.call_later(LEAVE_TIMEOUT, self.abort)
+        self._await_end(connection)
+        if connection.is_paused:
+            connection.resume()
+
+    def _await_end(self, connection: Connection) -> None:
+        self.response.parts.clear()
+        connection.held = 0
+        self.waiter = waiter = connection.loop.create_future()
+        waiter.add_done_callback(self._has_left)
+
+    def _has_left(self, waiter: "asyncio.Future[None]") -> None:
+        """Bytes came behind `[DONE]`, or the connection ended."""
+        connection = self.connection
+        if connection is None:
+            return
+        if self.response.phase == BODY and self.error is None:
+            self._await_end(connection)
+        else:
+            self._finish(connection)
+
+    def _finish(self, connection: Connection) -> None:
+        """Give the connection back, or close it."""
+        response = self.response
+        is_free = (
+            response.phase == DONE
+            and response.keeps_alive
+            and self.error is None
+            and not connection.is_paused
+            and not connection.transport.get_write_buffer_size()
+        )
+        self._detach(connection)
+        if is_free:
+            connection.pool.freed(connection, response.headers.get("keep-alive", ""))
+        else:
+            connection.abort()
+
+    def _detach(self, connection: Connection) -> None:
+        self._timer.cancel()
+        self.waiter = self.watch = None
+        self.response.release()
+        self.connection = connection.reader = None
 
 
 class ConnectionPool:
@@ -48,13 +157,17 @@ class ConnectionPool:
         deadline = self._loop.time() + limit
         connection = self._take()
         if connection is not None:
-            exchange = Exchange(connection, data, deadline)
+            exchange = Exchange(connection, deadline)
+            connection.transport.writelines(data)
             try:
                 return await exchange.head()
             except BrokenError:
                 if not exchange.may_repeat or self._is_closed:
                     raise
-        return await Exchange(await self._connect(), data, deadline).head()
+        connection = await self._connect()
+        exchange = Exchange(connection, deadline)
+        connection.transport.writelines(data)
+        return await exchange.head()
 
     async def close(self) -> None:
         """Close every connection, and wait until they are."""
@@ -87,7 +200,7 @@ class ConnectionPool:
 
     def closed(self, connection: Connection) -> None:
         self._open.discard(connection)
-        if connection.exchange is None and connection in self._idle:
+        if connection.reader is None and connection in self._idle:
             self._idle.remove(connection)
         if not self._open and self._all_closed is not None and not self._all_closed.done():
             self._all_closed.set_result(None)

@@ -7,8 +7,6 @@ whatever follows a response makes its connection unfit for another.
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from antiphon.upstream.http1.errors import ProtocolError
-
 MAX_HEAD = 64 * 1024
 """Bytes of a head, with all interim responses (1xx) before it."""
 
@@ -31,6 +29,22 @@ SINGLE = frozenset({"content-length", "transfer-encoding"})
 """Fields that say where the body ends. Two of them are an attempt to make two readers disagree."""
 
 VERSIONS = frozenset({"1.1", "1.0"})
+
+
+class ProtocolError(OSError):
+    """The backend sent what is not a sound HTTP/1.1 response."""
+
+
+class BrokenError(OSError):
+    """The connection ended before the response did."""
+
+
+class UncleanEndError(BrokenError):
+    """TLS ended without `close_notify`, and only the connection's end delimits the body: it may be cut."""
+
+
+class SilenceError(TimeoutError):
+    """The backend sent nothing for too long."""
 
 
 class ResponseParser:

@@ -7,18 +7,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from antiphon.upstream.http1.connect import Connector
+from antiphon.upstream.http1.connect import ConnectError, Connector, ConnectTimeoutError
 from antiphon.upstream.http1.connection import MAX_HELD, Connection
-from antiphon.upstream.http1.errors import (
-    BrokenError,
-    ConnectError,
-    ConnectTimeoutError,
-    ProtocolError,
-    SilenceError,
-)
-from antiphon.upstream.http1.exchange import Exchange
 from antiphon.upstream.http1.filters import Inflate
-from antiphon.upstream.http1.pool import ConnectionPool
+from antiphon.upstream.http1.pool import ConnectionPool, Exchange
+from antiphon.upstream.http1.response import BrokenError, ProtocolError, SilenceError
 from tests.support.speaking import Speak, chunked, heard, reset, speaking
 from tests.unit.upstream.http1.cases import EVIL, OK
 from tests.unit.upstream.http1.wire import asked, pool_at, request
@@ -271,7 +264,7 @@ async def test_a_request_is_sent_once_if_any_byte_of_an_answer_came(said: bytes)
 
 
 async def test_a_request_is_sent_once_if_its_connection_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.upstream.http1.exchange.RACE", 0.0)
+    monkeypatch.setattr("antiphon.upstream.http1.connection.RACE", 0.0)
     async with lined(lambda _, time: None if time == 2 else whole(b"hi")) as (line, url, pool):
         await asked(pool, url, "/x")
         with pytest.raises(BrokenError):
@@ -437,7 +430,7 @@ async def test_a_done_that_comes_in_several_parts_frees_its_connection_too(parts
 async def test_a_response_without_an_end_behind_its_done_is_closed_soon(
     drips: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.upstream.http1.exchange.LEAVE_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.upstream.http1.pool.LEAVE_TIMEOUT", 0.05)
     left = asyncio.Event()
 
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

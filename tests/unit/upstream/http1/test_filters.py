@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.upstream.http1.errors import ProtocolError
 from antiphon.upstream.http1.filters import PIECE, Inflate, Mask, inflate_of
+from antiphon.upstream.http1.response import ProtocolError
 
 
 def pieces(said: bytes, places: list[int]) -> list[bytes]:

@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from antiphon.upstream.http1.connect import Connector, TlsFiles
-from antiphon.upstream.http1.errors import ProtocolError
 from antiphon.upstream.http1.origin import origin_of, request_head, target_of
 from antiphon.upstream.http1.pool import ConnectionPool
-from antiphon.upstream.http1.response import DONE, ResponseParser
+from antiphon.upstream.http1.response import DONE, ProtocolError, ResponseParser
 from tests.unit.upstream.http1.cases import Ending, Outcome
 
 REQUEST = b"{}"
