@@ -53,7 +53,8 @@ async def prepare(
         )
         if recorder is not None:
             recorder.context = context
-        candidates = await services.models.candidates(request.model)
+        models, model = services.models, request.model
+        candidates = models.known.get(model) or await models.candidates(model)
         is_cached = generates and (request.antiphon is not None or candidates.caches)
         cache = services.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
         has_chain = request.previous_response_id or conversation or request.prompt_cache_key

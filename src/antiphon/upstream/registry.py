@@ -55,8 +55,8 @@ class ModelRegistry:
         self.clock = clock
         self._now = now
         self.backends: list[BackendState] = []
-        self._candidates: dict[str, Candidates] = {}
-        """By the model's name; dropped whenever a backend changes."""
+        self.known: dict[str, Candidates] = {}
+        """What `candidates` found, by the model's name; dropped whenever a backend changes."""
         self._generation = 0
         """How often the backends were assigned."""
         self.assign(backends, dialects, options, fallback)
@@ -86,7 +86,7 @@ class ModelRegistry:
 
     def _assigned(self, backend: Backend, options: BackendOptions, state: BackendState | None) -> BackendState:
         if state is None:
-            return BackendState(backend, self._dialect(backend, Listing()), options, self._candidates.clear)
+            return BackendState(backend, self._dialect(backend, Listing()), options, self.known.clear)
         is_new = state.backend is not backend or state.name in self._configured
         dialect = self._dialect(backend, Listing()) if is_new else None
         state.update(backend=backend, dialect=dialect, options=options)
@@ -118,7 +118,7 @@ class ModelRegistry:
         Raises `ClientError` (400, `model_not_found`) for a name that no backend lists, and `BackendError` (503)
         where no backend could be asked.
         """
-        known = self._candidates.get(model)
+        known = self.known.get(model)
         return known if known is not None else await self._look_up(model)
 
     async def _look_up(self, model: str) -> Candidates:
@@ -130,7 +130,7 @@ class ModelRegistry:
             found = [self._target(silent, model, model)]
         if not found:
             raise self._none_for(model)
-        self._candidates[model] = candidates = Candidates.of(found)
+        self.known[model] = candidates = Candidates.of(found)
         return candidates
 
     def list(self) -> list[dict[str, Any]]:
@@ -199,7 +199,7 @@ class ModelRegistry:
         """Drop what is known of models; it is looked up anew."""
         for state in self.backends:
             state.targets.clear()
-        self._candidates.clear()
+        self.known.clear()
 
     def _dialect(self, backend: Backend, listing: Listing) -> Dialect:
         owners = {model["owned_by"] for model in listing.models if isinstance(model.get("owned_by"), str)}

@@ -127,8 +127,11 @@ class Route:
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
         if self._is_patient and state.health.rests:
             await self._wait_out()
-        if not state.slots.take():
-            await state.slots.enter(self._tenant, is_patient=self._is_patient)
+        slots = state.slots
+        if slots.concurrency:
+            await slots.enter(self._tenant, is_patient=self._is_patient)
+        else:
+            slots.in_flight += 1
         self._held, self._since = state, self._router.registry.clock()
         budget = self._router.budget
         if budget.left < budget.reserve and not self._tried:
@@ -144,15 +147,18 @@ class Route:
     def release(self) -> None:
         """Release the slot, where one is held; the target may be another by now."""
         if self._held is not None:
-            self._held.slots.leave(self._router.registry.clock() - self._since)
-            self._held = None
+            slots, self._held = self._held.slots, None
+            if slots.concurrency:
+                slots.leave(self._router.registry.clock() - self._since)
+            else:
+                slots.in_flight -= 1
 
     def succeeded(self, *chains: str) -> None:
-        """The target answered to the end; the route's chains, and these, go to it from now on."""
+        """The target answered to the end; where others could have, the chains go to it from now on."""
         health = self.target.state.health
         if health.failures or health.probe_at is not None:
             health.succeeded()
-        if chains or self._chains:
+        if len(self._candidates) > 1 and (chains or self._chains):
             self._router.follow((*self._chains, *chains), self.target.state.name)
         self._tried.clear()
         self._is_patient = True  # what was begun is to be ended

@@ -25,7 +25,8 @@ class Slots:
     """`concurrency` requests at once, 0 for any number; `bound` more may wait.
 
     Each tenant has a queue of its own, and a slot that falls free goes to them in turn: one with many requests does
-    not hold up one with few (cases/faults.md, row 68).
+    not hold up one with few (cases/faults.md, row 68). Without a limit nobody waits: requests are only counted, in
+    `in_flight`.
     """
 
     def __init__(self, concurrency: int = 0, bound: int = 0) -> None:

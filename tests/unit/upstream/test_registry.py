@@ -220,7 +220,7 @@ async def test_names_that_clients_make_up_do_not_pile_up() -> None:
     for number in range(5000):
         await known.find(f"made-up-{number}")
 
-    assert len(known._candidates) + len(known.backends[0].targets) < 5000
+    assert len(known.known) + len(known.backends[0].targets) < 5000
 
 
 async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_is() -> None:
