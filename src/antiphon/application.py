@@ -181,7 +181,7 @@ class LibraryParts:
 def library_parts(backend: str | Backend | None, key: str, store: str, settings: Settings) -> LibraryParts:
     """Return the parts of a library: `backend` is a URL, a backend, or None for the demo. Raises `ConfigError`."""
     if backend is None:
-        from antiphon.upstream.demo import DemoBackend  # noqa: PLC0415 - no program with a backend needs it
+        from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - no program with a backend needs it
 
         backend = DemoBackend()
     elif isinstance(backend, str):
@@ -329,7 +329,7 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
     ]
     if backends:
         return backends
-    from antiphon.upstream.demo import DemoBackend  # noqa: PLC0415 - no server with a backend needs it
+    from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - no server with a backend needs it
 
     return [DemoBackend()]
 

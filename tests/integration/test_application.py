@@ -20,7 +20,7 @@ from antiphon.protocol.tools import WebSearchTool
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from tests.support.certificates import certificate
 from tests.support.replay import ReplayBackend

@@ -19,7 +19,7 @@ from openai import AsyncOpenAI
 from antiphon.application import toolset_of
 from antiphon.config import Settings
 from antiphon.server.uvicorn.host import Host
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.replay import ReplayBackend

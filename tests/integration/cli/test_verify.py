@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from tests.integration.conformance.test_http import serving
 from tests.support.cli import antiphon
 from tests.support.server import serve

@@ -8,7 +8,7 @@ from antiphon.config import Settings
 from antiphon.conformance.choice import chosen
 from antiphon.conformance.judging import Plan, judge
 from antiphon.conformance.report import Report
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.server import serve
 from tests.support.small_web import small_web
 

@@ -3,7 +3,7 @@
 from antiphon.conformance.choice import chosen
 from antiphon.conformance.judging import Plan, judge
 from antiphon.upstream.backend_state import BackendOptions
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from tests.support.server import serve
 

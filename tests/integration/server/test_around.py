@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given
 from openai import BadRequestError, NotFoundError, OpenAI
 
 from antiphon.server.resources.openapi import describe
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.chance import examples
 from tests.support.engine import Listed
 from tests.support.replay import ReplayBackend

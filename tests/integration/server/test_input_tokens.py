@@ -3,7 +3,7 @@
 import pytest
 from openai import BadRequestError
 
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.server import Served, serve
 
 

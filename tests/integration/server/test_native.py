@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.testing import assert_event_stream, fold
 from antiphon.upstream.backend_state import BackendOptions
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from tests.support.native import answering, call, deltas, frames, message, opening, response, streamed, thought
 from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion, text

@@ -87,7 +87,6 @@ NEEDLESS_FOR_A_SERVER = {
     "aiohttp",
     "antiphon.protocol.validation.type_errors",
     "antiphon.upstream.demo",
-    "antiphon.upstream.demo_values",
     "antiphon.outbound.client",
     "antiphon.outbound.fetch",
     "antiphon.server.uvicorn.websocket_limits",

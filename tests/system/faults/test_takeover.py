@@ -14,7 +14,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.testing import assert_event_stream
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.postgres import Postgres
 from tests.support.server import Served, serve
 from tests.system.faults.cluster import Node, cluster, free_port

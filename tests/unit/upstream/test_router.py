@@ -359,12 +359,19 @@ async def test_an_alias_asks_by_the_backends_own_name_and_a_star_takes_what_nobo
 
 async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.upstream.router.MOST_CHAINS", 10)
-    field = Field("a")
+    field = Field("a", "b")
     for number in range(100):
         await field.answer(f"resp_{number}")
 
     assert len(field.router._warm) == 10
     assert "resp_99" in field.router._warm
+
+
+async def test_a_model_with_one_backend_has_no_choice_to_remember() -> None:
+    field = Field("a", "b:x")
+    await field.answer("resp_1")
+
+    assert field.router.warm_for(["resp_1"]) == ""
 
 
 async def test_what_is_known_of_a_backend_outlives_new_settings() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from antiphon.upstream.demo import DemoBackend
+from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.webhooks import courier
 from tests.support.receiver import Receiver, receiving
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from antiphon.upstream.demo_values import CHECKS, FORMATS, NoExampleError, example_of
+from antiphon.upstream.demo.example import FORMATS, NoExampleError, example_of
+from antiphon.upstream.demo.schema import CHECKS
 
 ASKED = "What is the weather in Paris this weekend?"
 

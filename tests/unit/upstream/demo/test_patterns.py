@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.upstream.demo_values import texts
+from antiphon.upstream.demo.patterns import texts
 
 ATOMS = st.sampled_from(
     [

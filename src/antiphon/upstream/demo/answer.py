@@ -1,129 +1,22 @@
-"""The built-in model `demo`: a scripted Chat Completions model, for when no real one is near."""
+"""What `demo` answers to a chat, and the chunks of which that consists."""
 
-import base64
 import hashlib
 import json
 import math
 import re
-import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon import ids
 from antiphon.errors import ClientError
-from antiphon.ids import Clock
-from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.validation.validate import fit
-from antiphon.upstream.demo_values import NoExampleError, example_of
-from antiphon.upstream.scripted import Answer, Chunk, ScriptedBackend
+from antiphon.upstream.demo.example import NoExampleError, example_of
+from antiphon.upstream.scripted import Chunk
 
 NAME = "demo"
 
 Fields = dict[str, Any]
 """A JSON object, such as a request, a message or a delta."""
-
-
-class DemoBackend(ScriptedBackend):
-    """A scripted Chat Completions model that says that it is one.
-
-    The same request always gets the same answer, but for `created`. It streams word by word, `delay` seconds apart;
-    reasons where `reasoning_effort` asks for it; calls the tools that the last user message names, or else the first
-    one, with arguments that fit their schema; quotes a tool's output; keeps to `response_format`, `stop` and the
-    token limit, a word being a token; and makes up `logprobs`. `[refuse]` in the user's text gets a refusal.
-    """
-
-    def __init__(self, *, delay: float = 0.0, now: Clock = ids.now) -> None:
-        super().__init__(self._chat, name=NAME, models=[NAME], delay=delay)
-        self._now = now
-
-    def answer(self, path: str, request: Fields) -> Answer:
-        """Return the answer to a request for chat completions, for a count of its tokens, or for embeddings."""
-        self.requests.clear()  # it serves for days, where a script is for a test that looks at them
-        if path == "/chat/completions/input_tokens":
-            _check_model(fit(request, ChatCompletionRequest).model)
-            return {"object": "response.input_tokens", "input_tokens": _words_of(request["messages"])}
-        if path == "/embeddings":
-            _check_model(fit(request, EmbeddingsRequest).model)
-            return embed(request)
-        return super().answer(path, request)
-
-    def _chat(self, request: Fields) -> Answer:
-        _check_model(fit(request, ChatCompletionRequest).model)
-        check(request)
-        return to_answer(say(request), request, int(self._now()))
-
-
-def _check_model(model: str) -> None:
-    if model != NAME:
-        text = f"The model '{model[:100]}' does not exist; the only one here is '{NAME}'."
-        raise ClientError(text, status=404, code="model_not_found", param="model")
-
-
-def _refused(param: str, message: str, code: str | None = "invalid_value") -> ClientError:
-    return ClientError(message, code=code, param=param)
-
-
-ROLES = ("developer", "system", "user", "assistant", "tool", "function")
-
-PARTS = ("text", "refusal", "image_url", "input_audio", "file")
-
-CHOICES = ("none", "auto", "required")
-
-SCHEMES = ("data:", "http://", "https://")
-
-
-def check(request: Fields) -> None:
-    """Raise `ClientError` for what OpenAI's server refuses too, whatever the model."""
-    called: set[Any] = set()
-    for place, message in enumerate(request["messages"]):
-        _check_message(message, f"messages[{place}]", called)
-        called |= {call.get("id") for call in message.get("tool_calls") or () if isinstance(call, dict)}
-    choice, form = request.get("tool_choice"), request.get("response_format")
-    if isinstance(choice, str):
-        _check_word(choice, CHOICES, "tool_choice")
-    if choice not in (None, "none") and not request.get("tools"):
-        text = "Invalid value for 'tool_choice': it is only allowed where 'tools' are given."
-        raise _refused("tool_choice", text, None)
-    if isinstance(form, dict) and form.get("type") == "json_schema" and not isinstance(form.get("json_schema"), dict):
-        raise _missing("response_format.json_schema")
-    if (request.get("n") or 1) != 1:
-        raise _refused("n", "Unsupported value: demo gives one choice.", "unsupported_value")
-
-
-def _check_message(message: Fields, path: str, called: set[Any]) -> None:
-    role, content = message.get("role"), message.get("content")
-    _check_word(role, ROLES, f"{path}.role")
-    if content is None and role not in ("assistant", "function"):
-        raise _missing(f"{path}.content")
-    for number, part in enumerate(content if isinstance(content, list) else ()):
-        _check_part(part, f"{path}.content[{number}]")
-    if role == "tool" and message.get("tool_call_id") not in called:
-        text = "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
-        raise _refused(f"{path}.role", f"Invalid parameter: {text}", None)
-
-
-def _check_part(part: Any, path: str) -> None:
-    kind = part.get("type") if isinstance(part, dict) else None
-    _check_word(kind, PARTS, f"{path}.type")
-    if kind == "image_url":
-        image = part.get("image_url")
-        url = image.get("url") if isinstance(image, dict) else image  # bare, as some clients have it
-        if not isinstance(url, str) or not url.startswith(SCHEMES):
-            text = "Invalid image URL: expected a data URL or an http(s) URL."
-            raise _refused(f"{path}.image_url", text, "invalid_image_url")
-
-
-def _check_word(value: Any, allowed: tuple[str, ...], path: str) -> None:
-    if value not in allowed:
-        listed = ", ".join(f"'{one}'" for one in allowed)
-        raise _refused(path, f"Invalid value: '{str(value)[:100]}'. Supported values are: {listed}.")
-
-
-def _missing(path: str) -> ClientError:
-    return _refused(path, f"Missing required parameter: '{path}'.", "missing_required_parameter")
-
 
 LONGEST_QUOTE = 2000
 """Characters of the user's or a tool's words that an answer repeats."""
@@ -189,7 +82,8 @@ def _tool_outputs(messages: list[Fields]) -> list[str]:
     return outputs[::-1]
 
 
-def _words_of(messages: list[Fields]) -> int:
+def words_of(messages: list[Fields]) -> int:
+    """Return how many words, which are tokens here, the messages have."""
     return sum(len(_text_of(message.get("content")).split()) for message in messages)
 
 
@@ -204,7 +98,7 @@ def _formatted(response_format: Fields, text: str) -> str:
             schema = response_format["json_schema"].get("schema")
             return _example(schema or {"type": "object"}, text, "response_format", "response_format")
     words = f"Invalid value: '{response_format['type']}'."
-    raise _refused("response_format", f"{words} Supported values are: 'text', 'json_object', and 'json_schema'.")
+    raise refused("response_format", f"{words} Supported values are: 'text', 'json_object', and 'json_schema'.")
 
 
 def _example(schema: Any, text: str, what: str, param: str) -> str:
@@ -212,7 +106,7 @@ def _example(schema: Any, text: str, what: str, param: str) -> str:
     try:
         return json.dumps(example_of(schema, text))
     except NoExampleError as error:
-        raise _refused(param, f"Invalid schema for {what}: {error}") from None
+        raise refused(param, f"Invalid schema for {what}: {error}") from None
 
 
 def _talk(text: str, outputs: list[str]) -> str:
@@ -252,7 +146,7 @@ def _chosen(functions: Fields, choice: Any) -> tuple[Fields, str]:
     tools = allowed.get("tools") if isinstance(allowed, dict) else [choice]
     names = {_function_name(tool, "tool_choice") for tool in tools or ()}
     if missing := names - functions.keys():
-        raise _refused("tool_choice", f"Tool choice '{min(missing)}' not found in 'tools' parameter.")
+        raise refused("tool_choice", f"Tool choice '{min(missing)}' not found in 'tools' parameter.")
     mode = allowed.get("mode") if isinstance(allowed, dict) else "required"
     return {name: function for name, function in functions.items() if name in names}, mode or "auto"
 
@@ -262,7 +156,7 @@ def _function_name(tool: Any, path: str) -> str:
     function = tool.get("function") if isinstance(tool, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str):
-        raise _refused(path, f"Invalid '{path}': demo calls functions only, and each must have a name.")
+        raise refused(path, f"Invalid '{path}': demo calls functions only, and each must have a name.")
     return name
 
 
@@ -343,7 +237,7 @@ def _token(text: str, probability: float) -> Fields:
 
 
 def _usage(request: Fields, deltas: list[Fields]) -> Fields:
-    prompt, reasoning = _words_of(request["messages"]), sum("reasoning_content" in delta for delta in deltas)
+    prompt, reasoning = words_of(request["messages"]), sum("reasoning_content" in delta for delta in deltas)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": len(deltas),
@@ -353,46 +247,6 @@ def _usage(request: Fields, deltas: list[Fields]) -> Fields:
     }
 
 
-DIMENSIONS = 16
-MOST_DIMENSIONS = 4096
-
-
-def embed(request: Fields) -> Fields:
-    """Return the answer to an embeddings request: a unit vector for each input.
-
-    Raises `ClientError` for an encoding that is neither `float` nor `base64`, and for too many dimensions.
-    """
-    encoding = request.get("encoding_format") or "float"
-    if encoding not in {"float", "base64"}:
-        raise _misfit("encoding_format", f"expected 'float' or 'base64', but got '{encoding}' instead.")
-    dimensions = request.get("dimensions") or DIMENSIONS
-    if dimensions > MOST_DIMENSIONS:
-        raise _misfit("dimensions", f"expected at most {MOST_DIMENSIONS}.")
-    value = request["input"]
-    inputs = [value] if isinstance(value, str) or all(isinstance(one, int) for one in value) else value
-    if not all(isinstance(one, str | list) for one in inputs):
-        raise _misfit("input", "expected texts, or lists of tokens.")
-    vectors = [_vector(one, dimensions) for one in inputs]
-    data = [
-        {"object": "embedding", "index": index, "embedding": _base64(vector) if encoding == "base64" else vector}
-        for index, vector in enumerate(vectors)
-    ]
-    tokens = sum(len(one.split() if isinstance(one, str) else one) for one in inputs)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "model": request["model"], "data": data, "usage": usage}
-
-
-def _misfit(param: str, words: str) -> ClientError:
-    return _refused(param, f"Invalid '{param}': {words}")
-
-
-def _vector(text: str | list[Any], dimensions: int) -> list[float]:
-    octets = hashlib.shake_256(repr(text).encode()).digest(dimensions)
-    numbers = [octet - 127.5 for octet in octets]
-    length = sum(number * number for number in numbers) ** 0.5
-    return [number / length for number in numbers]
-
-
-def _base64(vector: list[float]) -> str:
-    """Return the vector as little-endian 32-bit floats in base64, as the API has it."""
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+def refused(param: str, message: str, code: str | None = "invalid_value") -> ClientError:
+    """Return the error for a parameter that cannot be used."""
+    return ClientError(message, code=code, param=param)

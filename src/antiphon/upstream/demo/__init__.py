@@ -1,0 +1,1 @@
+"""The built-in model `demo`: a scripted Chat Completions model, for when no real one is near."""
