@@ -1,0 +1,20 @@
+"""Settings: typed, documented, and from four places. A flag outdoes the environment, that the file, that the default.
+
+The file is `antiphon.toml` in the working folder, or the one that `--config` or `ANTIPHON_CONFIG` names.
+"""
+
+from antiphon.config.checks import check_url, clean_key, key_of
+from antiphon.config.load import PREFIX, load_settings, settings_file
+from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
+
+__all__ = [
+    "PREFIX",
+    "BackendConfig",
+    "McpServerConfig",
+    "Settings",
+    "check_url",
+    "clean_key",
+    "key_of",
+    "load_settings",
+    "settings_file",
+]

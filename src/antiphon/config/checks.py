@@ -1,0 +1,163 @@
+"""What settings must hold beyond their types, and where keys come from."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from ipaddress import ip_network
+from urllib.parse import urlsplit
+
+from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
+from antiphon.errors import ConfigError
+
+WEB_SEARCHES = ("searxng", "brave", "tavily")
+"""Providers of web search, by their names; a URL is that of a SearXNG instance."""
+
+_HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
+_LABEL = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
+
+
+def check(settings: Settings) -> None:
+    """Raise `ConfigError` for settings that do not go together, or that hold what no server can use."""
+    for backend in settings.backends:
+        check_url(backend.url)
+    _check_backend_names(settings.backends)
+    for backend in settings.backends:
+        _check_connection(backend)
+    _check_mcp_servers(settings.mcp_servers)
+    _check_names(settings)
+    _check_web_search(settings)
+
+
+def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None) -> str:
+    """Return a backend's key. Raises `ConfigError` where its variable is not set."""
+    if not backend.key_env:
+        return ""
+    key = clean_key(os.environ if environment is None else environment, backend.key_env)
+    if not key:
+        raise ConfigError(
+            f"The backend {backend.url} takes its key from {backend.key_env}, which is not set. Set it, "
+            "or remove `key_env`."
+        )
+    return key
+
+
+def clean_key(environment: Mapping[str, str], name: str) -> str:
+    """Return the key in a variable, empty where it is not set. Raises `ConfigError` where no header can hold it."""
+    key = environment.get(name, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"The variable {name} does not hold a key: it has characters that no header can have.")
+    return key
+
+
+def check_url(url: str, whose: str = "backend") -> None:
+    """Raise `ConfigError` unless this is a server's base URL, with nothing secret in it: it is shown and logged."""
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise ConfigError(f"The {whose} '{url}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigError(
+            f"A {whose}'s URL must not hold a key, a password or a query. Name the variable that holds the key with "
+            + ("`key_env` in antiphon.toml." if whose == "backend" else "--key-env.")
+        )
+
+
+def _check_backend_names(backends: list[BackendConfig]) -> None:
+    names = Counter(backend.name for backend in backends if backend.name)
+    for name, times in names.items():
+        if times > 1:
+            raise ConfigError(f"{times} backends have the name '{name}'. Give each a name of its own, or none.")
+
+
+def _check_connection(backend: BackendConfig) -> None:
+    """Raise `ConfigError` where the settings of a backend's connections do not go together, or hold a password."""
+    if backend.client_key and not backend.client_cert:
+        raise ConfigError(f"The backend {backend.url} has a `client_key` without a `client_cert`. Name both.")
+    if "@" in backend.proxy:
+        raise ConfigError(
+            f"The proxy of the backend {backend.url} must not hold a password. Name it in the variable HTTPS_PROXY or "
+            "HTTP_PROXY instead."
+        )
+
+
+def _check_mcp_servers(servers: list[McpServerConfig]) -> None:
+    for server in servers:
+        if not _LABEL.fullmatch(server.label):
+            raise ConfigError(f"mcp_servers has the label '{server.label}'. Use letters, digits, '_' and '-'.")
+        if bool(server.url) == bool(server.command):
+            raise ConfigError(f"The MCP server '{server.label}' needs either a `url` or a `command`.")
+        if server.url:
+            _check_mcp_url(server)
+        elif server.key_env or server.transport != "auto":
+            raise ConfigError(
+                f"The MCP server '{server.label}' is a program: `key_env` and `transport` are for a `url`. "
+                "Pass it its key by `env`."
+            )
+        if server.url and (server.args or server.env):
+            raise ConfigError(f"The MCP server '{server.label}' has a `url`: `args` and `env` are for a `command`.")
+    for name, given in (("label", [one.label for one in servers]), ("connector", [one.connector for one in servers])):
+        for value, times in Counter(filter(None, given)).items():
+            if times > 1:
+                raise ConfigError(f"{times} MCP servers have the {name} '{value}'. Give it to one.")
+
+
+def _check_web_search(settings: Settings) -> None:
+    name, place = settings.web_search, settings.web_search_url
+    if "://" in name:
+        name, place = "searxng", place or name
+    if name and name not in WEB_SEARCHES:
+        raise ConfigError(
+            f"web_search is '{name}', which is no provider. Give brave, tavily, or the URL of a SearXNG instance, such "
+            "as http://127.0.0.1:8888."
+        )
+    if name == "searxng" and not place:
+        raise ConfigError("web_search is 'searxng', which is nowhere in particular. Give its URL as web_search_url.")
+    if place and (not _is_url(place) or "?" in place):
+        raise ConfigError(
+            f"The web search's URL '{place}' is not one. Give it without a password and a query, and the key's "
+            "variable as web_search_key_env."
+        )
+
+
+def _is_url(text: str) -> bool:
+    """Whether this is a server's URL with no secret before the host and nothing behind a `#`."""
+    try:
+        parts = urlsplit(text)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return is_url and "@" not in parts.netloc and not parts.fragment
+
+
+def _check_mcp_url(server: McpServerConfig) -> None:
+    if not _is_url(server.url):
+        raise ConfigError(
+            f"The `url` of the MCP server '{server.label}' is not one. Give it as https://example.com/mcp, and its key "
+            "by `key_env`."
+        )
+
+
+def _check_names(settings: Settings) -> None:
+    for host in settings.allowed_hosts:
+        if not _HOST.fullmatch(host):
+            raise ConfigError(f"allowed_hosts has '{host}', which is no name. Give it without scheme, port and path.")
+    for origin in settings.allowed_origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ConfigError(f"allowed_origins has '{origin}', which is none. Write it as https://app.example.com.")
+    for network in settings.outgoing_networks:
+        _check_network(network)
+
+
+def _check_network(network: str) -> None:
+    try:
+        ip_network(network)
+    except ValueError as error:
+        raise ConfigError(
+            f"outgoing_networks has '{network}', which is no network. Write it as 10.1.0.0/16, without bits beyond "
+            "its length, or as a single address."
+        ) from error

@@ -1,0 +1,168 @@
+"""Every setting, with its type, its default and what it is for."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+
+class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """One backend. Its key is never written here: `key_env` names the environment variable that holds it."""
+
+    url: str
+    """Base URL, ending in `/v1` or the like."""
+    name: str = ""
+    """What to call it; by default its host and port."""
+    key_env: str = ""
+    """Environment variable with its key; empty where it needs none."""
+    dialect: str = ""
+    """Family of backends that it belongs to; by default told from its URL and its list of models."""
+    api: Literal["auto", "chat", "responses"] = "auto"
+    """The API that it is asked by: Chat Completions, or Responses as it serves them itself."""
+    models: list[str] | Literal["*"] = field(default_factory=list)
+    """Models that it serves, or `*` for whatever is asked for; by default those that it lists."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Names that clients use, each with the model's name at this backend."""
+    weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    """How much it is asked beside the others that serve the same model."""
+    concurrency: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    """Requests that it is sent at once; 0 for any number."""
+    queue: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
+    """Requests that may wait for it beyond `concurrency`."""
+    cache: bool = False
+    """Whether its answers are kept, and given again to who asks the same."""
+    connect_timeout: Annotated[float, Meta(gt=0)] | None = None
+    """As the setting of this name, for this backend."""
+    first_byte_timeout: Annotated[float, Meta(gt=0)] | None = None
+    """As the setting of this name, for this backend."""
+    idle_timeout: Annotated[float, Meta(gt=0)] | None = None
+    """As the setting of this name, for this backend."""
+    ca_file: str = ""
+    """File with the certificate authorities to trust, in PEM; by default those of the system."""
+    client_cert: str = ""
+    """File with the certificate that this server shows the backend, in PEM."""
+    client_key: str = ""
+    """File with the key of `client_cert`, without a password; empty where that file holds it too."""
+    proxy: str = ""
+    """URL of the proxy to it, or `none`; by default the proxy that the environment names."""
+
+
+class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """One MCP server: at a URL, or a program of this machine. What is secret stays in the environment."""
+
+    label: str
+    """What requests call it by: their `server_label`."""
+    url: str = ""
+    """Where it is; empty for a program."""
+    command: str = ""
+    """The program that it is, which speaks over its standard input and output; empty for a URL."""
+    args: list[str] = field(default_factory=list)
+    """The program's arguments."""
+    env: list[str] = field(default_factory=list)
+    """Names of environment variables that the program gets, beside the likes of `PATH` and `HOME`."""
+    transport: Literal["auto", "http", "sse"] = "auto"
+    """How it is asked at its URL: by Streamable HTTP, by the older events beside posts, or by what it knows."""
+    key_env: str = ""
+    """Environment variable with its key, which is sent as a bearer token; empty where it needs none."""
+    connector: str = ""
+    """The `connector_id` that it answers for."""
+    description: str = ""
+    """What it is for, in words for the model."""
+    timeout: Annotated[float, Meta(gt=0, le=3600)] | None = None
+    """As the setting `mcp_tool_timeout`, for this server."""
+
+
+class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Every setting of the server. Times are in seconds."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8321
+    """Port to listen on; 0 takes a free one."""
+    store: str = "sqlite:///~/.local/share/antiphon/antiphon.db"
+    """Where state is kept: a file, `postgresql://user@host/database`, or `sqlite://` for memory only."""
+    store_connections: Annotated[int, Meta(ge=2, le=1000)] = 10
+    """Connections to PostgreSQL that a process opens at most, beside one to listen."""
+    workers: Annotated[int, Meta(ge=1, le=256)] = 1
+    """Processes that serve the port together."""
+    background_jobs: Annotated[int, Meta(ge=0, le=100_000)] = 16
+    """Background responses that a process makes at once; 0 leaves them to others."""
+    background_jobs_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
+    """Background responses of one tenant that are made at once, by all processes together."""
+    grace: Annotated[float, Meta(ge=0, le=3600)] = 30.0
+    """How long replies may take to finish after SIGTERM."""
+    websocket: bool = True
+    """Whether `/v1/responses` takes WebSockets."""
+    webhook_private_addresses: bool = False
+    """Whether webhooks may be delivered by plain HTTP and to private addresses."""
+    outgoing_networks: list[str] = field(default_factory=list)
+    """Private networks in which MCP servers and web pages may be, as CIDR."""
+    retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
+    """Days after which a stored response is forgotten."""
+    strict_tools: bool = False
+    """Whether tools that this server cannot run are refused, instead of left out of what the model sees."""
+    strict_seals: bool = False
+    """Whether an `encrypted_content` that cannot be opened is refused, instead of left out."""
+    seal_keys: list[str] = field(default_factory=list)
+    """Keys that seal `encrypted_content`, 32 bytes in base64 each: the first seals, all open."""
+    backends: list[BackendConfig] = field(default_factory=list)
+    """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
+    fallback: dict[str, list[str]] = field(default_factory=dict)
+    """Models that may answer in another's place, where nobody can serve that one."""
+    cache_ttl: Annotated[int, Meta(ge=1, le=31_536_000)] = 3600
+    """How long an answer is kept to be given again, where the request does not say."""
+    cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
+    """Megabytes of answers that are kept; beyond, those that were not used for longest are forgotten."""
+    cache_embeddings: str = ""
+    """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
+    cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
+    """Cosine of two such embeddings from which their questions mean the same."""
+    tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    """Times that a model may ask for tools of this server in one response."""
+    tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0
+    """For how long it may."""
+    mcp_servers: list[McpServerConfig] = field(default_factory=list)
+    """MCP servers that requests may use by their label."""
+    mcp_list_ttl: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
+    """How long the list of an MCP server's tools is used before it is asked for anew."""
+    mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
+    """How long the call of an MCP server's tool may take."""
+    web_search: str = ""
+    """Who searches the web: the URL of a SearXNG instance, `brave` or `tavily`; empty where nobody does."""
+    web_search_url: str = ""
+    """Where the provider's API is; by default its own."""
+    web_search_key_env: str = ""
+    """Environment variable with the provider's key; by default `BRAVE_API_KEY` or `TAVILY_API_KEY`."""
+    web_search_timeout: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    """How long a search may take."""
+    web_search_results: Annotated[int, Meta(ge=1, le=20)] = 10
+    """Results that the model is told of a search, where the request asks for a medium context and names no number."""
+    check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
+    """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
+    connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
+    """How long a connection to a backend may take, with its name looked up and TLS agreed on."""
+    first_byte_timeout: Annotated[float, Meta(gt=0)] = 900.0
+    """How long a backend may take to its first token."""
+    idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
+    """How long a backend may be silent between two tokens."""
+    max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
+    """Bytes that a request's body may have, inflated, or a WebSocket's message."""
+    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
+    """Bytes that the bodies of all requests may have which a process works on."""
+    max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    """Connections of clients that a process has at most."""
+    allowed_hosts: list[str] = field(default_factory=list)
+    """Names under which clients may ask, beside this machine's own."""
+    allowed_origins: list[str] = field(default_factory=list)
+    """Origins whose pages may ask from a browser."""
+    metrics: bool = True
+    """Whether `/metrics` is served, to this machine alone."""
+    trace_endpoint: str = ""
+    """Collector of OpenTelemetry traces, such as `http://127.0.0.1:4318`; by default the one that `OTEL_…` names."""
+    trace_content: bool = False
+    """Whether traces hold what was said."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """What is worth a line in the log, on standard error."""
+    log_format: Literal["text", "json"] = "text"
+    """Lines for people, or one JSON object each."""
+    access_log: bool = False
+    """Whether every request has a line in the log."""
