@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from antiphon.conformance.areas.responses import mcp
+from antiphon.conformance.areas.responses.mcp import approval, calls, fields
+from antiphon.conformance.areas.responses.mcp.fields import SECRET, TOKEN, VALUE
 from antiphon.conformance.mcp import LOST, TOOLS, shelf
 from tests.unit.conformance.exchanges import Answer, Script, Shown, changed, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
@@ -106,13 +107,13 @@ def lacking(kind: str) -> Answer:
     return streams([one for one in EVENTS if one["type"] != f"response.{kind}"])
 
 
-TOLD = {"authorization": f"Bearer {mcp.TOKEN}", "x-shelf": mcp.VALUE}
+TOLD = {"authorization": f"Bearer {TOKEN}", "x-shelf": VALUE}
 
 SECRETS = [CALLED, heard("antiphon", **TOLD), CALLED, streams(EVENTS)]
 
-SHOWN = says(json.loads(CALLED.body) | {"tools": [{"type": "mcp", **mcp.SECRET}]})
+SHOWN = says(json.loads(CALLED.body) | {"tools": [{"type": "mcp", **SECRET}]})
 
-SHOWN_IN_A_STREAM = streams([*EVENTS[:-1], changed(EVENTS[-1], "response", "tools", to=[mcp.SECRET])])
+SHOWN_IN_A_STREAM = streams([*EVENTS[:-1], changed(EVENTS[-1], "response", "tools", to=[SECRET])])
 
 
 def instead(good: Script, index: int, answer: Answer) -> Script:
@@ -127,7 +128,7 @@ ONE_TOOL = gave(LIST | {"tools": LIST["tools"][:1]}, MESSAGE)
 
 EXCHANGES: dict[str, Shown] = {
     **shown(
-        mcp.an_mcp_tool_is_called,
+        calls.an_mcp_tool_is_called,
         ONCE,
         {
             "responses:mcp:list-item": with_list(tools=[{"name": "lookup"}]),
@@ -142,7 +143,7 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **shown(
-        mcp.an_mcp_tool_is_called_in_a_stream,
+        calls.an_mcp_tool_is_called_in_a_stream,
         [CALLED, streams(EVENTS)],
         {
             "responses:mcp:list-order": [CALLED, lacking("mcp_list_tools.in_progress")],
@@ -150,10 +151,10 @@ EXCHANGES: dict[str, Shown] = {
             "responses:mcp:streamed-same": [gave(LIST, CALL | {"call_id": "call_1"}, MESSAGE), streams(EVENTS)],
         },
     ),
-    **spoiled(mcp.the_next_turn_knows_the_tools, [CALLED, SPOKEN], [CALLED, gave(LIST, MESSAGE)]),
-    **spoiled(mcp.items_of_tools_are_sent_back, [CALLED, SPOKEN], [CALLED, REFUSED]),
+    **spoiled(calls.the_next_turn_knows_the_tools, [CALLED, SPOKEN], [CALLED, gave(LIST, MESSAGE)]),
+    **spoiled(calls.items_of_tools_are_sent_back, [CALLED, SPOKEN], [CALLED, REFUSED]),
     **shown(
-        mcp.an_mcp_tool_fails,
+        calls.an_mcp_tool_fails,
         [gave(LIST, FAILED, MESSAGE)],
         {
             "responses:mcp:error-item": [gave(LIST, FAILED | {"error": LOST}, MESSAGE)],
@@ -161,7 +162,7 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **shown(
-        mcp.a_call_is_approved,
+        approval.a_call_is_approved,
         APPROVING,
         {
             "responses:mcp:approval-default": instead(APPROVING, 0, CALLED),
@@ -172,30 +173,30 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **shown(
-        mcp.a_call_is_denied,
+        approval.a_call_is_denied,
         DENYING,
         {
             "responses:mcp:denied": instead(DENYING, 2, heard("antiphon")),
             "responses:mcp:denied-goes-on": instead(DENYING, 1, gave(status="incomplete")),
         },
     ),
-    **spoiled(mcp.what_was_not_asked_for_is_approved, [CALLED, REFUSED], [CALLED, SPOKEN]),
-    **spoiled(mcp.some_tools_are_asked_for, [ASKED], [CALLED]),
-    **spoiled(mcp.some_tools_are_not_asked_for, [CALLED], [ASKED]),
-    **{name: one for case in mcp.ALLOWING for name, one in spoiled(case, [ONE_TOOL], [gave(LIST, MESSAGE)]).items()},
+    **spoiled(approval.what_was_not_asked_for_is_approved, [CALLED, REFUSED], [CALLED, SPOKEN]),
+    **spoiled(approval.some_tools_are_asked_for, [ASKED], [CALLED]),
+    **spoiled(approval.some_tools_are_not_asked_for, [CALLED], [ASKED]),
+    **{name: one for case in fields.ALLOWING for name, one in spoiled(case, [ONE_TOOL], [gave(LIST, MESSAGE)]).items()},
     **shown(
-        mcp.a_tool_has_secrets,
+        fields.a_tool_has_secrets,
         SECRETS,
         {
-            "responses:mcp:authorization-sent": instead(SECRETS, 1, heard("antiphon", **{"x-shelf": mcp.VALUE})),
-            "responses:mcp:headers-sent": instead(SECRETS, 1, heard("antiphon", authorization=f"Bearer {mcp.TOKEN}")),
+            "responses:mcp:authorization-sent": instead(SECRETS, 1, heard("antiphon", **{"x-shelf": VALUE})),
+            "responses:mcp:headers-sent": instead(SECRETS, 1, heard("antiphon", authorization=f"Bearer {TOKEN}")),
             "responses:mcp:secrets-hidden": instead(SECRETS, 0, SHOWN),
             "responses:mcp:secrets-hidden-stored": instead(SECRETS, 2, SHOWN),
             "responses:mcp:secrets-hidden-streamed": instead(SECRETS, 3, SHOWN_IN_A_STREAM),
         },
     ),
-    **spoiled(mcp.an_mcp_tool_is_demanded, [CALLED], [gave(LIST, MESSAGE)]),
-    **spoiled(mcp.an_unknown_mcp_tool_is_demanded, [CALLED, REFUSED], [CALLED, SPOKEN]),
-    **spoiled(mcp.calls_are_bounded, ONCE, [gave(LIST, CALL, CALL, MESSAGE), heard("alpha", "beta")]),
-    **{name: one for case in mcp.REFUSING for name, one in spoiled(case, [REFUSED], [CALLED]).items()},
+    **spoiled(fields.an_mcp_tool_is_demanded, [CALLED], [gave(LIST, MESSAGE)]),
+    **spoiled(fields.an_unknown_mcp_tool_is_demanded, [CALLED, REFUSED], [CALLED, SPOKEN]),
+    **spoiled(fields.calls_are_bounded, ONCE, [gave(LIST, CALL, CALL, MESSAGE), heard("alpha", "beta")]),
+    **{name: one for case in fields.REFUSING for name, one in spoiled(case, [REFUSED], [CALLED]).items()},
 }

@@ -1,0 +1,103 @@
+"""Calls of an MCP server's tools that a client approves or denies first."""
+
+from antiphon.conformance.areas.responses.chain import id_of
+from antiphon.conformance.areas.responses.mcp.items import (
+    CALL,
+    REQUEST,
+    Item,
+    asked_for,
+    called,
+    calls_heard,
+    has_texts,
+    is_object,
+    items_of,
+    respond,
+)
+from antiphon.conformance.case import case
+from antiphon.conformance.mcp import LOOKUP
+from antiphon.conformance.reading import MISSING, at
+from antiphon.conformance.trial import Steps, Trial
+
+
+def answering(requests: list[Item], *, approve: bool) -> list[Item]:
+    """Return what a client says to requests for approval."""
+    return [
+        {"type": "mcp_approval_response", "approval_request_id": id_of(one), "approve": approve} for one in requests
+    ]
+
+
+@case(
+    "responses:mcp:approval-default",
+    "responses:mcp:approval-item",
+    "responses:mcp:approval-ends",
+    "responses:mcp:approved",
+    "responses:mcp:approved-id",
+)
+def a_call_is_approved(trial: Trial) -> Steps:
+    """Have a call made that is asked for, and approve it."""
+    first = yield from respond(trial, "/approved", require_approval=MISSING)
+    unasked = items_of(first, CALL) or (yield from calls_heard(trial, "/approved"))
+    trial.expect("responses:mcp:approval-default", not unasked, first["output"])
+    requests = asked_for(first)
+    are_whole = all(has_texts(one, "name", "arguments") and is_object(one["arguments"]) for one in requests)
+    trial.expect("responses:mcp:approval-item", are_whole, requests)
+    is_last = at(first, "output", -1, "type") == REQUEST and at(first, "status") == "completed"
+    trial.expect("responses:mcp:approval-ends", is_last, first["output"])
+    exchange = yield from trial.respond(
+        answering(requests, approve=True),
+        tools=[trial.mcp_tool("/approved", require_approval=MISSING)],
+        previous_response_id=id_of(first),
+    )
+    calls = items_of(trial.response(exchange), CALL)[: len(requests)]
+    heard = yield from calls_heard(trial, "/approved")
+    wanted = [(one.get("name"), one.get("arguments")) for one in requests]
+    are_made = [(one.get("name"), one.get("arguments")) for one in calls] == wanted and len(heard) >= len(wanted)
+    trial.expect("responses:mcp:approved", are_made, exchange.came)
+    ids = [one.get("approval_request_id") for one in calls]
+    trial.expect("responses:mcp:approved-id", ids == [one.get("id") for one in requests], ids)
+
+
+@case("responses:mcp:denied", "responses:mcp:denied-goes-on")
+def a_call_is_denied(trial: Trial) -> Steps:
+    """Have a call made that is asked for, and deny it."""
+    first = yield from respond(trial, "/denied", require_approval="always")
+    requests = asked_for(first)
+    exchange = yield from trial.respond(
+        answering(requests, approve=False),
+        tools=[trial.mcp_tool("/denied", require_approval="always")],
+        previous_response_id=id_of(first),
+    )
+    trial.succeed(exchange)
+    heard = yield from calls_heard(trial, "/denied")
+    trial.expect("responses:mcp:denied", not heard and not items_of(exchange.json, CALL), exchange.came)
+    is_completed = at(exchange.json, "status") == "completed"
+    trial.expect("responses:mcp:denied-goes-on", is_completed, exchange.came)
+
+
+@case("responses:mcp:approval-unknown")
+def what_was_not_asked_for_is_approved(trial: Trial) -> Steps:
+    """Approve a request that is not there."""
+    first = yield from respond(trial, "/unknown")
+    nothing = answering([{"id": "mcpr_00000000000000000000000000000000"}], approve=True)
+    exchange = yield from trial.respond(nothing, tools=[trial.mcp_tool("/unknown")], previous_response_id=id_of(first))
+    trial.expect("responses:mcp:approval-unknown", 400 <= exchange.status < 500, exchange.came)
+
+
+@case("responses:mcp:approval-always")
+def some_tools_are_asked_for(trial: Trial) -> Steps:
+    """Have a tool called that is to be asked for, unlike others."""
+    always = {"always": {"tool_names": [LOOKUP["name"]]}}
+    response = yield from respond(trial, "/always", allowed_tools=[LOOKUP["name"]], require_approval=always)
+    if not items_of(response, CALL):
+        asked_for(response)
+    trial.expect("responses:mcp:approval-always", not items_of(response, CALL), response["output"])
+
+
+@case("responses:mcp:approval-never")
+def some_tools_are_not_asked_for(trial: Trial) -> Steps:
+    """Have a tool called that is not to be asked for, unlike others."""
+    never = {"never": {"tool_names": [LOOKUP["name"]]}}
+    response = yield from respond(trial, "/never", allowed_tools=[LOOKUP["name"]], require_approval=never)
+    if not items_of(response, REQUEST):
+        called(response)
+    trial.expect("responses:mcp:approval-never", not items_of(response, REQUEST), response["output"])

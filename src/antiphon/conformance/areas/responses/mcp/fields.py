@@ -1,0 +1,135 @@
+"""What the fields of an MCP tool ask for: which tools, with which secrets, how many calls."""
+
+from typing import Any
+
+from antiphon.conformance.areas.responses.chain import id_of
+from antiphon.conformance.areas.responses.hosted import mcp
+from antiphon.conformance.areas.responses.mcp.items import (
+    CALL,
+    LEFT_OUT,
+    LIST,
+    called,
+    calls_heard,
+    items_of,
+    listed_tools,
+    names_of,
+    respond,
+)
+from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.exchange import Exchange
+from antiphon.conformance.mcp import LOOKUP
+from antiphon.conformance.reading import at, listed, shown
+from antiphon.conformance.requirement import Stop
+from antiphon.conformance.trial import Steps, Trial
+
+
+def allowing(name: str, allowed: Any) -> Case:
+    """Return the case in which only some tools are allowed, of which `lookup` is the only one."""
+    judged = f"responses:mcp:{name}"
+
+    def script(trial: Trial) -> Steps:
+        response = yield from respond(trial, f"/{name}", "Say hello.", allowed_tools=allowed)
+        names = names_of(listed(listed_tools(response), "tools"))
+        trial.expect(judged, names == {LOOKUP["name"]}, shown(sorted(map(str, names))))
+
+    script.__doc__ = f"Allow some tools only: {name}."
+    return Case(f"mcp_{name.replace('-', '_')}", (judged,), script)
+
+
+ALLOWING = (
+    allowing("allowed-names", [LOOKUP["name"]]),
+    allowing("allowed-read-only", {"read_only": True}),
+)
+
+TOKEN, VALUE = "token-4f1c9a7e2b", "value-8d3e6c5a0f"
+
+SECRET = {"authorization": TOKEN, "headers": {"X-Shelf": VALUE}}
+
+
+def shows_secrets(exchange: Exchange) -> bool:
+    """Whether an answer has the token or the header's value in it."""
+    return any(secret.encode() in exchange.body for secret in (TOKEN, VALUE))
+
+
+@case(
+    "responses:mcp:authorization-sent",
+    "responses:mcp:headers-sent",
+    "responses:mcp:secrets-hidden",
+    "responses:mcp:secrets-hidden-stored",
+    "responses:mcp:secrets-hidden-streamed",
+)
+def a_tool_has_secrets(trial: Trial) -> Steps:
+    """Give an MCP tool a token and a header, and look for them in all that comes back."""
+    response = yield from respond(trial, "/secrets", **SECRET)
+    plain = trial.exchanges[-1]
+    heard = (yield from trial.heard("/secrets")).json
+    headers = [at(message, "headers") for message in heard] if isinstance(heard, list) else []
+    tokens = {at(one, "authorization") for one in headers}
+    trial.expect("responses:mcp:authorization-sent", tokens == {f"Bearer {TOKEN}"}, f"{len(tokens)} kinds of requests")
+    values = {at(one, "x-shelf") for one in headers}
+    trial.expect("responses:mcp:headers-sent", values == {VALUE}, f"{len(values)} kinds of requests")
+    trial.expect("responses:mcp:secrets-hidden", not shows_secrets(plain), "One of them is shown.")
+    stored = yield from trial.get(f"/responses/{id_of(response)}")
+    if stored.is_ok:
+        trial.expect("responses:mcp:secrets-hidden-stored", not shows_secrets(stored), "One of them is shown.")
+    tool = trial.mcp_tool("/secrets", **SECRET)
+    streamed = yield from trial.respond("Say hello.", tools=[tool], stream=True)
+    trial.streamed(streamed)
+    trial.expect("responses:mcp:secrets-hidden-streamed", not shows_secrets(streamed), "One of them is shown.")
+
+
+@case("responses:mcp:choice")
+def an_mcp_tool_is_demanded(trial: Trial) -> Steps:
+    """Demand a call of an MCP tool."""
+    choice = {"type": "mcp", "server_label": "shelves", "name": LOOKUP["name"]}
+    response = yield from respond(trial, "/choice", "Say hello.", more={"tool_choice": choice})
+    names = [one.get("name") for one in items_of(response, CALL)]
+    trial.expect("responses:mcp:choice", bool(names) and names[0] == LOOKUP["name"], response["output"])
+
+
+@case("responses:mcp:choice-unknown")
+def an_unknown_mcp_tool_is_demanded(trial: Trial) -> Steps:
+    """Demand a call of an MCP server that is not among the tools."""
+    yield from respond(trial, "/choice-unknown", "Say hello.")
+    choice = {"type": "mcp", "server_label": "nobody"}
+    tools = [trial.mcp_tool("/choice-unknown")]
+    exchange = yield from trial.respond("Say hello.", tools=tools, tool_choice=choice)
+    trial.expect("responses:mcp:choice-unknown", 400 <= exchange.status < 500, exchange.came)
+
+
+@case("responses:mcp:max-tool-calls")
+def calls_are_bounded(trial: Trial) -> Steps:
+    """Ask for several calls, and allow one."""
+    several = "On which shelves are the words alpha, beta and gamma? Use the tool lookup for each."
+    response = yield from respond(trial, "/bounded", several, more={"max_tool_calls": 1})
+    calls = called(response)
+    heard = yield from calls_heard(trial, "/bounded")
+    trial.expect("responses:mcp:max-tool-calls", len(calls) == 1 and len(heard) == 1, calls)
+
+
+BAD: dict[str, list[dict[str, Any]]] = {
+    "no-address": [{"type": "mcp", "server_label": "nowhere"}],
+    "no-label": [{name: value for name, value in mcp("https://mcp.example/").items() if name != "server_label"}],
+    "same-label": [mcp("https://one.example/mcp"), mcp("https://two.example/mcp")],
+}
+"""By the requirement's name: tools that are refused."""
+
+
+def refusing(name: str, tools: list[dict[str, Any]]) -> Script:
+    """Return the script that sends tools which are refused."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond("Say hello.", tools=tools)
+        trial.offered(exchange)
+        if exchange.is_ok and not items_of(exchange.json, LIST):
+            raise Stop("not offered", LEFT_OUT)
+        trial.expect(f"responses:mcp:{name}", 400 <= exchange.status < 500, exchange.came)
+
+    script.__doc__ = f"Send an MCP tool: {name.replace('-', ' ')}."
+    return script
+
+
+REFUSING = tuple(
+    Case(f"mcp_{name.replace('-', '_')}", (f"responses:mcp:{name}",), refusing(name, tools))
+    for name, tools in BAD.items()
+)
