@@ -1,7 +1,7 @@
 """The conformance suite: which requirements of the two APIs does a server keep?
 
     requirement.py          requirements as data (id, level, source, one sentence), and the verdict on one
-    areas/                  a file for each area: its requirements, and the cases that judge them
+    areas/                  a file or folder for each area: its requirements, and the cases that judge them
     soundness.py            the rules of an event stream as requirements
     refusal.py              a table of bad requests, and how a server says that it lacks a feature
     case.py, trial.py       cases: generators that send and judge, and never wait

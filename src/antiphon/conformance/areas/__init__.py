@@ -1,4 +1,4 @@
-"""Every area, a folder for each API: a file or folder holds the requirements of an area and the cases that judge them."""
+"""Every area, a folder for each API: the requirements of an area, and the cases that judge them."""
 
 from importlib import import_module
 from pkgutil import iter_modules
