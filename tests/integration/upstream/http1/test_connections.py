@@ -476,9 +476,9 @@ async def test_silence_is_counted_from_the_start_or_from_the_last_byte(has_begun
 
 async def test_a_reader_that_takes_its_time_is_no_silence() -> None:
     async with lined(lambda *_: STREAM + chunked(b"half")) as (_, url, pool):
-        exchange = await begin(pool, url, 0.05)
+        exchange = await begin(pool, url, 0.5)
         loop = asyncio.get_running_loop()
-        later = loop.time() + 0.1
+        later = loop.time() + 0.6
         await until(lambda: loop.time() > later)
         assert exchange.error is None
         assert await anext(exchange) == b"half"
