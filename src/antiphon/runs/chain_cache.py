@@ -30,8 +30,8 @@ PER_ENTRY = 1024
 PER_BYTE = 4
 """How often its text is held: as a value, as a message, as JSON, and room to grow."""
 
-LONGEST = 2**31 - 1
-"""Responses of a chain that are counted."""
+LONGEST = 1_000_000
+"""Responses of a chain that are counted: a circle has no end."""
 
 _decode = msgspec.json.Decoder(InputItem).decode
 
@@ -74,9 +74,12 @@ class ChainCache:
             return await self._read(store, response)
         new, known = way
         depth = len(new) + (known.depth if known else 0)
-        if depth > 1 and (await store.measure_chain(response.tenant, response.id, depth + 1)).length != depth:
-            self._forget(known)
-            return await self._read(store, response)
+        if depth > 1:
+            parent = response.previous_response_id
+            extent = await store.measure_chain(response.tenant, response.id, depth + 1, parent)
+            if extent.length != depth:
+                self._forget(known)
+                return await self._read(store, response)
         return self._remember(new, known or _Known(Prefix(), 0))
 
     def __len__(self) -> int:

@@ -95,10 +95,13 @@ class Responses(Protocol):
         """
         ...
 
-    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
+    async def measure_chain(
+        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
+    ) -> ChainExtent:
         """Count the responses that `history` would find on its way up from this one, which counts; at most `most`.
 
-        0 where this response is unknown. Where an ancestor is unknown, those below it are counted.
+        0 where this response is unknown. Where an ancestor is unknown, those below it are counted. `parent_id` is the
+        response that it follows, where the caller knows it: a store that remembers chains may be faster then.
         """
         ...
 

@@ -113,7 +113,9 @@ class SqlStore(ABC):
         """See `Store.history`."""
         return await self._read(lambda: responses.history(tenant, response_id, self._now()), tenant)
 
-    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
+    async def measure_chain(
+        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
+    ) -> ChainExtent:
         """See `Store.measure_chain`."""
         return await self._read(lambda: responses.measure_chain(tenant, response_id, self._now(), most), tenant)
 

@@ -89,8 +89,11 @@ Measured = dict[tuple[str, str], tuple[ChainExtent, float]]
 def measure_chain(
     tenant: str, response_id: str, now: int, most: int, known: Measured | None = None
 ) -> Operation[ChainExtent]:
-    """Count the responses of a chain; what is `known` of the one before spares the walk up, and is added to."""
+    """Count the responses of a chain; what is `known` of it, or of the one before, spares the walk up."""
     known = {} if known is None else known
+    extent, until = known.get((tenant, response_id), (None, 0.0))
+    if extent is not None and until > now and extent.length <= most:
+        return extent
     link = (yield from first("link", response_id, tenant, now)) if known else None
     above, until = known.get((tenant, link[0]) if link else ("", ""), (None, 0.0))
     if link is not None and above is not None and until > now and above.length < most:

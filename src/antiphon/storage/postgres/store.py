@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -20,6 +21,7 @@ from antiphon.ids import Clock
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.responses import save as save_alone
 from antiphon.storage.operations.step import Operation, Query, QueryMany, R, Rows
+from antiphon.storage.postgres.chains import SHORT, LongChains
 from antiphon.storage.postgres.link import (
     CHANNEL,
     TROUBLE,
@@ -31,7 +33,7 @@ from antiphon.storage.postgres.link import (
     prepare,
     store_error,
 )
-from antiphon.storage.records import StoredResponse
+from antiphon.storage.records import ChainExtent, StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import MakeAct, SqlStore
 
@@ -89,6 +91,7 @@ class PostgresStore(SqlStore):
     def __init__(self, url: str, pool: "asyncpg.Pool[Any]", now: Clock) -> None:
         super().__init__(url, now)
         self._pool = pool
+        self._chains = LongChains()
         self._saves: list[_Save] = []
         self._is_saving = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -136,6 +139,19 @@ class PostgresStore(SqlStore):
                 await self._pool.close()
         self._pool.terminate()
 
+    async def measure_chain(
+        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
+    ) -> ChainExtent:
+        """See `Store.measure_chain`. A long chain is walked up once, and then the rows that were found are counted."""
+        if most > SHORT:
+            extent = await self._read_by(
+                lambda connection: self._chains.measure(connection, tenant, response_id, parent_id, self._now(), most),
+                tenant,
+            )
+            if extent is not None:
+                return extent
+        return await super().measure_chain(tenant, response_id, most)
+
     async def _save_plainly(self, response: StoredResponse) -> None:
         self._refuse_closed()
         if len(self._saves) >= MOST_WAITING:
@@ -179,7 +195,7 @@ class PostgresStore(SqlStore):
         new = await self._save_new(list(newest.values()))
         for known in newest.keys() - new:
             response = newest[known]
-            await self._in_transaction(lambda one=response: save_alone(one, False, None), response.tenant)  # type: ignore[misc]
+            await self._in_transaction(_performing(partial(save_alone, response, False, None)), response.tenant)
 
     async def _save_new(self, responses: Sequence[StoredResponse]) -> set[str]:
         tenants = {response.tenant for response in responses}
@@ -199,21 +215,25 @@ class PostgresStore(SqlStore):
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
         """A write whose caller is cancelled is done all the same, whole."""
         self._refuse_closed()
-        return await asyncio.shield(self._keep(self._in_transaction(make, tenant)))
+        return await asyncio.shield(self._keep(self._in_transaction(_performing(make), tenant)))
 
     async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        return await self._read_by(_performing(make), tenant)
+
+    async def _read_by(self, read: Callable[[Any], Awaitable[R]], tenant: str | None) -> R:
+        """Read over a connection, whatever is asked there."""
         self._refuse_closed()
         if self._is_pooled:  # only within a transaction a statement is asked where it was prepared
-            return await self._in_transaction(make, tenant)
+            return await self._in_transaction(read, tenant)
 
         async def perform(connection: Any, _: _Attempt) -> R:
             await connection.see(tenant)
-            return await _perform(connection, make())
+            return await read(connection)
 
         result: R = await self._retrying(perform)
         return result
 
-    async def _in_transaction(self, make: MakeAct[R], tenant: str | None) -> R:
+    async def _in_transaction(self, act: Callable[[Any], Awaitable[R]], tenant: str | None) -> R:
         async def perform(connection: Any, attempt: _Attempt) -> R:
             if not self._is_pooled:
                 await connection.see(tenant)
@@ -222,7 +242,7 @@ class PostgresStore(SqlStore):
             try:
                 if self._is_pooled:
                     await connection.see_here(tenant)
-                result = await _perform(connection, make())
+                result = await act(connection)
             except BaseException:
                 with suppress(*TROUBLE):
                     await transaction.rollback()
@@ -293,6 +313,10 @@ async def _use(connection: Any, act: Callable[[Any, _Attempt], Awaitable[Any]], 
         # Killed in the middle of something, or led to a standby: nobody is to get it again.
         connection.terminate()
         raise
+
+
+def _performing(make: MakeAct[R]) -> Callable[[Any], Awaitable[R]]:
+    return lambda connection: _perform(connection, make())
 
 
 async def _perform(connection: Any, act: Operation[R]) -> R:

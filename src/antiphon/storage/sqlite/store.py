@@ -93,7 +93,9 @@ class SqliteStore(SqlStore):
         self._deleted += 1
         return (yield from act)
 
-    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
+    async def measure_chain(
+        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
+    ) -> ChainExtent:
         """See `Store.measure_chain`. Walked up anew only once something was deleted, or another process has written."""
         version = self._writer.version()
         known = self._known_at((version, self._deleted)) if version else None

@@ -111,6 +111,29 @@ async def _lengths(store: Store, chain: Sequence[StoredResponse]) -> list[int]:
     return [(await store.measure_chain(T, response.id, 99)).length for response in chain]
 
 
+async def _long_chain_is_counted(store: Store) -> None:
+    """A long chain is counted anew whenever it was changed, whatever a store remembers of it."""
+    chain = chain_of(100)
+    await asyncio.gather(*(store.save(response) for response in chain))
+    end, other = chain[-1], new_response(new_items("a"), previous=chain[-2].id)
+    for length in (90, 91, 92, 100, 100, 95):
+        found = await _length(store, chain[length - 1])
+        hold(found == length, f"{length} responses of a long chain were counted as {found}")
+    await store.save(other)
+    hold(await _length(store, other) == 100, "another response that follows the same one has another length")
+    await store.save(end)
+    hold(await _length(store, end) == 100, "saving the end of a chain again changes its length")
+    await store.delete(T, chain[49].id)
+    found = [await _length(store, response) for response in (end, other, chain[40])]
+    hold(found == [50, 50, 41], f"a long chain with a hole is counted as {found}")
+    await store.save(chain[49])
+    hold(await _length(store, end) == 100, "a long chain that is whole again is not counted up to its head")
+
+
+async def _length(store: Store, response: StoredResponse) -> int:
+    return (await store.measure_chain(T, response.id, 1000, response.previous_response_id)).length
+
+
 async def _history_is_linear(store: Store) -> None:
     """A history takes time linear in its length."""
     chain = chain_of(400)
@@ -257,6 +280,7 @@ PROMISES: tuple[Promise, ...] = (
     _history_is_in_order,
     _chain_without_head_is_none,
     _chain_is_counted,
+    _long_chain_is_counted,
     _history_is_linear,
     _items_may_come_again,
     _tasks_may_come_together,
