@@ -31,33 +31,33 @@ class Rendering:
     """The messages of a log's turns up to `end`, the place of a user's message, in one dialect."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
-    json: list[bytes] = field(default_factory=list)
-    """The same messages, some at a time, without the brackets."""
+    json: bytearray = field(default_factory=bytearray)
+    """The same messages, each with a comma behind it."""
     bounds: dict[int, tuple[int, int]] = field(default_factory=lambda: {0: (0, 0)})
-    """How many `messages` and pieces of `json` the items up to a place became."""
+    """How many `messages` and bytes of `json` the items up to a place became."""
     names: dict[Key, str] = field(default_factory=dict)
     """What the tools that are called in it were named."""
     end: int = 0
 
     def clear(self) -> None:
         """Begin anew: the tools have other names now."""
-        self.messages, self.json, self.bounds, self.names, self.end = [], [], {0: (0, 0)}, {}, 0
+        self.messages, self.json, self.bounds, self.names, self.end = [], bytearray(), {0: (0, 0)}, {}, 0
 
     def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str]) -> None:
         """Take what the items from the former `end` to the new one became."""
         self.names |= names
         if messages:
             self.messages += messages
-            self.json.append(_encode(messages)[1:-1])
+            self.json += _with_commas(messages)
         self.end = end
         self.bounds[end] = len(self.messages), len(self.json)
 
     def copied(self, end: int) -> "Rendering":
         """Return the part up to the last bound before `end`."""
         last = max(bound for bound in self.bounds if bound <= end)
-        messages, pieces = self.bounds[last]
+        messages, length = self.bounds[last]
         bounds = {bound: counts for bound, counts in self.bounds.items() if bound <= last}
-        return Rendering(self.messages[:messages], self.json[:pieces], bounds, dict(self.names), last)
+        return Rendering(self.messages[:messages], self.json[:length], bounds, dict(self.names), last)
 
 
 @dataclass(slots=True, eq=False)
@@ -205,23 +205,38 @@ def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[In
 class Messages(list[dict[str, Any]]):
     """The messages of a request, some of which are JSON already."""
 
-    __slots__ = ("_json", "_known")
+    __slots__ = ("_json", "_known", "_length")
 
     def __init__(self, first: list[dict[str, Any]], rendering: Rendering, cut: int, rest: list[dict[str, Any]]) -> None:
-        count, pieces = rendering.bounds[cut]
-        super().__init__([*first, *rendering.messages[:count], *rest])
+        count, self._length = rendering.bounds[cut]
+        super().__init__(first)
+        self += rendering.messages if count == len(rendering.messages) else rendering.messages[:count]
+        self += rest
         self._known = slice(len(first), len(first) + count)
-        self._json = rendering.json[:pieces]
+        self._json = rendering.json
 
-    def as_json(self) -> bytes:
-        """Return them as JSON."""
-        around = _encode(self[: self._known.start])[1:-1], _encode(self[self._known.stop :])[1:-1]
-        return b"[%s]" % b",".join(filter(None, [around[0], *self._json, around[1]]))
+    def encoded(self, before: bytes = b"", behind: bytes = b"") -> bytes:
+        """Return them as JSON between other bytes. What is known already is copied once and no more."""
+        first, rest = self[: self._known.start], self[self._known.stop :]
+        if not rest:
+            return b"".join((before, _encode(list(self)), behind))
+        with memoryview(self._json)[: self._length] as known:
+            return b"".join((before, b"[", _with_commas(first), known, _encode(rest)[1:], behind))
+
+
+def _with_commas(messages: list[dict[str, Any]]) -> bytes:
+    """Return messages as JSON, each with a comma behind it, without the brackets."""
+    return _encode(messages)[1:-1] + b"," if messages else b""
 
 
 def encode_body(body: dict[str, Any]) -> bytes:
     """Return a request to a backend as JSON."""
     messages = body.get("messages")
-    if isinstance(messages, Messages):
-        body = {**body, "messages": msgspec.Raw(messages.as_json())}
-    return _encode(body)
+    if not isinstance(messages, Messages):
+        return _encode(body)
+    names = list(body)
+    place = names.index("messages")
+    before, behind = (_encode({name: body[name] for name in part}) for part in (names[:place], names[place + 1 :]))
+    return messages.encoded(
+        before[:-1] + (b',"messages":' if place else b'"messages":'), b"," + behind[1:] if len(behind) > 2 else b"}"
+    )

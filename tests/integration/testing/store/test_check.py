@@ -159,13 +159,13 @@ class LosesWhatWasKept(SqliteStore):
 
 class BuriesTheLiving(SqliteStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
-        beats = await self.beats()
+        beats = await self.heartbeats()
         return await super().expire_worker(worker, None if beat is None else beats.get(worker, beat))
 
 
 class CountsThemLost(SqliteStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
-        return await super().expire_worker(worker, (await self.beats()).get(worker, 0) if beat is None else beat)
+        return await super().expire_worker(worker, (await self.heartbeats()).get(worker, 0) if beat is None else beat)
 
 
 class ServesTheCrowd(SqliteStore):
@@ -176,7 +176,7 @@ class ServesTheCrowd(SqliteStore):
 class CountsTheClaimed(SqliteStore):
     async def backlog(self) -> Backlog:
         waiting = await super().backlog()
-        return replace(waiting, jobs=waiting.jobs + sum([1 for one in await self.beats()]))
+        return replace(waiting, jobs=waiting.jobs + sum([1 for one in await self.heartbeats()]))
 
 
 class TellsNobody(SqliteStore):

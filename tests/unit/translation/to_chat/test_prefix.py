@@ -9,7 +9,7 @@ import pytest
 from antiphon.protocol.items.messages import InputItem
 from antiphon.translation.dialects import DIALECTS, Dialect
 from antiphon.translation.to_chat.messages import to_messages
-from antiphon.translation.to_chat.prefix import MOST_RENDERINGS, Conversation, Prefix
+from antiphon.translation.to_chat.prefix import MOST_RENDERINGS, Conversation, Messages, Prefix, encode_body
 
 THOUGHT = {"type": "reasoning", "summary": []}
 ALTERNATING = [dialect for dialect in DIALECTS.values() if dialect.alternating]
@@ -56,3 +56,38 @@ def test_a_chain_is_kept_as_messages_in_a_few_ways_the_oldest_forgotten_first() 
         known(prefix, items(say("user", "c")), dialect, context)
 
     assert [context for _, context in prefix.log.renderings] == contexts[-MOST_RENDERINGS:]
+
+
+@pytest.mark.parametrize("instructions", [None, "Be kind."])
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ({}, {}),
+        ({"model": "m"}, {}),
+        ({}, {"stream": True}),
+        ({"model": '"messages":[]'}, {"user": "u", "stream": True}),
+    ],
+)
+def test_a_body_is_the_same_json_where_a_part_of_it_is_json_already(
+    before: dict[str, Any], behind: dict[str, Any], instructions: str | None
+) -> None:
+    prefix = Prefix()
+    for number in range(4):
+        new = items(say("user", f"{number} \u2028 é"))
+        whole = Conversation([*prefix.items, *new], prefix)
+        messages = to_messages(whole, instructions, DIALECTS["generic"], history=prefix.length)
+        body = before | {"messages": messages} | behind
+        assert encode_body(body) == msgspec.json.encode(before | {"messages": list(messages)} | behind)
+        prefix = prefix.extended([*new, *items(say("assistant", "yes"))])
+    assert isinstance(messages, Messages)
+
+
+def test_messages_stay_as_they_are_while_the_chain_that_they_are_of_grows() -> None:
+    dialect, prefix = DIALECTS["generic"], Prefix().extended(items(say("user", "a"), say("assistant", "b")))
+    early = to_messages(Conversation([*prefix.items, *items(say("user", "c"))], prefix), None, dialect, history=2)
+    plain = msgspec.json.encode({"messages": list(early)})
+    longer = prefix.extended(items(say("user", "c"), say("assistant", "d" * 1000)))
+    known(longer, items(say("user", "e")), dialect)
+
+    assert longer.log is prefix.log
+    assert encode_body({"messages": early}) == plain
