@@ -4,6 +4,7 @@ Before each use the store counts the responses of the chain, so one that was del
 nothing were remembered. A response that can be followed does not change any more.
 """
 
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ PER_ENTRY = 1024
 """Bytes that a response takes beside its items."""
 
 PER_BYTE = 4
-"""How often its text is held: as a value, as a message, as JSON, and room to grow."""
+"""How often its text is held: as a value, which its messages share, and as JSON in two dialects with room to grow."""
 
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
@@ -123,7 +124,7 @@ class ChainCache:
         return known.prefix
 
     def _put(self, key: Key, stored: Sequence[StoredItem], before: _Known) -> _Known:
-        size = PER_ENTRY + sum(PER_ITEM + PER_BYTE * (len(item.body) + len(item.sealed or "")) for item in stored)
+        size = PER_ENTRY + sum(map(_size, stored))
         counted = before.prefix.log.size if before.prefix.log in self._logs else 0
         known = _Known(before.prefix.extended(list(map(load_item, stored)), size), before.depth + 1)
         log = known.prefix.log
@@ -143,6 +144,12 @@ class ChainCache:
         self.size -= log.size
         for key in self._logs.pop(log):
             self._known.pop(key, None)
+
+
+def _size(item: StoredItem) -> int:
+    """Return about how many bytes an item takes. One wide character makes all of a text as wide, up to four bytes."""
+    wide = 0 if item.body.isascii() else sys.getsizeof(item.body.decode("utf-8", "surrogatepass"))
+    return PER_ITEM + PER_BYTE * (len(item.body) + len(item.sealed or "")) + wide
 
 
 def _key(response: StoredResponse) -> Key:

@@ -1,9 +1,11 @@
 """What is remembered of a chain shows in the work alone: bodies, answers and errors are those of a full reading."""
 
 import asyncio
+import gc
 import itertools
 import json
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
+from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.engine import Engine
@@ -24,7 +27,8 @@ from antiphon.storage.contract import Store, StoredConversation, StoredItem, Sto
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects import DIALECTS
-from antiphon.translation.to_chat.prefix import Prefix
+from antiphon.translation.to_chat.messages import to_messages
+from antiphon.translation.to_chat.prefix import Conversation, Messages, Prefix
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
@@ -275,10 +279,11 @@ def test_it_is_so_on_postgres(postgres: Postgres, script: list[Any]) -> None:
     asyncio.run(compare())
 
 
-def _stored(number: int) -> StoredResponse:
+def _stored(number: int, text: str = "") -> StoredResponse:
     """A turn of a long chain."""
-    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"question {number}"}]}
-    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"answer {number}"}]}
+    question_text, answer_text = f"question {number}{text}", f"answer {number}{text}"
+    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": question_text}]}
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer_text}]}
     return StoredResponse(
         id=f"resp_{number}",
         created_at=NOW,
@@ -337,6 +342,31 @@ async def test_what_is_remembered_is_bounded() -> None:
         assert len(prefix.items) == 2 * (1 if name.startswith("other") else int(name[5:]))
         assert chains.size <= 100_000
         assert len(chains) <= 50
+    await store.close()
+
+
+@pytest.mark.parametrize("text", ["hello", "a b" * 3000, "a b" * 3000 + "😀", "яы" * 3000, "漢字" * 3000])
+async def test_as_many_bytes_are_counted_as_are_taken(text: str) -> None:
+    store, chains, dialect = SqliteStore.open("sqlite://", now=lambda: NOW), ChainCache(2**30), DIALECTS["generic"]
+    for number in range(1, 51):
+        await store.save(_stored(number, text))
+    gc.collect()
+    tracemalloc.start()
+    for number in range(1, 51):
+        response = await store.load("", f"resp_{number}")
+        assert response is not None
+        prefix = await chains.prefix(store, response)
+        assert prefix is not None
+        conversation = Conversation([*prefix.items, Message(role="user", content="x")], prefix)
+        for context in (None, "current_turn"):
+            messages = to_messages(conversation, None, dialect, context, history=prefix.length)
+            assert isinstance(messages, Messages)
+    del response, prefix, conversation, messages
+    gc.collect()
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken <= chains.size
+    assert len(chains) == 50
     await store.close()
 
 

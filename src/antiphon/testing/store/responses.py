@@ -124,8 +124,8 @@ async def _long_chain_is_counted(store: Store) -> None:
     await store.save(end)
     hold(await _length(store, end) == 100, "saving the end of a chain again changes its length")
     await store.delete(T, chain[49].id)
-    found = [await _length(store, response) for response in (end, other, chain[40])]
-    hold(found == [50, 50, 41], f"a long chain with a hole is counted as {found}")
+    lengths = [await _length(store, response) for response in (end, other, chain[40])]
+    hold(lengths == [50, 50, 41], f"a long chain with a hole is counted as {lengths}")
     await store.save(chain[49])
     hold(await _length(store, end) == 100, "a long chain that is whole again is not counted up to its head")
 
