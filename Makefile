@@ -3,6 +3,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := .venv-bench
 ARGS ?=
 
 PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
@@ -51,12 +52,13 @@ format: $(VENV)/.installed-check ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-test ## measure, beside nginx, and show which targets are met; ARGS=--strict fails otherwise
-	$(BIN)/python -m bench $(ARGS)
+# Both measure in a virtual environment of their own, on an optimised Python where there is one; they say which, and why.
+bench: $(BENCH)/.installed ## measure, beside nginx, and show which targets are met; ARGS=--strict fails otherwise
+	$(BENCH)/bin/python -m bench $(ARGS)
 
 # LiteLLM and agentic-api are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.
-bench-peers: $(VENV)/.installed-test ## measure beside nginx, LiteLLM and agentic-api
-	$(BIN)/python -m bench.peers $(ARGS)
+bench-peers: $(BENCH)/.installed ## measure beside nginx, LiteLLM and agentic-api
+	$(BENCH)/bin/python -m bench.peers $(ARGS)
 
 trace: $(VENV)/.installed-test ## count the Python calls of each path of a request, beside their budgets
 	$(BIN)/python -m bench.trace $(ARGS)
@@ -79,7 +81,7 @@ constraints: ## renew constraints.txt within what pyproject.toml allows
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(VENV)-constraints .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-constraints $(BENCH) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
@@ -92,6 +94,14 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Antiphon and what '$*' needs into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+$(BENCH)/bin/python: | $(BIN)/python
+	@$(BIN)/python -m bench.interpreter $(BENCH)
+
+$(BENCH)/.installed: pyproject.toml constraints.txt | $(BENCH)/bin/python
+	@echo "Installing Antiphon and what the bench needs into $(BENCH) ..."
+	@$(BENCH)/bin/python -m pip install --quiet --editable '.[test]'
 	@touch $@
 
 .backends/%/.installed: tests/system/model_servers/%.txt

@@ -2,9 +2,12 @@
 
 import os
 import platform
+import sys
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+
+from bench.interpreter import profile_proof, reason
 
 Reading = tuple[str, str, float]
 """Name of a figure, whose it is (`OURS`, `NGINX` or `TARGET`), and the value."""
@@ -26,20 +29,16 @@ def figures_table(figures: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def machine() -> str:
-    """Return what was measured on, the build of Python included: an optimised one is a fifth faster."""
+    """Return what was measured on: Python, how it was built, and why it was chosen."""
     load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
     arguments = sysconfig.get_config_var("CONFIG_ARGS") or "unknown"
-    kind = "optimised" if is_optimised() else "NOT optimised"
+    proof = profile_proof()
+    kind = f"optimised ({proof})" if proof else "NOT known to be optimised"
     return (
         f"Python {platform.python_version()}, {kind}, CONFIG_ARGS: {arguments}\n"
+        f"{reason() or f'{sys.executable}: chosen by hand'}\n"
         f"{os.cpu_count()} cores, load average before it began: {load}"
     )
-
-
-def is_optimised() -> bool:
-    """Return whether Python was built with its own profile (PGO)."""
-    found = " ".join(str(sysconfig.get_config_var(name)) for name in ("CONFIG_ARGS", "PY_CORE_CFLAGS"))
-    return "--enable-optimizations" in found or "-fprofile-use" in found
 
 
 def _cells(name: str, sides: Mapping[str, float]) -> tuple[str, ...]:

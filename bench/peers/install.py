@@ -1,4 +1,4 @@
-"""Virtual environments below `.peers/`, one for each server that is compared. They are kept for the next time."""
+"""Virtual environments below `.peers/`, one for each server that is compared, kept while Python stays the same."""
 
 import os
 import subprocess
@@ -23,8 +23,8 @@ class NotInstalledError(Exception):
 def environment(name: str, requirements: Sequence[str], constraints: Path | None = None) -> Path:
     """Return the `bin` folder of an environment that has these installed. Raises `NotInstalledError`."""
     folder = FOLDER / name
-    done = folder / ".installed"
-    if not done.exists():
+    done, python = folder / ".installed", f"{sys.base_prefix} {sys.version}"
+    if not done.exists() or done.read_text() != python:
         venv.create(folder, clear=True, with_pip=True)
         # The constraints are ours; what a peer needs is its own affair.
         variables = {key: value for key, value in os.environ.items() if key not in {"PIP_CONSTRAINT", "PYTHONPATH"}}
@@ -32,7 +32,7 @@ def environment(name: str, requirements: Sequence[str], constraints: Path | None
             variables |= {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
         print(f"Installing {', '.join(requirements)} into {folder.relative_to(ROOT)} ...", file=sys.stderr)
         _run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *requirements], variables)
-        done.touch()
+        done.write_text(python)
     return folder / "bin"
 
 
