@@ -56,7 +56,7 @@ async def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite://{tmp_path}/antiphon.db"
     server: Postgres = request.getfixturevalue("postgres")
-    return await server.database()
+    return await server.store()
 
 
 @pytest.fixture

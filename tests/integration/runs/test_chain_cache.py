@@ -270,7 +270,7 @@ def test_it_is_so_on_postgres(postgres: Postgres, script: list[Any]) -> None:
         clocks = Clock(), Clock()
         stores: list[Store] = [
             SqliteStore.open("sqlite://", now=clocks[0]),
-            await PostgresStore.open(await postgres.database(), connections=1, now=clocks[1]),
+            await PostgresStore.open(await postgres.store(), connections=1, now=clocks[1]),
         ]
         chains = FullReading(), ChainCache()
         await play(script, [World(*parts) for parts in zip(clocks, stores, chains, strict=True)])
