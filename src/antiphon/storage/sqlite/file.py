@@ -9,6 +9,7 @@ from pathlib import Path
 from antiphon.errors import ConfigError
 from antiphon.storage.sql import migrations
 
+SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power cut
 APPLICATION_ID = 0x416E7470
 """`Antp`, in the file's header: how we tell our database from another program's."""
 
@@ -202,7 +203,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _settle(connection: sqlite3.Connection) -> None:
-    # NORMAL would lose the last commits in a power cut.
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")

@@ -12,7 +12,7 @@ import pytest
 
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import StoredResponse
-from antiphon.storage.sqlite.file import path_of
+from antiphon.storage.sqlite.file import open_file, open_writer, path_of
 from antiphon.storage.sqlite.store import SqliteStore
 
 NOBODY = 65534
@@ -41,6 +41,14 @@ def refusal(path: Path) -> str:
     head, _, reason = caught.value.message.partition(f"store: {path} ")
     assert head == ""
     return reason
+
+
+def test_a_commit_is_on_the_disk_before_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # what the other tests do without
+    path = tmp_path / "a.db"
+    writer, reader = open_file(path, 1)
+    with closing(writer), closing(reader), closing(open_writer(path, 1)) as another:
+        assert {one.execute("PRAGMA synchronous").fetchone()[0] for one in (writer, another)} == {2}
 
 
 @pytest.mark.parametrize(
