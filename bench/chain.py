@@ -16,6 +16,7 @@ import asyncpg
 import uvloop
 
 from antiphon import ids
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store, StoredResponse
@@ -110,7 +111,7 @@ async def _costs(url: str) -> Costs:
 
 async def _grow(engine: Engine) -> list[str | None]:
     """Make a chain one turn shorter than the longest; return what each turn would follow, None for the first."""
-    run = await engine.create(decode_request(_body(None)))
+    run = await Gateway(engine).create(decode_request(_body(None)))
     made = await engine.store.load("", (await run.result()).id)
     assert made is not None
     responses = [_again(made) for _ in range(LONGEST - 1)]
@@ -139,7 +140,7 @@ async def _turn(engine: Engine, backend: Instant, previous: str | None) -> tuple
     """Make a turn; return the seconds until the model was asked, and those from there until the turn is durable."""
     request = decode_request(_body(previous))
     began = time.perf_counter()
-    run = await engine.create(request)
+    run = await Gateway(engine).create(request)
     await run.result()
     return backend.asked - began, time.perf_counter() - backend.asked
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 from antiphon.protocol.response import Response, Usage
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.context import About, begin
-from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord
-from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics, timed
+from antiphon.telemetry.store_metrics import timed
 from antiphon.translation.dialects import DIALECTS
 from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
 from antiphon.upstream.scripted import ScriptedBackend
@@ -33,7 +33,7 @@ def counting() -> float:
     """Return what the counting takes of processor time, in µs."""
     models = SimpleNamespace(backends=[SimpleNamespace(offers=lambda: [{"id": "burst"}])])
     measures = Measures()
-    measuring = ResponseMetrics(measures, ModelNames(cast("Any", models)))
+    measuring = ResponseMetrics(measures, ModelNames(cast("Any", models)), time.monotonic)
     alone, counted = asyncio.run(_saves(_Store())), asyncio.run(_saves(timed(cast("Any", _Store()), measures)))
     began = time.process_time()
     for _ in range(_RESPONSES):

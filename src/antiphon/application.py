@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,8 +23,8 @@ from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.telemetry.access_log import AccessLog
-from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics, timed
+from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
+from antiphon.telemetry.store_metrics import timed
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import tell_dialect
@@ -136,7 +137,7 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
     engine.observers.add(AccessLog())
     names = ModelNames(models)
     if settings.metrics:
-        engine.observers.add(ResponseMetrics(measures, names))
+        engine.observers.add(ResponseMetrics(measures, names, time.monotonic))
     traces = begin_traces(names) if begin_traces else None
     if traces is not None:
         engine.observers.add(traces.observer)

@@ -11,14 +11,9 @@ from antiphon.config import Settings
 from antiphon.gateway import Count, Gateway, Run, output_text
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
+from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
 from antiphon.protocol.validation.refusals import value_not_served
-from antiphon.protocol.validation.validate import (
-    decode_compact_request,
-    decode_count,
-    decode_include,
-    decode_input_items_query,
-    decode_request,
-)
+from antiphon.protocol.validation.validate import decode_compact_request, decode_count, decode_request
 from antiphon.upstream.backend import Backend
 
 

@@ -6,8 +6,9 @@ events are iterated. The names below `__all__` that are not `Gateway` are the va
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from antiphon.access.limits import allows, check_model, weight_of, weight_of_response
 from antiphon.access.metering import Tally, UsageLease
@@ -24,14 +25,14 @@ from antiphon.runs.idempotency import Log, admit, check_key
 from antiphon.runs.input_tokens import Count, count_input_tokens
 from antiphon.runs.passthrough import Passing, Sink
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.runs.response import output_text
+from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
+from antiphon.runs.turn import output_text
 from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
 from antiphon.storage.notifications import Subscription
 from antiphon.stored import conversations, responses
-from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families
-from antiphon.telemetry.response_metrics import known
+from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families, known
 from antiphon.translation.sse import COMMENT, encode
 from antiphon.upstream.status import Status, status_of, together
 from antiphon.webhooks.endpoints import Endpoints
@@ -82,8 +83,8 @@ class Gateway:
         self._engine = engine
         self.new_id, self.now = engine.new_id, engine.now
         self.conversations = Conversations(engine)
-        self.needs_key = engine.api_keys.are_needed
-        """Whether requests need an API key: from when one was made."""
+        self.known_keys = engine.api_keys
+        """The API keys, which also say whether a request needs one: from when the first was made."""
 
     # What this process is, and does.
 
@@ -143,16 +144,26 @@ class Gateway:
 
     # Responses.
 
-    def create(
+    async def create(
         self,
         request: CreateResponse,
         ticket: RequestIdentity | None = None,
         *,
         recalled: Sequence[StoredItem] | None = None,
         generates: bool = True,
-    ) -> Coroutine[Any, Any, Run]:
-        """Begin a response. See `Engine.create`."""
-        return self._engine.create(request, ticket, recalled=recalled, generates=generates)
+    ) -> Run:
+        """Begin a response. Raises `ClientError` for what can be refused before the model is asked.
+
+        `recalled` is what the previous response leaves to this one, where that is known without the store. What does
+        not generate asks no model and ends well, with nothing in it (specification section 8, warm-up).
+        """
+        engine = self._engine
+        if ticket is None or not ticket.response_id:
+            ticket = engine.ticket(ticket)
+        run = Run(await prepare(engine, request, ticket, recalled, generates=generates), engine)
+        if not generates:
+            run.warm_up()
+        return run
 
     def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Awaitable[Queued]:
         """Queue a background response; `body` is the request's JSON, for the worker that makes it."""

@@ -8,13 +8,13 @@ import msgspec
 
 from antiphon import ids
 from antiphon.access.keyring import Keyring
-from antiphon.access.unseal import opener
+from antiphon.access.unseal import Unsealer
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.protocol.validation.call_rules import call_ids, check_calls
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import nothing_given, previous_not_found
-from antiphon.runs.response import open_response, view_of
+from antiphon.runs.prepare import open_response, view_of
 from antiphon.translation.dialects import tell_dialect
 from antiphon.translation.from_chat.answer import AnswerReader, conclude
 from antiphon.translation.from_chat.reader import ChatStream
@@ -56,7 +56,7 @@ class Translator:
         check_calls(items)
         keyring = keyring or _of_this_process()
         toolbox = toolbox_of(decoded, items, family)
-        unseal = opener(keyring, "", refuses=False)
+        unseal = Unsealer(keyring, "", refuses=False)
         self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal)
         self._writer = ResponseWriter(
             response=open_response(decoded, new_id("resp"), int(now())),

@@ -8,15 +8,14 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import BackendError
+from antiphon.gateway import Gateway
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.agentic_turn import decide
 from antiphon.runs.context import Context
 from antiphon.runs.engine import Engine
 from antiphon.runs.plan import RunPlan
-from antiphon.runs.prepare import compacts, tools_of
-from antiphon.runs.response import open_response, view_of
-from antiphon.runs.run import Run
+from antiphon.runs.prepare import compacts, open_response, tools_of, view_of
+from antiphon.runs.run import Run, turn_of
 from antiphon.runs.turn import Turn
 from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
@@ -71,7 +70,7 @@ def engine(*answers: Any, dialect: str = "generic", store: Store | None = None) 
 
 async def begin(engine: Engine, **body: Any) -> Run:
     """Begin a response to this body."""
-    return await engine.create(decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
+    return await Gateway(engine).create(decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
 
 
 async def ask(engine: Engine, **body: Any) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def turn_for(
         ignored_tools=(),
         is_stream=bool(request.stream),
     )
-    return decide(plan, made)
+    return turn_of(plan, made)
 
 
 class Listed:

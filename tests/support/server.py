@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -21,9 +22,9 @@ from antiphon.server.uvicorn.host import Host
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.telemetry.access_log import AccessLog
-from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.otel.collector import Traces
-from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics, timed
+from antiphon.telemetry.store_metrics import timed
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
@@ -113,7 +114,7 @@ async def serve(
     if measures is not None:
         opened = engine.store = timed(opened, measures)
         engine.measures = measures
-        engine.observers.add(ResponseMetrics(measures, ModelNames(models)))
+        engine.observers.add(ResponseMetrics(measures, ModelNames(models), time.monotonic))
     traces = trace(ModelNames(models)) if trace else None
     if traces is not None:
         engine.observers.add(traces.observer)

@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from antiphon.telemetry.metrics import ModelNames
 from antiphon.telemetry.otel.collector import Traces
-from antiphon.telemetry.response_metrics import ModelNames
 
 
 @dataclass

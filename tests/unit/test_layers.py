@@ -26,9 +26,9 @@ ARROWS: dict[str, set[str]] = {
     "upstream": {"upstream.backend", "translation"},
     "tools": {"tools.base", "outbound"},
     "tools.registry": {"tools.base"},
-    **{leaf: {"errors"} for leaf in ("telemetry.metrics", "telemetry.context")},
+    "telemetry.context": {"errors"},
     "telemetry.formatters": {"telemetry.context"},
-    "telemetry": {"telemetry.metrics", "telemetry.formatters", "upstream", "storage.contract"},
+    "telemetry": {"telemetry.formatters", "upstream", "storage.contract"},
     "access.keyring": {"errors"},
     "access": {"access.keyring", "upstream", "storage.contract"},
     "cache": {"access", "telemetry", "storage.contract"},
@@ -66,7 +66,7 @@ SANS_IO = (
     *("upstream.http1.filters", "upstream.http1.origin", "upstream.http1.response"),
     *("cache.key", "cache.cached_answer", "cache.vectors"),
     *("conformance.case", "conformance.areas", "conformance.trial"),
-    *("server.limits", "server.origin", "server.inflate"),
+    *("server.limits", "server.inflate"),
     *("server.websocket.lanes", "server.websocket.steering", "server.websocket.session_memory"),
 )
 OUTSIDE = {

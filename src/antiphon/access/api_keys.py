@@ -83,6 +83,8 @@ class KnownKeys:
         self._mint: Mint | None = None
         self._has_any: bool | None = None
         self._looked = float("-inf")
+        self.open_until = float("-inf")
+        """Until when no request needs a key: the store was asked, and has none."""
         self._known: dict[bytes, tuple[float, ApiKey | None]] = {}
         self._asked: dict[bytes, asyncio.Future[ApiKey | None]] = {}
 
@@ -113,6 +115,7 @@ class KnownKeys:
             # No key can be made either as long as the store is away, or nobody here could know of it.
             if not is_known:
                 raise
+        self.open_until = float("-inf") if self._has_any else self._looked + FRESH
         return bool(self._has_any)
 
     async def _ask(self, digest: bytes) -> ApiKey | None:

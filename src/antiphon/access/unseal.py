@@ -3,9 +3,10 @@
 from hashlib import sha256
 from typing import Any
 
+from msgspec import Struct
+
 from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError, log
-from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.upstream.backend_state import Target
 
 
@@ -19,25 +20,28 @@ def origin_tag(target: Target) -> dict[str, str]:
     return {"family": target.dialect.name, "origin": state_origin(target)}
 
 
-def opener(keyring: Keyring, tenant: str, *, refuses: bool) -> Unseal:
-    """Return what opens a tenant's blobs.
+class Unsealer(Struct):
+    """Opens a tenant's blobs, each once.
 
-    What cannot be opened (another server's, a key that is gone) is left out with a line in the log; where `refuses`,
-    it raises `ClientError` (400, `invalid_encrypted_content`).
+    A blob that cannot be opened (another server's, a key that was removed) is ignored with a line in the log; where
+    `refuses`, it raises `ClientError` (400, `invalid_encrypted_content`).
     """
+
+    keyring: Keyring
+    tenant: str
+    refuses: bool
     opened: dict[str, dict[str, Any]] = {}
 
-    def unseal(blob: str) -> dict[str, Any]:
-        if blob not in opened:
-            state = keyring.unseal(blob, tenant)
+    def __call__(self, blob: str) -> dict[str, Any]:
+        """Return the state in a blob, empty where it cannot be opened."""
+        if blob not in self.opened:
+            state = self.keyring.unseal(blob, self.tenant)
             if state is None:
-                if refuses:
+                if self.refuses:
                     raise _unreadable(blob)
                 log.warning("An encrypted_content that this server cannot open was left out.")
-            opened[blob] = state or {}
-        return opened[blob]
-
-    return unseal
+            self.opened[blob] = state or {}
+        return self.opened[blob]
 
 
 def _unreadable(blob: str) -> ClientError:

@@ -13,6 +13,7 @@ from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
 from antiphon.errors import BackendError
+from antiphon.gateway import Gateway
 from antiphon.protocol import events
 from antiphon.protocol.validation.validate import decode_request
 
@@ -34,7 +35,7 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
     try:
         await house.listing
         body = {"model": model or _first(house), "input": text, "previous_response_id": previous, "stream": True}
-        run = await house.engine.create(decode_request(msgspec.json.encode(body)))
+        run = await Gateway(house.engine).create(decode_request(msgspec.json.encode(body)))
         console = Console(soft_wrap=True, highlight=False, markup=False)
         async with aclosing(run.events()) as batches:
             async for batch in batches:

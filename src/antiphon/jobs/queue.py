@@ -20,8 +20,7 @@ from antiphon.runs.context import conversation_locked, conversation_not_found, g
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
-from antiphon.runs.prepare import checked_tools, prepare_again
-from antiphon.runs.response import open_response, view_of
+from antiphon.runs.prepare import checked_tools, open_response, prepare_again, view_of
 from antiphon.runs.run import Run
 from antiphon.storage.contract import Job, LockResult, Reply
 from antiphon.stored.responses import not_found, shown_response

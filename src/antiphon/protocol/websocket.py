@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from antiphon.errors import ClientError
 from antiphon.protocol.items.content import ContentPart, InputPart, Text
 from antiphon.protocol.items.messages import InputItem, Message
-from antiphon.protocol.json import decode_object
 from antiphon.protocol.requests import CreateResponse, ResponseId
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_items
-from antiphon.protocol.validation.validate import fit, read_request
+from antiphon.protocol.validation.validate import decode_object, fit, read_request
 
 TYPES = ("response.create", "response.steer")
 

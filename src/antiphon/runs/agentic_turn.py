@@ -45,7 +45,7 @@ from antiphon.translation.to_chat.estimate import tokens_of
 from antiphon.translation.to_chat.prefix import joined
 from antiphon.translation.to_responses.request import countable
 from antiphon.translation.tool_items import StreamingCustomCall
-from antiphon.translation.tool_mapping.offering import NOTHING, Toolbox
+from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.tool_mapping.search import search
 from antiphon.translation.tool_mapping.toolbox import relaxed
 
@@ -54,16 +54,6 @@ MAX_SEARCHES = 8
 
 THRESHOLD = 100_000
 """Tokens from which a context is compacted where the client leaves that to the server."""
-
-
-def decide(plan: RunPlan, made: Callable[[], Sequence[Any]] = list) -> Turn:
-    """Return the turn of a response; `made` gives the items that it has so far."""
-    context = plan.context
-    served = plan.tools.served if plan.tools else NOTHING
-    builder = RequestBuilder(plan.request, plan.items, len(context.history), plan.route.target, plan.unseal, served)
-    if plan.tools is None and not plan.compacts:
-        return Turn(builder)
-    return AgenticTurn(builder, plan, made)
 
 
 class AgenticTurn(Turn):

@@ -10,6 +10,7 @@ from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, Inp
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 
 
@@ -33,7 +34,7 @@ async def compact(
         service_tier=request.service_tier,
         store=False,
     )
-    run = await engine.create(asked, RequestIdentity(tenant))
+    run = Run(await prepare(engine, asked, engine.ticket(RequestIdentity(tenant))), engine)
     watch(run)
     response = await run.result()
     kept = [_renewed(engine, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]

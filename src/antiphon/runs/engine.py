@@ -1,47 +1,84 @@
-"""What makes responses: every caller's way into the core."""
+"""The parts that every response needs, what this process holds while it makes responses, and how it stops."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace as replace_fields
+from dataclasses import dataclass, field
+from typing import Protocol
 
+from msgspec.structs import replace
+
+from antiphon.access.api_keys import KnownKeys
+from antiphon.access.keyring import Keyring
+from antiphon.access.metering import Meter
+from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError
-from antiphon.protocol.requests import CreateResponse
+from antiphon.ids import Clock, NewId, new_id
+from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.runs.prepare import prepare
-from antiphon.runs.run import Run
-from antiphon.runs.services import Services
-from antiphon.storage.contract import StoredItem
+from antiphon.storage.contract import Store
+from antiphon.storage.notifications import Notifier
+from antiphon.telemetry.metrics import Measures
+from antiphon.telemetry.observers import Observers
+from antiphon.tools.registry import Toolset
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.router import Router
+
+
+class ActiveRun(Protocol):
+    """A response that is being made here."""
+
+    def stop(self, error: AntiphonError) -> None:
+        """Have the response fail with this error, as soon as possible."""
+        ...
 
 
 @dataclass(slots=True)
-class Engine(Services):
-    """Makes responses: prepares each, then runs it."""
+class Engine:
+    """The parts. `new_id` and `now` are passed in, so that a trace can be exact."""
 
+    models: ModelRegistry
+    store: Store
+    new_id: NewId
+    now: Clock
+    retention: int = 30 * 86_400
+    """Seconds for which a response is kept."""
+    keyring: Keyring = field(default_factory=Keyring)
+    strict_tools: bool = False
+    """Tools that this server cannot run are rejected, not left out."""
+    toolset: Toolset = field(default_factory=Toolset)
+    """The tools that this server runs itself."""
+    strict_seals: bool = False
+    """An `encrypted_content` that cannot be opened is rejected, not left out."""
+    worker: str = field(default_factory=lambda: new_id("worker"))
+    """The name under which this process holds things in the store."""
+    observers: Observers = field(default_factory=Observers)
+    measures: Measures = field(default_factory=Measures)
+    room: Room = field(default_factory=Room)
+    """How much is kept of answers, to be given again."""
+    chains: ChainCache = field(default_factory=ChainCache)
+    """The chains that were followed lately."""
+    wakes: Notifier = field(default_factory=Notifier)
+    holding: set[str] = field(default_factory=set)
+    """Responses that hold a conversation or a key while they are made here."""
+    runs: set[ActiveRun] = field(default_factory=set)
+    """Responses that are being made here."""
     takes_work: bool = True
     """False once this process is about to end."""
     is_over: bool = False
     """No client is served any longer."""
+    router: Router = field(init=False)
+    cache: Cache = field(init=False)
+    api_keys: KnownKeys = field(init=False)
+    meter: Meter = field(init=False)
 
-    async def create(
-        self,
-        request: CreateResponse,
-        ticket: RequestIdentity | None = None,
-        *,
-        recalled: Sequence[StoredItem] | None = None,
-        generates: bool = True,
-    ) -> Run:
-        """Begin a response. Raises `ClientError` for what can be refused before the model is asked.
+    def __post_init__(self) -> None:
+        self.router = Router(self.models)
+        self.cache = Cache(self.store, self.router, self.now, self.room)
+        self.api_keys = KnownKeys(self.store)
+        self.meter = Meter(self.store, self.now)
 
-        `recalled` is what the previous response leaves to this one, where that is known without the store. What does
-        not generate asks no model and ends well, with nothing in it (specification section 8, warm-up).
-        """
-        if ticket is None or not ticket.response_id:
-            ticket = self.ticket(ticket)
-        plan = await prepare(self, request, ticket, recalled, generates=generates)
-        run = Run(plan, self)
-        if not generates:
-            run.warm_up()
-        return run
+    def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
+        """Return the identity of a request, with an id for its response."""
+        given = given or RequestIdentity()
+        return given if given.response_id else replace(given, response_id=self.new_id("resp"))
 
     def drain(self) -> None:
         """Take no new work; what was begun goes on."""
@@ -54,11 +91,6 @@ class Engine(Services):
         for run in list(self.runs):
             run.stop(going_away())
         self.wakes.wake("")
-
-    def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
-        """Return a ticket that names the response to be made."""
-        given = given or RequestIdentity()
-        return given if given.response_id else replace_fields(given, response_id=self.new_id("resp"))
 
 
 def going_away() -> AntiphonError:

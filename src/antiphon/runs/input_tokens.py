@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.unseal import opener, state_origin
+from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.errors import BackendError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
@@ -115,7 +115,7 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
     context = await gather(request, engine.store, engine.new_id, tenant)
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
-    unseal = opener(engine.keyring, tenant, refuses=False)
+    unseal = Unsealer(engine.keyring, tenant, refuses=False)
     if target.api_for(request, context.items) == "responses":
         asked = to_responses(
             request, context.items, target.dialect, refused, unseal=unseal, origin=state_origin(target)

@@ -7,7 +7,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import to_builtins
+
 from antiphon.errors import AntiphonError, BackendError
+from antiphon.protocol.response import Usage
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
@@ -17,32 +20,13 @@ from antiphon.translation.dialects import Api
 from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
 from antiphon.translation.from_chat.reader import ChatStream, Finish
 from antiphon.translation.from_responses.reader import ResponsesStream
+from antiphon.translation.to_chat.estimate import asked_tokens, tokens_of
 from antiphon.translation.to_chat.prefix import encode_body
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.writer import ResponseWriter
-from antiphon.upstream.backend import Reply
 from antiphon.upstream.call import Refusal, UpstreamReply, attempt
 from antiphon.upstream.retry_after import wait_of
 from antiphon.upstream.retry_policy import Failure
-
-
-class StallDetector:
-    """When the last one came. Of complete silence, and of what comes before the first one, the backend takes care."""
-
-    def __init__(self, reply: Reply, answer: AnswerReader) -> None:
-        self._answer = answer
-        self._loop = asyncio.get_running_loop()
-        self._timeout = reply.idle_timeout
-        self._seen, self._last = 0, self._loop.time()
-
-    def look(self) -> None:
-        """Bytes came of an answer that has begun. Raises `BackendError` where no token was among them for too long."""
-        now = self._loop.time()
-        if self._answer.chunks != self._seen:
-            self._seen, self._last = self._answer.chunks, now
-        elif now - self._last > self._timeout:
-            raise BackendError("The backend keeps the connection and says nothing.")
-
 
 PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/responses"}
 """The endpoint of each API."""
@@ -55,12 +39,14 @@ class ModelStream:
 
     __slots__ = (
         "before",
+        "clock",
         "has_begun",
+        "heard",
         "is_broken",
         "is_plain",
         "parts",
         "reader",
-        "stall",
+        "seen",
         "stream",
         "upstream",
         "writer",
@@ -87,17 +73,27 @@ class ModelStream:
         reply.has_begun = lambda: writer.newest != before  # without this object, which refers to the reply
         if not self.is_plain:
             self.parts = aiter(reply.body)
-            self.stall = StallDetector(reply, self.reader)
+            self.clock = asyncio.get_running_loop().time
+            self.seen, self.heard = 0, self.clock()
+            """How many chunks had come when the last one came, and when that was."""
 
     def has_said(self) -> bool:
         """Whether anything came of it yet."""
         return self.writer.newest != self.before
 
+    def check_silence(self) -> None:
+        """Bytes came without a chunk. Raises `BackendError` where an answer that began has had none for too long.
+
+        Of complete silence, and of what comes before the first chunk, the backend's client takes care.
+        """
+        if self.has_said() and self.clock() - self.heard > self.upstream.reply.idle_timeout:
+            raise BackendError("The backend keeps the connection and says nothing.")
+
 
 class ModelCaller:
     """All calls of models for one response, along one route.
 
-    open(step) ──> read(stream) as long as it returns one ──> close()    for each step that calls a model
+    open(step) ──> conclude(stream), once it was read to its end ──> close()    for each step that calls a model
     """
 
     def __init__(self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observers) -> None:
@@ -166,31 +162,12 @@ class ModelCaller:
         self._stream = ModelStream(upstream, writer, self._reader(writer, step))
         return self._stream
 
-    async def read(self, stream: ModelStream) -> ModelStream | None:
-        """Read the answer's next part; return it if there may be more. At its end the turn hears how it ended."""
-        try:
-            if stream.is_plain:
-                body = await stream.upstream.reply.read(MAX_PLAIN_ANSWER)
-                if body:
-                    stream.upstream.spoke()
-                stream.reader.feed(body)
-            else:
-                part = await anext(stream.parts, None)
-                if part is not None and not stream.has_begun:
-                    stream.has_begun = True
-                    stream.upstream.spoke()
-                if part is not None:
-                    stream.reader.feed(part)
-                    if not stream.reader.is_over:
-                        if stream.writer.newest != stream.before:
-                            stream.stall.look()
-                        return stream
-        except BackendError as error:
-            stream.is_broken = True
-            stream.reader.fail(error)
-        self._stream = None
-        self._conclude(stream)
-        return None
+    async def read_whole(self, stream: ModelStream) -> None:
+        """Read an answer that is one JSON object. Raises `BackendError` where it breaks off."""
+        body = await stream.upstream.reply.read(MAX_PLAIN_ANSWER)
+        if body:
+            stream.upstream.spoke()
+        stream.reader.feed(body)
 
     async def close(self) -> None:
         """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
@@ -205,6 +182,15 @@ class ModelCaller:
                 await upstream.close()
             elif call is not None and call.error is None:
                 self.uncounted.append(call.body)
+
+    def spent(self) -> tuple[int, int]:
+        """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
+        usage = self._turn.own_usage or Usage()
+        output = 0 if self._turn.own_usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
+        unreported = self.uncounted
+        if not unreported:
+            return usage.input_tokens, usage.output_tokens
+        return usage.input_tokens + sum(map(asked_tokens, unreported)), usage.output_tokens + output
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
         """Note which tools are left out: here, or by another Antiphon that is called, as its header says."""
@@ -239,7 +225,9 @@ class ModelCaller:
             self._newest = stream
         return stream
 
-    def _conclude(self, stream: ModelStream) -> None:
+    def conclude(self, stream: ModelStream) -> None:
+        """The answer was read to its end: the turn hears how it ended."""
+        self._stream = None
         ending = self._end(stream)
         call, answer = stream.upstream.record, stream.stream
         call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls

@@ -13,7 +13,7 @@ from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.runs.checkpoints import Checkpoint, Checkpoints
 from antiphon.runs.context import CHAINABLE, Context, store_item
-from antiphon.runs.response import output_text
+from antiphon.runs.turn import output_text
 from antiphon.storage.contract import (
     NOTHING_RESERVED,
     Reply,
@@ -30,8 +30,7 @@ UNSTORED = 600
 encode_json = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class RequestIdentity:
+class RequestIdentity(msgspec.Struct, frozen=True):
     """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty where it has none.
 
     `taken` is for a job: by which API key it was asked for, and what was taken of that key's tokens.

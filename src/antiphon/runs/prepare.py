@@ -1,25 +1,33 @@
-"""A request becomes a `RunPlan`: everything that it may or may not use is decided here, once."""
+"""A request becomes a `RunPlan`: everything that it may or may not use is decided here, once.
+
+The plan also holds the response as it stands before anything was generated: the request's settings, echoed as the API
+echoes them (specification section 3).
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
-from antiphon.access.unseal import opener
+from antiphon.access.unseal import Unsealer
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
-from antiphon.protocol.items.messages import CompactionTrigger, InputItem, kinds_of
-from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tools import FunctionTool
+from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
+from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
+from antiphon.protocol.response import ConversationRef, Response
+from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
-from antiphon.runs.context import Context, conversation_locked, conversation_not_found, gather
+from antiphon.runs.context import MANY, Context, conversation_locked, conversation_not_found, gather
+from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.plan import ResumeState, RunPlan
-from antiphon.runs.response import open_response, view_of
-from antiphon.runs.services import Services
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.storage.contract import LockResult, StoredItem
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects import Api
+from antiphon.translation.to_chat.prefix import Conversation
+from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.writer import View
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.router import Route, chains_of
 
@@ -28,10 +36,28 @@ BRINGS_WORK: frozenset[type[Any]] = frozenset({*CONCERNED, ToolSearchCall, ToolS
 
 CALLED = frozenset(CALLS)
 NO_IDS = frozenset[str]()
+MESSAGES = frozenset({Message})
+
+TEXT = {"format": {"type": "text"}, "verbosity": "medium"}
+"""What is echoed where the request says nothing of its text."""
+
+REASONING = {"effort": None, "summary": None}
+"""What is echoed where the request says nothing of reasoning."""
+
+SERVICE_TIERS = {"auto": "default", "fast": "priority"}
+"""What is echoed for a service tier, where that is another one."""
+
+ECHOED = (
+    *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
+    *("previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
+    *("safety_identifier", "store", "temperature", "tool_choice", "top_logprobs", "top_p", "presence_penalty"),
+    *("frequency_penalty", "truncation", "user", "metadata"),
+)
+"""Fields that are echoed as they came. For one that was not set, `Response` has what the API echoes."""
 
 
 async def prepare(
-    services: Services,
+    engine: Engine,
     request: CreateResponse,
     identity: RequestIdentity,
     recalled: Sequence[StoredItem] | None = None,
@@ -44,40 +70,41 @@ async def prepare(
     """
     tenant, conversation = identity.tenant, request.conversation
     is_recorded = request.store is not False or conversation is not None or identity.key
-    recorder = _recorder_of(services, request, identity) if is_recorded else None
+    recorder = _recorder_of(engine, request, identity) if is_recorded else None
     try:
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
-            await _hold(services, recorder)
-        context = await gather(
-            request, services.store, services.new_id, tenant, recalled, needs_input=generates, chains=services.chains
-        )
+            await _hold(engine, recorder)
+        context = _new_context(engine, request, tenant) if recalled is None else None
+        if context is None:
+            context = await gather(
+                request, engine.store, engine.new_id, tenant, recalled, needs_input=generates, chains=engine.chains
+            )
         if recorder is not None:
             recorder.context = context
-        models, model = services.models, request.model
-        candidates = models.known.get(model) or await models.candidates(model)
+        candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
         is_cached = generates and (request.antiphon is not None or candidates.caches)
-        cache = services.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
+        cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
         has_chain = request.previous_response_id or conversation or request.prompt_cache_key
         chains = chains_of(request, tenant) if has_chain else ()
-        route = Route(services.router, candidates, chains, tenant, is_patient=False, is_late=cache is not None)
+        route = Route(engine.router, candidates, chains, tenant, is_patient=False, is_late=cache is not None)
         items, kinds = context.items, context.items.kinds
         is_plain = request.tools is None and BRINGS_WORK.isdisjoint(kinds)
         may_compact = request.context_management is not None or CompactionTrigger in kinds
         return RunPlan(
-            request=services.toolset.described(request) if request.tools else request,
+            request=engine.toolset.described(request) if request.tools else request,
             context=context,
             items=items,
-            response=open_response(request, identity.response_id, int(services.now())),
+            response=open_response(request, identity.response_id, int(engine.now())),
             view=view_of(request),
             route=route,
             chains=chains,
-            unseal=opener(services.keyring, tenant, refuses=services.strict_seals),
+            unseal=Unsealer(engine.keyring, tenant, engine.strict_seals),
             recorder=recorder,
-            tools=None if is_plain else tools_of(services.toolset, request, items),
+            tools=None if is_plain else tools_of(engine.toolset, request, items),
             compacts=may_compact and compacts(request, items),
             cache=cache,
             resume=None,
-            ignored_tools=() if is_plain else checked_tools(services, request, items, route.target),
+            ignored_tools=() if is_plain else checked_tools(engine, request, items, route.target),
             is_stream=bool(request.stream),
             call_ids=NO_IDS if CALLED.isdisjoint(kinds) else call_ids(items),
         )
@@ -88,27 +115,27 @@ async def prepare(
 
 
 async def prepare_again(
-    services: Services, request: CreateResponse, tenant: str, recorder: Recorder, response_id: str, resume: ResumeState
+    engine: Engine, request: CreateResponse, tenant: str, recorder: Recorder, response_id: str, resume: ResumeState
 ) -> RunPlan:
     """Return the plan of a response that was queued, or that an earlier attempt began: its log is a stream."""
-    context = await gather(request, services.store, services.new_id, tenant, chains=services.chains)
-    candidates = await services.models.candidates(request.model)
+    context = await gather(request, engine.store, engine.new_id, tenant, chains=engine.chains)
+    candidates = await engine.models.candidates(request.model)
     is_cached = resume.begins and (request.antiphon is not None or candidates.caches)
-    cache = services.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
+    cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
     chains = chains_of(request, tenant)
-    route = Route(services.router, candidates, chains, tenant, is_patient=True)
+    route = Route(engine.router, candidates, chains, tenant, is_patient=True)
     items, request = context.items, replace(request, stream=True)
     return RunPlan(
-        request=services.toolset.described(request) if request.tools else request,
+        request=engine.toolset.described(request) if request.tools else request,
         context=context,
         items=items,
         response=open_response(request, response_id, resume.created_at),
         view=view_of(request),
         route=route,
         chains=chains,
-        unseal=opener(services.keyring, tenant, refuses=services.strict_seals),
+        unseal=Unsealer(engine.keyring, tenant, engine.strict_seals),
         recorder=recorder,
-        tools=services.toolset if resume.work.calls else tools_of(services.toolset, request, items),
+        tools=engine.toolset if resume.work.calls else tools_of(engine.toolset, request, items),
         compacts=compacts(request, items),
         cache=cache,
         resume=resume,
@@ -116,6 +143,17 @@ async def prepare_again(
         is_stream=True,
         call_ids=call_ids(items),
     )
+
+
+def _new_context(engine: Engine, request: CreateResponse, tenant: str) -> Context | None:
+    """Return the context of a request that begins with messages alone; None where more is to be loaded or checked."""
+    given = request.input
+    if not given or request.previous_response_id is not None or request.conversation is not None:
+        return None
+    if not isinstance(given, str) and (len(given) > MANY or not MESSAGES.issuperset(map(type, given))):
+        return None
+    items = normalise_input(given, engine.new_id)
+    return Context(input=items, tenant=tenant, items=Conversation(items))
 
 
 def tools_of(toolset: Toolset, request: CreateResponse, items: Sequence[InputItem]) -> Toolset | None:
@@ -130,42 +168,101 @@ def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
     return bool(request.context_management) or (bool(items) and isinstance(items[-1], CompactionTrigger))
 
 
-def _recorder_of(services: Services, request: CreateResponse, identity: RequestIdentity) -> ForegroundRecorder | None:
+def _recorder_of(engine: Engine, request: CreateResponse, identity: RequestIdentity) -> ForegroundRecorder | None:
     is_stored, conversation_id = request.store is not False, request.conversation_id
     if not (is_stored or conversation_id or identity.key):
         return None
     return ForegroundRecorder(
-        services.store,
-        Retention(identity.tenant, is_stored, services.retention),
+        engine.store,
+        Retention(identity.tenant, is_stored, engine.retention),
         Context(),
         identity,
         conversation_id,
         is_stream=bool(request.stream),
-        holding=services.holding,
+        holding=engine.holding,
     )
 
 
-async def _hold(services: Services, recorder: ForegroundRecorder) -> None:
+async def _hold(engine: Engine, recorder: ForegroundRecorder) -> None:
     """Hold what no other response may use meanwhile. Raises `ClientError` for a conversation that is in use."""
     identity, conversation_id = recorder.ticket, recorder.conversation_id
-    services.holding.add(identity.response_id)
+    engine.holding.add(identity.response_id)
     if conversation_id is None:
         return
-    held = await services.store.lock(identity.tenant, conversation_id, identity.response_id, services.worker)
+    held = await engine.store.lock(identity.tenant, conversation_id, identity.response_id, engine.worker)
     if held is LockResult.UNKNOWN:
         raise conversation_not_found(conversation_id)
     if held is LockResult.BUSY:
         raise conversation_locked()
 
 
-def checked_tools(
-    services: Services, request: CreateResponse, items: Sequence[InputItem], target: Target
-) -> Sequence[str]:
+def checked_tools(engine: Engine, request: CreateResponse, items: Sequence[InputItem], target: Target) -> Sequence[str]:
     """Return the types of tools that are left out. Raises `ClientError` for a tool that cannot be used as given."""
     if request.tools is None and BRINGS_WORK.isdisjoint(kinds_of(items)):
         return ()
     api: Api = target.api_for(request, items)
-    ignored = look_at_tools(request, items, api, services.toolset.served, refuses=services.strict_tools)
+    ignored = look_at_tools(request, items, api, engine.toolset.served, refuses=engine.strict_tools)
     if api == "chat":
-        services.toolset.check(request.tools or ())
+        engine.toolset.check(request.tools or ())
     return ignored
+
+
+def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
+    """Return the response object as it stands before anything was generated."""
+    echoed: dict[str, Any] = {}
+    for name in ECHOED:
+        if (value := getattr(request, name)) is not None:
+            echoed[name] = value
+    echoed["reasoning"] = REASONING if request.reasoning is None else _reasoning(request.reasoning)
+    echoed["text"] = TEXT if request.text is None else _text(request.text)
+    if request.conversation is not None:
+        echoed["conversation"] = ConversationRef(id=str(request.conversation_id))
+    if request.service_tier is not None:
+        echoed["service_tier"] = SERVICE_TIERS.get(request.service_tier, request.service_tier)
+    if request.tools is not None:
+        echoed["tools"] = [_echoed_tool(tool) for tool in request.tools]
+    return Response(id=response_id, created_at=created_at, model=request.model, **echoed)
+
+
+def view_of(request: CreateResponse) -> View:
+    """Return what of the response this request asks to see.
+
+    Without storage reasoning items carry their `encrypted_content` unasked (specification section 10.4).
+    """
+    include = request.include or ()
+    options = request.stream_options
+    return View(
+        summary=request.reasoning is not None and request.reasoning.summary is not None,
+        encrypted="reasoning.encrypted_content" in include or request.store is False,
+        sources="web_search_call.action.sources" in include,
+        results="web_search_call.results" in include,
+        logprobs="message.output_text.logprobs" in include or bool(request.top_logprobs),
+        rivals=request.top_logprobs or 0,
+        obfuscation=bool(request.stream) and (options is None or options.include_obfuscation is not False),
+    )
+
+
+def _reasoning(reasoning: ReasoningConfig) -> dict[str, Any]:
+    set_fields = {name: value for name, value in to_builtins(reasoning).items() if value is not None}
+    return REASONING | set_fields
+
+
+def _text(text: TextConfig) -> dict[str, Any]:
+    echoed = to_builtins(text)
+    return {name: echoed[name] or default for name, default in TEXT.items()}
+
+
+def _echoed_tool(tool: Tool) -> dict[str, Any]:
+    """Echo a tool with its defaults filled in (specification section 3); what opens another server is not told."""
+    asked: dict[str, Any] = to_builtins(tool)
+    if isinstance(tool, FunctionTool):
+        # `strict` is false where it was left open (specification section 6).
+        return {"output_schema": None, **asked, "strict": bool(tool.strict)}
+    if isinstance(tool, CustomTool):
+        return {**asked, "format": asked["format"] or {"type": "text"}}
+    if isinstance(tool, NamespaceTool):
+        return {**asked, "tools": [_echoed_tool(inner) for inner in tool.tools]}
+    if isinstance(tool, McpTool):
+        asked.pop("authorization", None)
+        return {**asked, "headers": None}
+    return asked

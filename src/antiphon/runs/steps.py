@@ -1,4 +1,4 @@
-"""What `turn.py` decides and `run.py` does: the steps of one response."""
+"""What `turn.py` decides and `step_loop.py` performs: the steps of one response."""
 
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any

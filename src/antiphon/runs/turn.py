@@ -1,4 +1,4 @@
-"""The turn machine: what to do next for one response. It decides, `run.py` does.
+"""The turn machine: what to do next for one response. It decides, `step_loop.py` does.
 
 CallModel ── refused(error) ──> CallModel, without the parameter or with less history
      └────── answered(ending) ──> Finish
@@ -7,6 +7,7 @@ CallModel ── refused(error) ──> CallModel, without the parameter or with
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from antiphon.errors import AntiphonError
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
+from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Response, Usage
 from antiphon.protocol.tools import Tool
 from antiphon.runs.steps import CallModel, FinishRun, Step, Steps
 from antiphon.runs.truncate import drop_oldest, thin_out
@@ -295,3 +296,9 @@ def added(before: Usage | None, more: Usage | None) -> Usage | None:
         ),
         total_tokens=before.total_tokens + more.total_tokens,
     )
+
+
+def output_text(response: Response) -> str:
+    """Return the text of all messages of a response, joined."""
+    said: list[Any] = [item for item in response.output if getattr(item, "role", None) == "assistant"]
+    return "".join([part.text for item in said for part in item.content if hasattr(part, "text")])

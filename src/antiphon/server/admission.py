@@ -12,12 +12,20 @@ from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_key
-from antiphon.protocol.json import decode_object
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
-from antiphon.server.exchange import CACHE, JSON, DisconnectWatch, Reply, raw_headers, stream_reply
+from antiphon.protocol.validation.validate import decode_object
+from antiphon.server.reply import (
+    CACHE,
+    JSON,
+    DisconnectWatch,
+    FrameStream,
+    Reply,
+    WholeStream,
+    raw_headers,
+    stream_reply,
+)
 from antiphon.server.request import ASK, TENANT, Credential, HttpRequest
-from antiphon.server.streaming import FrameStream, WholeStream
 from antiphon.telemetry.context import note
 
 OPEN = {"/healthz", "/readyz", "/metrics", "/status"}

@@ -1,25 +1,38 @@
-"""One request and its reply: what an endpoint returns, how it is sent, and the client that leaves before.
+"""One request and its reply, from the ASGI call to the last byte: admitted, answered by its endpoint, sent, counted.
 
-Every reply goes out here, with the headers that all of them have (specification sections 13 and 14).
+Every reply goes out here, with the headers that all of them have (specification sections 13 and 14). Each part of a
+stream passes through the frames of this file alone.
 """
 
 import asyncio
+import logging
+import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from functools import lru_cache
-from typing import Any, Protocol, Self
-from urllib.parse import quote
-
-import msgspec
-from msgspec import Struct
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 
 from antiphon.errors import AntiphonError, log, reportable
-from antiphon.gateway import IGNORED, CutOff, Run
+from antiphon.gateway import COMMENT, CutOff, Gateway, Run, encode
 from antiphon.ids import new_id
+from antiphon.protocol.events import Event
+from antiphon.server.admission import OPEN, Authentication
 from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope, Send
 from antiphon.server.limits import Limits
-from antiphon.server.request import HttpRequest, Room
-from antiphon.telemetry.context import About, about, begin
+from antiphon.server.reply import (
+    COMMENT_AFTER,
+    LATE,
+    SSE,
+    DisconnectWatch,
+    Endpoint,
+    Sink,
+    encode_json,
+    raw_headers,
+    run_headers,
+)
+from antiphon.server.request import HttpRequest, Room, check_origin, is_preflight
+from antiphon.server.routes import Route, Routes, method_not_supported, unknown_url
+from antiphon.telemetry.context import About, current
+from antiphon.telemetry.formatters import fields
 
 FIXED_HEADERS = [
     (b"openai-version", b"2020-10-01"),
@@ -27,92 +40,26 @@ FIXED_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
 ]
 
-BACKEND = "antiphon-backend"
-"""The header with the name of the backend that answers."""
+GRACE = 0.5
+"""Seconds that a backend has to refuse a request by a plain HTTP error before the stream begins without it."""
 
-CACHE = "antiphon-cache"
-"""The header with which a request sets the cache, and a reply says what it was to it."""
+KEEPALIVE_AFTER = 60.0
+"""Seconds of silence after which a `keepalive` event goes out, for clients whose timer counts events (Codex)."""
 
-JSON: RawHeaders = [(b"content-type", b"application/json")]
+PROBED = {"/healthz", "/readyz", "/metrics", "/status"}
+"""Asked for again and again by programs: worth no line."""
 
-LATE = 0.2
-"""Seconds after which the watch begins: most work is over before, and need not pay for a task beside it."""
+OTHER = "other"
 
-_encode = msgspec.json.Encoder().encode
+GONE = "gone"
+"""Stands for the status where the client left before there was any."""
 
+KINDS = frozenset({"http", "websocket"})
+"""Scopes that are served; the lifespan is its host's."""
 
-class Sink(Protocol):
-    """The exchange, as a streamed reply sees it."""
+access = logging.getLogger("antiphon.access")
 
-    receive: Receive
-    send: Send
-
-    async def start(self, status: int, headers: RawHeaders) -> None:
-        """Send the head of the reply."""
-        ...
-
-    async def write(self, body: bytes, *, more_body: bool = True) -> None:
-        """Send a part of its body; the last one without more."""
-        ...
-
-
-class ReplyStream(Protocol):
-    """A body that comes in parts, and the head before it, which may depend on the first of them."""
-
-    async def send(self, sink: Sink) -> None:
-        """Send all of it. Raises `ClientGone` when the client leaves."""
-        ...
-
-
-class Reply(Struct, frozen=True):
-    """Status, headers and body. A stream sends its own head."""
-
-    status: int
-    headers: RawHeaders
-    body: bytes | ReplyStream
-
-
-Endpoint = Callable[[HttpRequest], Awaitable[Reply]]
-
-Resources = Mapping[str, Mapping[str, Endpoint]]
-"""Endpoints by path and method. A part of a path stands in braces, and with `:path` has any number of slashes."""
-
-
-def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200) -> Reply:
-    """Return a reply of JSON."""
-    return Reply(status, JSON + headers if headers else JSON, _encode(value))
-
-
-def stream_reply(stream: ReplyStream) -> Reply:
-    """Return a reply that is streamed."""
-    return Reply(200, [], stream)
-
-
-def run_headers(run: Run) -> RawHeaders:
-    """Return the headers that say how a response is made, as far as that is known."""
-    headers = ignored_header(run.ignored_tools) if run.ignored_tools else []
-    headers.append((BACKEND.encode(), plain_name(run.backend)))
-    if run.cache:
-        headers.append((CACHE.encode(), run.cache.encode()))
-    if run.similarity:
-        headers.append((f"{CACHE}-similarity".encode(), b"%.3f" % run.similarity))
-    return headers
-
-
-def ignored_header(types: Any) -> RawHeaders:
-    """Return the header that names the types of tools which the model is not offered."""
-    return [(IGNORED.encode(), ", ".join(types).encode())] if types else []
-
-
-@lru_cache(1000)
-def plain_name(name: str) -> bytes:
-    """Return an operator's name for something as a header can hold it."""
-    return quote(name, safe=" !#$&'()*+,/:;=?@[]").encode()
-
-
-def raw_headers(headers: Mapping[str, str]) -> RawHeaders:
-    """Return headers as ASGI has them."""
-    return [(name.encode(), value.encode()) for name, value in headers.items()]
+SocketEndpoint = Callable[["HttpExchange"], Awaitable[None]]
 
 
 class HttpExchange:
@@ -121,14 +68,14 @@ class HttpExchange:
     `status` is 0 until the reply has begun; then it is too late for another one.
     """
 
-    __slots__ = ("_began", "_id", "is_http", "limits", "receive", "request", "send", "status")
+    __slots__ = ("_id", "began", "is_http", "limits", "receive", "request", "send", "status")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, limits: Limits, room: Room) -> None:
-        self._began = time.monotonic()
+        self.began = time.monotonic()
         self.is_http = scope["type"] == "http"
         self.send = send if self.is_http else _Upgrade(scope, send)
         self._id = new_id("req")
-        begin(About(self._id, trace_id=about().trace_id, is_exchange=self.is_http))
+        current.set(About(self._id, trace_id=current.get().trace_id, is_exchange=self.is_http))
         self.request = HttpRequest(scope, receive, limits, room)
         self.receive = self.request.receive
         self.limits = limits
@@ -137,7 +84,7 @@ class HttpExchange:
     @property
     def milliseconds(self) -> float:
         """How long it has taken until now."""
-        return (time.monotonic() - self._began) * 1000
+        return (time.monotonic() - self.began) * 1000
 
     async def reply(self, status: int, headers: RawHeaders, body: bytes) -> None:
         """Send a reply that is whole."""
@@ -151,7 +98,7 @@ class HttpExchange:
             return
         known = reportable(error)
         headers = raw_headers({"content-type": "application/json", **known.headers})
-        await self.reply(known.status, headers, _encode({"error": known.body()}))
+        await self.reply(known.status, headers, encode_json({"error": known.body()}))
 
     async def start(self, status: int, headers: RawHeaders) -> None:
         """See `Sink`."""
@@ -174,7 +121,7 @@ class HttpExchange:
             request.incoming.is_replied_to = True
             if not request.incoming.is_whole:
                 headers.append((b"connection", b"close"))
-        took = int((time.monotonic() - self._began) * 1000)
+        took = int((time.monotonic() - self.began) * 1000)
         headers += ((b"x-request-id", self._id.encode()), (b"openai-processing-ms", b"%d" % took), *FIXED_HEADERS)
         return {"type": "http.response.start", "status": status, "headers": headers}
 
@@ -203,58 +150,143 @@ def _log_broken_off(error: Exception) -> None:
         reportable(error)
 
 
-Tick = Callable[[], Awaitable[float]]
-"""Called when its time has come; returns in how many seconds to call again."""
+class EventStream:
+    """The events of a run as they come. Raises `AntiphonError` before anything was sent."""
 
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._is_open = False
+        self._is_sending = False
+        """Events are being sent: there is no silence to break."""
+        self._filling: asyncio.Event | None = None
+        """Set once what breaks a silence was sent, while it is being sent."""
+        self._loop = asyncio.get_running_loop()
+        self._last_sent = self._last_event = self._loop.time()
 
-class DisconnectWatch(Struct):
-    """`async with` around the work: raises `ClientGone` out of it when the client leaves, within `LATE` seconds.
+    async def send(self, sink: Sink) -> None:
+        """See `ReplyStream`."""
+        self._sink = sink
+        async with DisconnectWatch(sink.receive, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
+            async for batch in batches:
+                if self._filling is not None:
+                    await self._filling.wait()
+                self._is_sending = True
+                await self._send_events(batch)
+                self._is_sending = False
+            if self._filling is not None:
+                await self._filling.wait()
+            if not self._is_open:
+                await self._open()
+            await sink.write(b"", more_body=False)
 
-    With a `tick`, calls it `delay` seconds after the watch began and again whenever it asks for it.
-    """
-
-    receive: Receive
-    tick: Tick | None = None
-    delay: float | None = None
-    _work: "asyncio.Task[Any] | None" = None
-    _task: "asyncio.Task[None] | None" = None
-    _timer: asyncio.TimerHandle | None = None
-    _is_gone: bool = False
-
-    async def __aenter__(self) -> Self:
-        self._work = asyncio.current_task()
-        self._timer = asyncio.get_running_loop().call_later(LATE, self._begin)
-        return self
-
-    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._task is not None:
-            self._task.cancel()
-        if self._is_gone and isinstance(error, asyncio.CancelledError) and self._work is not None:
-            self._work.uncancel()
-            raise ClientGone from error
-
-    def _begin(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._watch())
-
-    async def _watch(self) -> None:
-        if self.tick is None:
-            await self._wait_for_leave()
-        else:
-            leave = asyncio.ensure_future(self._wait_for_leave())
+    async def _tick(self) -> float:
+        """Break the silence where there is one; return the seconds until it should be looked at again."""
+        if not self._is_sending:
+            filling = self._filling = asyncio.Event()
             try:
-                await self._keep_time(leave, self.tick)
+                await self._break_silence()
             finally:
-                leave.cancel()
-        self._is_gone = True
-        if self._work is not None:
-            self._work.cancel()
+                self._filling = None
+                filling.set()
+        until_comment = self._last_sent + COMMENT_AFTER - self._loop.time()
+        return max(until_comment, 0.1)
 
-    async def _keep_time(self, leave: asyncio.Future[None], tick: Tick) -> None:
-        while not (await asyncio.wait({leave}, timeout=self.delay))[0]:
-            self.delay = await tick()
+    async def _break_silence(self) -> None:
+        now = self._loop.time()
+        if not self._is_open or now - self._last_event >= KEEPALIVE_AFTER:
+            await self._send_events(self._run.heartbeat())
+        elif now - self._last_sent >= COMMENT_AFTER:
+            self._last_sent = now
+            await self._sink.write(COMMENT)
 
-    async def _wait_for_leave(self) -> None:
-        while (await self.receive())["type"] != "http.disconnect":
+    async def _send_events(self, batch: Sequence[Event]) -> None:
+        if batch:
+            if not self._is_open:
+                await self._open()
+            self._last_event = self._last_sent = self._loop.time()
+            await self._sink.send({"type": "http.response.body", "body": encode(batch), "more_body": True})
+
+    async def _open(self) -> None:
+        self._is_open = True
+        await self._sink.start(200, [*SSE, *run_headers(self._run)])
+
+
+class RequestMiddleware:
+    """The outermost frame: holds each request to the limits, finds its endpoint, sends its reply, and counts it."""
+
+    def __init__(self, gateway: Gateway, routes: Routes, sockets: Mapping[str, SocketEndpoint], limits: Limits) -> None:
+        self._routes, self._sockets, self._limits = routes, sockets, limits
+        self._authentication = Authentication(gateway)
+        self._keys = gateway.known_keys
+        self._requests = gateway.requests
+        self._room = Room(limits.bodies)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or one WebSocket. All in one frame, since each part of a stream comes through it."""
+        if scope["type"] not in KINDS:
+            return
+        exchange = HttpExchange(scope, receive, send, self._limits, self._room)
+        request = exchange.request
+        try:
+            try:
+                check_origin(request, self._limits)
+                if request.method == "OPTIONS" and is_preflight(request.headers):
+                    await exchange.reply(200, [], b"")
+                    return
+                request.is_admitted = exchange.is_http
+                if (
+                    request.path not in OPEN
+                    and exchange.began >= self._keys.open_until
+                    and await self._keys.are_needed()
+                ):
+                    await self._authentication.identify(request)
+                if not exchange.is_http:
+                    await self._open(exchange)
+                    return
+                reply = await self._endpoint(request)(request)
+                body = reply.body
+                if isinstance(body, bytes):
+                    await exchange.reply(reply.status, reply.headers, body)
+                else:
+                    await body.send(exchange)
+            finally:
+                if request.stack is not None:
+                    await request.stack.__aexit__(*sys.exc_info())
+        except ClientGone:
             pass
+        except Exception as error:
+            await exchange.fail(error)
+        finally:
+            self._room.give_back(request.incoming.held)
+            self._finish(exchange)
+
+    def _endpoint(self, request: HttpRequest) -> Endpoint:
+        """Return the endpoint of a request, and note its route. Raises `ClientError`: 404 for its path, 405."""
+        route = self._routes.fixed.get(request.path)
+        if route is None:
+            route, request.path_params = self._routes.match(request)
+        request.scope["route"] = route
+        endpoint = route.methods.get(request.method)
+        if endpoint is None:
+            raise method_not_supported(request, route.methods)
+        return endpoint
+
+    async def _open(self, exchange: HttpExchange) -> None:
+        request = exchange.request
+        found = self._sockets.get(request.path)
+        if found is None:
+            raise unknown_url(request)
+        request.scope["route"] = Route(request.path, {})
+        await found(exchange)
+
+    def _finish(self, exchange: HttpExchange) -> None:
+        """Count the request, and write its line: its route, not its path, which may hold anything."""
+        status, route = str(exchange.status or GONE), exchange.request.scope.get("route")
+        path = method = OTHER
+        if isinstance(route, Route):
+            path, method = route.path_format, OTHER if exchange.status == 405 else exchange.request.method
+        self._requests.values[path, method, status] += 1
+        if path not in PROBED and access.isEnabledFor(logging.INFO):
+            took = exchange.milliseconds
+            told = fields(kind="request", route=path, method=method, status=status, ms=round(took, 1))
+            access.info("%s %s %s %.0f ms", method, path, status, took, extra=told)

@@ -1,10 +1,18 @@
-"""A request as endpoints see it: its head, parsed once; its body, inflated and bounded as it comes; and its caller."""
+"""A request as endpoints see it: its head, parsed once; its body, inflated and bounded as it comes; and its caller.
+
+Its head also decides whether it is served at all: by the `Host` that it names, and the `Origin` of the page that a
+browser sends it for. A page of any site can have its reader's browser send requests to servers that only the reader
+reaches. Browsers say for which page they ask, so other sites' are refused. A site may also let its own name mean this
+machine (DNS rebinding): then page and server are of one origin to the browser, and only the `Host` tells. Programs
+send no `Origin`.
+"""
 
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -12,7 +20,7 @@ from antiphon.errors import AntiphonError, ClientError
 from antiphon.gateway import ApiKey, Gateway
 from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope
 from antiphon.server.inflate import Inflater, coding_of
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ANY, Limits, is_local
 
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one sets the tenant of a request."""
@@ -32,6 +40,14 @@ BODY_TIMEOUT = 30.0
 
 BODY_RATE = 8 * 1024
 """Bytes of a body that make it another second: a large one over a slow line is no attack."""
+
+ONCE = frozenset({b"host", b"authorization", b"origin", b"content-type", b"content-encoding", b"idempotency-key"})
+"""Headers that stand once: of two, another program on the way may have read the other one."""
+
+METHODS = b"GET, POST, DELETE"
+
+MAX_AGE = b"600"
+"""Seconds for which a browser need not ask again."""
 
 LARGE = 64 * 1024
 """Bytes of a body from which on it is looked after what becomes of it."""
@@ -236,24 +252,6 @@ class HttpRequest:
         return None if self.credential is None else await self.credential.key()
 
 
-def method_not_supported(http: HttpRequest, allowed: Any) -> ClientError:
-    """Return the error for a method that a path does not have."""
-    text = f"Not allowed to {http.method} on {http.scope['path'][:200]}."
-    return ClientError(text, status=405, code="method_not_supported", headers={"allow": ", ".join(allowed)})
-
-
-def unknown_url(http: HttpRequest) -> ClientError:
-    """Return the error for a path that is not served."""
-    text = f"Unknown request URL: {http.method} {http.scope['path'][:200]}. Please check the URL for typos."
-    return ClientError(text, status=404, code="unknown_url")
-
-
-def upgrade_not_supported() -> ClientError:
-    """Return the error for a WebSocket upgrade: Codex falls back to HTTP at 426 at once; 405 costs it five tries."""
-    text = "WebSocket mode is not served here; use HTTP."
-    return ClientError(text, status=426, code="upgrade_not_supported")
-
-
 def _below(root: str, path: str) -> str:
     """Return a path below the prefix under which an application around this one has mounted it."""
     rest = path.removeprefix(root)
@@ -267,3 +265,66 @@ def _check_media_type(header: bytes) -> None:
         named = header.decode("latin-1")[:100]
         text = f"The body's Content-Type '{named}' is not supported. Send application/json in UTF-8."
         raise ClientError(text, status=415, code="unsupported_media_type")
+
+
+def check_origin(request: HttpRequest, limits: Limits) -> None:
+    """Raise `ClientError`: 400 where a header is missing or stands twice, 421 for the host, 403 for the origin."""
+    headers, raw = request.headers, request.scope["headers"]
+    if len(headers) != len(raw):
+        _check_once([name for name, _ in raw])
+    host = headers.get(b"host")
+    if host is None and request.scope.get("http_version") == "1.1":
+        raise ClientError("The request has no Host header.")
+    if host is not None and ANY not in limits.hosts and not _is_known(host, limits.hosts):
+        text = f"This server is not known as '{name_of(host)[:100]}'. If it should be, its operator names it in "
+        raise ClientError(text + "`allowed_hosts`.", status=421)
+    if b"origin" in headers:
+        _check_page(headers[b"origin"], host, limits)
+        request.cors_headers = _cors_headers(headers)
+
+
+def _cors_headers(headers: Mapping[bytes, bytes]) -> RawHeaders:
+    """Return the headers with which a browser shows the reply to the page that asked. The page has been looked at."""
+    told = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"origin")]
+    if b"access-control-request-method" in headers:
+        told += [(b"access-control-allow-methods", METHODS), (b"access-control-max-age", MAX_AGE)]
+        if asked := headers.get(b"access-control-request-headers"):
+            told.append((b"access-control-allow-headers", asked))
+    return told
+
+
+def is_preflight(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a browser asks by OPTIONS what a page may do, before it does it."""
+    return b"origin" in headers and b"access-control-request-method" in headers
+
+
+def name_of(host: bytes) -> str:
+    """Return what a `Host` header says, without port, in lower case."""
+    text = host.decode("latin-1").lower()
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0].rstrip(".")
+
+
+def _check_once(names: list[bytes]) -> None:
+    for name in ONCE:
+        if names.count(name) > 1:
+            raise ClientError(f"The header '{name.decode()}' stands more than once.")
+
+
+@lru_cache(1000)
+def _is_known(host: bytes, hosts: frozenset[str]) -> bool:
+    """Whether a `Host` header names this server; clients send the same one again and again."""
+    name = name_of(host)
+    return name in hosts or is_local(name)
+
+
+def _check_page(origin: bytes, host: bytes | None, limits: Limits) -> None:
+    if ANY in limits.origins or origin.partition(b"://")[2] == host:
+        return
+    if origin.decode("latin-1") not in limits.origins:
+        text = (
+            "This page may not ask: its origin is not this server's. If it should be able to, the server's operator "
+            "names its origin in `allowed_origins`."
+        )
+        raise ClientError(text, status=403, code="origin_not_allowed")

@@ -1,5 +1,7 @@
 """What a process counts: plain numbers that cost next to nothing to change, and are put into words when somebody asks.
 
+`ResponseMetrics` counts what happens to responses; every other part of the server counts its own in `Measures`.
+
 No part of this knows how they are shown. A counter only grows, a gauge is as high as it is now, a histogram says how
 many observations were at most as large as each of its bounds (the terms are those of Prometheus).
 """
@@ -7,17 +9,29 @@ many observations were at most as large as each of its bounds (the terms are tho
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
 from msgspec import Struct
+
+from antiphon.errors import AntiphonError
+from antiphon.ids import Clock
+from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
+from antiphon.upstream.backend_state import BackendState, is_listed
+from antiphon.upstream.registry import ModelRegistry
 
 MODEL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 """Bounds for what a model does: 50 ms to 10 minutes."""
 
 STORE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
 """Bounds for what a store does: half a millisecond to 5 s."""
+
+OTHER = "other"
+"""Stands for every model that no backend lists: names that clients make up are no labels."""
+
+MOST_MODELS = 200
+"""Models that are counted by name; the rest of a long list is `other`."""
 
 Labels = tuple[str, ...]
 
@@ -182,4 +196,100 @@ def families(metrics: Iterable[Metric], **labels: str) -> list[Family]:
             [Sample(sample.suffix, {**sample.labels, **labels}, sample.value) for sample in one.samples()],
         )
         for one in metrics
+    ]
+
+
+class ModelNames:
+    """Which models are called by their names outside: those that a backend lists, or an operator does."""
+
+    def __init__(self, models: ModelRegistry) -> None:
+        self._models = models
+        self.known: dict[str, str] = {}
+        """Names that were looked up."""
+
+    def of(self, model: str) -> str:
+        """Return the model's name as a backend lists it, else `other`."""
+        known = self.known.get(model)
+        if known is not None:
+            return known
+        listed = (one["id"] for served in self._models.backends for one in served.offers())
+        found: str | None = next((name for name in listed if is_listed(model, [name])), None)
+        if found is None or len(self.known) >= MOST_MODELS:
+            return OTHER
+        self.known[model] = found
+        return found
+
+
+@dataclass(slots=True)
+class ResponseMetrics(Observer):
+    """Counts responses, their times and tokens, and the calls of models."""
+
+    measures: Measures
+    names: ModelNames
+    clock: Clock
+    """Never goes back, in seconds."""
+    _spoken: set[ResponseRecord] = field(default_factory=set)
+    """The streams whose model has said something."""
+
+    def spoke(self, call: Call) -> None:
+        """See `Observer.spoke`; a response's first token is that of its first call."""
+        record = call.record
+        if record is not None and record.is_stream and record not in self._spoken:
+            self._spoken.add(record)
+            took = self.clock() - record.began
+            self.measures.first_token.observe(took, call.backend, self.names.of(call.target.name))
+
+    def answered(self, call: Call) -> None:
+        """See `Observer.answered`."""
+        outcome = "answered" if call.error is None else _failure(call.error)
+        self.measures.calls.values[call.target.state.name, outcome] += 1
+
+    def returned(self, use: ToolUse) -> None:
+        """See `Observer.returned`. What a client or a server calls a tool is no label."""
+        if use.hosted is not None and use.is_over:
+            self.measures.tools.add(use.hosted, "failed" if use.error else "completed")
+
+    def ended(self, record: ResponseRecord) -> None:
+        """See `Observer.ended`."""
+        measures, name = self.measures, record.model
+        model = self.names.known.get(name) or self.names.of(name)
+        self._spoken.discard(record)
+        if record.outcome != "queued":
+            measures.duration.observe(self.clock() - record.began, model)
+            measures.responses.values[model, record.outcome] += 1
+        if record.cache is not None:
+            measures.cache.add(record.cache)
+        if record.cache != "hit" and (usage := record.response.usage) is not None:
+            tokens = measures.tokens.values
+            tokens[model, "input"] += usage.input_tokens
+            tokens[model, "output"] += usage.output_tokens
+            if cached := usage.input_tokens_details.cached_tokens:
+                tokens[model, "cached"] += cached
+            if reasoning := usage.output_tokens_details.reasoning_tokens:
+                tokens[model, "reasoning"] += reasoning
+
+
+def _failure(error: AntiphonError) -> str:
+    return "refused" if 400 <= error.status < 500 else "failed"
+
+
+def known(models: ModelRegistry, responses_in_flight: Callable[[], int]) -> list[Known]:
+    """Return the figures of responses in flight and of backends, read when they are scraped."""
+
+    def by_backend(of: Callable[[BackendState], float]) -> Callable[[], Mapping[Labels, float]]:
+        return lambda: {(served.name,): float(of(served)) for served in models.backends}
+
+    def is_up(served: BackendState) -> bool:
+        return served.health.is_up(models.clock())
+
+    def each(name: str, text: str, of: Callable[[BackendState], float], kind: str = "gauge") -> Known:
+        return Known(f"antiphon_backend_{name}", text, "backend", look=by_backend(of), kind=kind)
+
+    in_flight = "Responses that are being made."
+    return [
+        Known("antiphon_responses_in_flight", in_flight, look=lambda: {(): responses_in_flight()}),
+        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.in_flight),
+        each("queue", "Requests that wait for a backend.", lambda served: served.slots.waiting),
+        each("up", "Whether a backend is asked: 0 where it was taken out.", is_up),
+        each("ejections", "Times that a backend was taken out.", lambda served: served.health.ejections, "counter"),
     ]

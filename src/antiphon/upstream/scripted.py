@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import Any, cast
 
 from antiphon.errors import BackendError, ClientError
-from antiphon.protocol.json import decode_object
+from antiphon.protocol.validation.validate import decode_object
 from antiphon.upstream.backend import Listing, Reply
 
 EVENT_STREAM = "text/event-stream"

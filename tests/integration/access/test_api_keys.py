@@ -69,10 +69,13 @@ async def test_without_keys_a_request_asks_the_store_nothing(store: Asked) -> No
 
 async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(store: Asked) -> None:
     keys, clock = known(store)
+    assert keys.open_until <= clock.now
     assert not await keys.are_needed()
+    assert clock.now < keys.open_until <= clock.now + PROMISED
     key, kept = await issued(store)
     clock.now += PROMISED
     assert await keys.are_needed()
+    assert keys.open_until <= clock.now
     assert await keys.find(await keys.digest(key.encode())) == kept
     await store.put_api_key(replace(kept, revoked_at=1))
     clock.now += PROMISED

@@ -1,6 +1,7 @@
 """The response cache of an engine: what is given again, to whom, and what the backend sees of it."""
 
 import asyncio
+import time
 from typing import Any
 
 import msgspec
@@ -9,11 +10,11 @@ import pytest
 from antiphon.cache import cache, single_flight
 from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError, BackendError, StoreError
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics
+from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
@@ -170,7 +171,7 @@ async def test_another_tenant_gets_nothing_of_it() -> None:
     made, backend = engine(said("one"), said("two"))
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **CACHED}))
     for tenant in ("a", "b", "a", "b"):
-        await (await made.create(request, RequestIdentity(tenant=tenant))).result()
+        await (await Gateway(made).create(request, RequestIdentity(tenant=tenant))).result()
     assert len(backend.requests) == 2
 
 
@@ -265,7 +266,7 @@ async def test_those_who_waited_long_for_what_failed_ask_side_by_side(monkeypatc
 async def test_hits_and_misses_are_counted_and_hits_cost_no_tokens() -> None:
     measures = Measures()
     made, _ = engine(plain("one") | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
-    made.observers.add(ResponseMetrics(measures, ModelNames(made.models)))
+    made.observers.add(ResponseMetrics(measures, ModelNames(made.models), time.monotonic))
     for _ in range(3):
         await ask(made, **CACHED)
     assert (measures.cache.value("miss"), measures.cache.value("hit")) == (1, 2)

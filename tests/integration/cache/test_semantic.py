@@ -20,6 +20,7 @@ from antiphon.cache.vectors import (
     with_entry,
 )
 from antiphon.errors import BackendError
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
@@ -107,7 +108,7 @@ async def test_another_tenants_questions_are_not_compared() -> None:
     made, backend, _ = comparing()
     for tenant, question in (("a", "How old is it?"), ("b", "What is its age?")):
         body = f'{{"model": "m", "input": "{question}", "antiphon": {{"cache": true}}}}'.encode()
-        await (await made.create(decode_request(body), RequestIdentity(tenant=tenant))).result()
+        await (await Gateway(made).create(decode_request(body), RequestIdentity(tenant=tenant))).result()
     assert sum("messages" in request for request in backend.requests) == 2
 
 

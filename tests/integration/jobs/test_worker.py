@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import msgspec
@@ -18,8 +19,7 @@ from antiphon.storage.contract import StoredConversation
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
-from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.response_metrics import ModelNames, ResponseMetrics
+from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from tests.support.engine import NOW, engine, said
 
 
@@ -136,7 +136,7 @@ async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
     made, backend = engine(said("Hi"))
     measures = Measures()
     made.observers.add(AccessLog())
-    made.observers.add(ResponseMetrics(measures, ModelNames(made.models)))
+    made.observers.add(ResponseMetrics(measures, ModelNames(made.models), time.monotonic))
     gate = Gate(backend)
     worker = Worker(made)
     worker.start()

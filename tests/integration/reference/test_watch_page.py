@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.telemetry.metrics import Measures, Metric
-from antiphon.telemetry.response_metrics import known
+from antiphon.telemetry.metrics import Measures, Metric, known
 from tests.support.engine import engine
 from tests.support.pages import table
 from tests.support.server import Served

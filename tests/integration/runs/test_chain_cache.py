@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
+from antiphon.gateway import Gateway
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.chain_cache import ChainCache
@@ -138,7 +139,7 @@ class World:
     async def turn(self, body: dict[str, Any]) -> Any:
         """Return the response that comes of a request, or the error."""
         try:
-            run = await self.engine.create(decode_request(msgspec.json.encode({"model": "m", **body})))
+            run = await Gateway(self.engine).create(decode_request(msgspec.json.encode({"model": "m", **body})))
             response = await run.result()
         except ClientError as error:
             return error.status, error.body()

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -147,6 +148,42 @@ async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_wh
     assert plainly(events)[-1]["type"] == "response.failed"
     assert_event_stream(plainly(events))
     assert (run.response.status, run.phase) == ("failed", Phase.ENDED)
+
+
+async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_before() -> None:
+    made, backend = engine(said("Once ", "upon ", "a time"))
+    backend._cut = 100
+    closing, closed = asyncio.Event(), asyncio.Event()
+    body = backend._body
+
+    async def slow_to_close(parts: Any) -> AsyncGenerator[bytes, None]:
+        try:
+            async for part in body(parts):
+                yield part
+        finally:
+            closing.set()
+            await closed.wait()
+
+    backend._body = slow_to_close  # type: ignore[method-assign]
+    run = await begin(made, stream=True)
+    events: list[Any] = []
+
+    async def read() -> None:
+        async with aclosing(run.events()) as batches:
+            async for batch in batches:
+                events.extend(batch)
+                if "delta" in plainly(batch)[-1]["type"]:
+                    run.steer()
+
+    reading = asyncio.create_task(read())
+    await closing.wait()
+    run.stop(SHUTTING_DOWN)
+    closed.set()
+    await reading
+
+    assert plainly(events)[-1]["type"] == "response.incomplete"
+    assert_event_stream(plainly(events))
+    assert (run.phase, made.runs) == (Phase.ENDED, set())
 
 
 async def test_a_response_that_is_taken_up_and_stopped_before_it_goes_on_asks_no_model() -> None:

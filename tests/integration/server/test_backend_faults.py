@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.upstream.backend_state import BackendOptions
@@ -420,7 +421,7 @@ async def test_row_68_one_tenant_with_many_requests_does_not_hold_up_the_others(
 
     async def ask(served: Served, tenant: str) -> None:
         request = decode_request(json.dumps({**BODY, "input": tenant, "store": False}).encode())
-        await (await served.engine.create(request, RequestIdentity(tenant))).result()
+        await (await Gateway(served.engine).create(request, RequestIdentity(tenant))).result()
 
     async with pair(note, note, shares={"a": BackendOptions(concurrency=2, queue=500)}, models=("m", "n")) as two:
         noisy = [asyncio.create_task(ask(two.served, "noisy")) for _ in range(200)]

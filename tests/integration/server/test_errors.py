@@ -123,9 +123,9 @@ async def test_truncation_auto_drops_the_oldest_exchanges_until_the_input_fits(s
 
 
 async def test_a_silent_backend_still_lets_the_stream_begin(served, backend, monkeypatch):
-    monkeypatch.setattr("antiphon.server.streaming.GRACE", 0.01)
-    monkeypatch.setattr("antiphon.server.streaming.COMMENT_AFTER", 0.02)
-    monkeypatch.setattr("antiphon.server.streaming.KEEPALIVE_AFTER", 0.35)
+    monkeypatch.setattr("antiphon.server.exchange.GRACE", 0.01)
+    monkeypatch.setattr("antiphon.server.exchange.COMMENT_AFTER", 0.02)
+    monkeypatch.setattr("antiphon.server.exchange.KEEPALIVE_AFTER", 0.35)
     go = asyncio.Event()
     silent = Answer([], wait=go, rest=[sse(delta(content="At last"), delta("stop"))])
     backend.script = lambda request: silent

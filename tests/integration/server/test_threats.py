@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.runs.engine import Engine
+from antiphon.gateway import Gateway
 from antiphon.upstream.http import HttpBackend
 from tests.support.raw import post, say
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, echo, sse
@@ -108,7 +108,7 @@ async def test_a_fault_of_ours_tells_nothing_of_itself(
     async def broken(*_: Any, **__: Any) -> None:
         raise ValueError(f"{object()} in /srv/antiphon/secret.py with sk-secret-backend-key")
 
-    monkeypatch.setattr(Engine, "create", broken)
+    monkeypatch.setattr(Gateway, "create", broken)
     status, reply = await served.post("/responses", json={"model": "m", "input": "x", "stream": stream})
 
     assert status == 500

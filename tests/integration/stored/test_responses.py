@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.protocol.validation.validate import decode_input_items_query
+from antiphon.protocol.validation.queries import decode_input_items_query
 from antiphon.runs.engine import Engine
 from antiphon.stored.responses import delete, list_input_items, retrieve
 from tests.support.engine import ask, called, engine, said

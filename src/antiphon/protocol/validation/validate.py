@@ -2,40 +2,32 @@
 
 The fast path is `msgspec.convert`. Only where that fails is the data walked, in the order in which the API checks
 (specification section 13): JSON, an object, `messages`, the model, the input, unknown parameters, the fields in order.
-Then come the rules between fields. The first error wins.
+Then come the rules between fields. The first error wins. All JSON of clients is parsed here by one parser, so that two
+parts never read the same bytes differently (a key that stands twice, the last wins).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
-from antiphon.protocol.json import decode_object
 from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
+from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.resources import (
     AddItems,
     CountInputTokens,
     CreateConversation,
-    EndpointsQuery,
-    InputItemsQuery,
-    RetrieveQuery,
-    StreamQuery,
     UpdateConversation,
-    UsageQuery,
 )
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_items, check_request
 
 T = TypeVar("T", bound=Struct)
 Items = TypeVar("Items", CreateConversation, AddItems)
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 
 PUT = tuple(str(item.__struct_config__.tag) for item in ID_PREFIXES if item is not CompactionTrigger)
 """Items that can be put into a conversation: references and triggers stand in a response's input only."""
@@ -48,6 +40,58 @@ NULLABLE = {"model", "input"}
 
 INTEGERS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 """A whole number written as `16.0` is an integer to JSON Schema, and is taken as one."""
+
+
+MAX_DEPTH = 512
+"""Levels of arrays and objects in a body. Encoders recurse: deeper data would come in and never go out again."""
+
+MAX_CONTAINERS = 500_000
+"""Arrays and objects in a body. Ten million empty ones take few bytes, and seconds in which nobody else is served."""
+
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)
+"""A string, or what would be one if it ended. In linear time whatever the body: nothing is tried twice."""
+
+FREE_FORM = frozenset({"metadata", "parameters", "schema", "output_schema", "client_metadata", "prompt_cache_options"})
+"""Parameters whose depth is the client's own: they are named where they are nested too deeply."""
+
+_ENCODING_HINTS = (
+    (b"", "the body is empty"),
+    (b"\xef\xbb\xbf", "it begins with a byte order mark"),
+    (b"\xff\xfe", "it is not UTF-8"),
+    (b"\xfe\xff", "it is not UTF-8"),
+)
+
+
+def decode_json(body: bytes) -> Any:
+    """Return what the JSON says, as plain Python data.
+
+    Strict: UTF-8 without byte order mark, no NaN or Infinity, no lone surrogates, numbers that a double can hold or
+    integers of at most 4,300 digits, at most `MAX_DEPTH` levels and `MAX_CONTAINERS` arrays and objects. Raises
+    `ClientError` (400) otherwise.
+    """
+    containers = body.count(b"{") + body.count(b"[")
+    if containers > MAX_CONTAINERS and _holds_too_many(body):
+        raise refusals.too_many_containers(MAX_CONTAINERS)
+    try:
+        data = msgspec.json.decode(body)
+    except RecursionError:
+        raise refusals.too_deep(None, MAX_DEPTH) from None
+    except UnicodeDecodeError:
+        raise refusals.malformed("it is not UTF-8") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise refusals.malformed(_hint(body) or _reason(error)) from None
+    # Fewer brackets than levels allowed: it cannot be too deep, and most bodies end here.
+    if containers > MAX_DEPTH and _is_deep(data):
+        raise refusals.too_deep(_deep_parameter(data), MAX_DEPTH)
+    return data
+
+
+def decode_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object that the body is. Raises `ClientError` (400) where it is anything else."""
+    data = decode_json(body)
+    if type(data) is not dict:
+        raise refusals.invalid_type("", ["object"], data)
+    return data
 
 
 def decode_request(body: bytes) -> CreateResponse:
@@ -133,62 +177,6 @@ def decode_embeddings_request(body: bytes) -> dict[str, Any]:
     return data
 
 
-def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQuery:
-    """Return the query of `GET /responses/{id}/input_items`; of a name that stands twice the last value counts.
-
-    Raises `ClientError` (400) in the words of the body's errors. A name that the API does not know is ignored: some
-    clients put their own (such as `api-version`) on every URL.
-    """
-    data: dict[str, Any] = {name: params[name][-1] for name in ("after", "before", "order") if params.get(name)}
-    if params.get("limit"):
-        limit = params["limit"][-1]
-        data["limit"] = int(limit) if _INTEGER.fullmatch(limit) else limit
-    return fit(data | _include(params), InputItemsQuery)
-
-
-def decode_stream_query(params: Mapping[str, Sequence[str]]) -> StreamQuery:
-    """Return the query of `GET /responses/{id}?stream=true`. Raises `ClientError` (400)."""
-    data: dict[str, Any] = {}
-    if params.get("starting_after"):
-        after = params["starting_after"][-1]
-        data["starting_after"] = int(after) if _INTEGER.fullmatch(after) else after
-    try:
-        query = fit(data, StreamQuery)
-    except ClientError as error:
-        # Out of range and no number at all are one mistake here.
-        raise ClientError(error.message, code="invalid_value", param="starting_after") from None
-    return replace(query, include_obfuscation=is_true(params, "include_obfuscation", default=True))
-
-
-def decode_endpoints_query(params: Mapping[str, Sequence[str]]) -> EndpointsQuery:
-    """Return the query of `GET /webhook_endpoints`. Raises `ClientError` (400)."""
-    query = decode_input_items_query(params)
-    return EndpointsQuery(after=query.after, limit=query.limit)
-
-
-def decode_usage_query(params: Mapping[str, Sequence[str]]) -> UsageQuery:
-    """Return the query of `GET /usage`. Raises `ClientError` (400)."""
-    given = {name: params[name][-1] for name in UsageQuery.__struct_fields__ if params.get(name)}
-    return fit({name: int(text) if _INTEGER.fullmatch(text) else text for name, text in given.items()}, UsageQuery)
-
-
-def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = False) -> bool:
-    """Return a yes or no of a query. Raises `ClientError` (400) for anything else."""
-    value = params[name][-1].lower() if params.get(name) else str(default).lower()
-    if value not in ("true", "false", "1", "0"):
-        raise refusals.invalid_type(name, ["boolean"], value)
-    return value in ("true", "1")
-
-
-def decode_include(params: Mapping[str, Sequence[str]]) -> list[Include]:
-    """Return what `include` and `include[]` in the query of `GET /responses/{id}` ask for, both repeatable."""
-    return fit(_include(params), RetrieveQuery).include
-
-
-def _include(params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    return {"include": [value for name in ("include", "include[]") for value in params.get(name, ())]}
-
-
 def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any]], None] | None = None) -> T:
     """Return plain data as a `cls`, or raise `ClientError` for the first thing wrong; `check_first` comes first."""
     try:
@@ -261,3 +249,47 @@ def _check_presence(data: dict[str, Any]) -> None:
         raise refusals.missing("model") if data.get("prompt") is None else refusals.not_served("prompt")
     if "input" not in data and all(data.get(name) is None for name in INPUT_SOURCES):
         raise refusals.missing("input")
+
+
+def _holds_too_many(body: bytes) -> bool:
+    """Whether it holds too many arrays and objects, brackets in strings left aside."""
+    bare = _STRING.sub(b"", body)
+    return bare.count(b"{") + bare.count(b"[") > MAX_CONTAINERS
+
+
+def _hint(body: bytes) -> str | None:
+    return next((hint for start, hint in _ENCODING_HINTS if (body.startswith(start) if start else not body)), None)
+
+
+def _reason(error: Exception) -> str:
+    words = str(error).removeprefix("JSON is malformed: ").partition(" - at ")[0]
+    # msgspec says the same of the first half of a surrogate pair at the end of a string.
+    if words == "Input data was truncated":
+        return "it ends too early, or a string holds half a surrogate pair"
+    return words[:1].lower() + words[1:]
+
+
+def _is_deep(data: Any, limit: int = MAX_DEPTH) -> bool:
+    level = [data]
+    for _ in range(limit):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _deep_parameter(data: Any) -> str | None:
+    """Follow the deep branch down to the first free-form parameter; None where it meets none near the top."""
+    path = ""
+    for depth in range(1, 5):
+        entries = data.items() if type(data) is dict else enumerate(data)
+        key, data = next((key, child) for key, child in entries if _is_deep([child], MAX_DEPTH + 1 - depth))
+        path = f"{path}[{key}]" if isinstance(key, int) else refusals.below(path, key)
+        if key in FREE_FORM:
+            return path
+    return None

@@ -7,16 +7,7 @@ from typing import Any
 from antiphon.gateway import Gateway, Passing, Tally, UsageLease, weight_of
 from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.admission import acquire
-from antiphon.server.exchange import (
-    BACKEND,
-    DisconnectWatch,
-    Endpoint,
-    Reply,
-    Resources,
-    Sink,
-    plain_name,
-    stream_reply,
-)
+from antiphon.server.reply import BACKEND, DisconnectWatch, Endpoint, Reply, Resources, Sink, plain_name, stream_reply
 from antiphon.server.request import HttpRequest
 
 PASSED_HEADERS = ("content-type", "cache-control")

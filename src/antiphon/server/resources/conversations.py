@@ -1,15 +1,14 @@
 """`/v1/conversations` and their items (specification section 1)."""
 
 from antiphon.gateway import Gateway, RequestIdentity
+from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
 from antiphon.protocol.validation.validate import (
     decode_add_items,
     decode_create_conversation,
-    decode_include,
-    decode_input_items_query,
     decode_update_conversation,
 )
 from antiphon.server.admission import IDEMPOTENCY_HEADER, reserve
-from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
 

@@ -2,7 +2,7 @@
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
-from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
 

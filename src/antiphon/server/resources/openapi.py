@@ -22,7 +22,7 @@ from antiphon.protocol.resources import (
     UsageQuery,
 )
 from antiphon.protocol.response import Response
-from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.version import __version__
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, Status, together
 from antiphon.server.asgi import Scope
-from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.uvicorn.workers import Topic, Workers
 from antiphon.telemetry.metrics import Family

@@ -14,15 +14,8 @@ from antiphon.gateway import (
     weight_of_response,
 )
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validation.validate import (
-    decode_compact_request,
-    decode_count,
-    decode_include,
-    decode_input_items_query,
-    decode_request,
-    decode_stream_query,
-    is_true,
-)
+from antiphon.protocol.validation.queries import decode_include, decode_input_items_query, decode_stream_query, is_true
+from antiphon.protocol.validation.validate import decode_compact_request, decode_count, decode_request
 from antiphon.server.admission import (
     CACHE_HEADER,
     IDEMPOTENCY_HEADER,
@@ -31,8 +24,10 @@ from antiphon.server.admission import (
     reserve,
     with_cache,
 )
-from antiphon.server.exchange import (
+from antiphon.server.exchange import EventStream
+from antiphon.server.reply import (
     DisconnectWatch,
+    FrameStream,
     Reply,
     Resources,
     ignored_header,
@@ -40,8 +35,8 @@ from antiphon.server.exchange import (
     run_headers,
     stream_reply,
 )
-from antiphon.server.request import HttpRequest, method_not_supported, upgrade_not_supported
-from antiphon.server.streaming import EventStream, FrameStream
+from antiphon.server.request import HttpRequest
+from antiphon.server.routes import method_not_supported, upgrade_not_supported
 
 
 def resources(gateway: Gateway) -> Resources:

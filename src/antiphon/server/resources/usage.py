@@ -5,8 +5,8 @@ from typing import Any
 
 from antiphon.gateway import DayOfUse, Gateway
 from antiphon.protocol.resources import UsageQuery
-from antiphon.protocol.validation.validate import decode_usage_query
-from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.protocol.validation.queries import decode_usage_query
+from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
 DAY = 86_400

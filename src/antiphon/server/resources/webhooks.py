@@ -8,8 +8,9 @@ from antiphon.protocol.resources import (
     SendTest,
     UpdateWebhookEndpoint,
 )
-from antiphon.protocol.validation.validate import decode_body, decode_endpoints_query
-from antiphon.server.exchange import Reply, Resources, json_reply
+from antiphon.protocol.validation.queries import decode_endpoints_query
+from antiphon.protocol.validation.validate import decode_body
+from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
 

@@ -27,9 +27,9 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
 from antiphon.server.admission import with_cache
 from antiphon.server.asgi import ClientGone, Message
-from antiphon.server.exchange import LATE, DisconnectWatch, HttpExchange
+from antiphon.server.exchange import GRACE, KEEPALIVE_AFTER, HttpExchange
+from antiphon.server.reply import LATE, DisconnectWatch
 from antiphon.server.request import HttpRequest
-from antiphon.server.streaming import GRACE, KEEPALIVE_AFTER
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, Channel, Unheard
 from antiphon.server.websocket.lanes import Asked, Lanes
 from antiphon.server.websocket.session_memory import Lane, Recall

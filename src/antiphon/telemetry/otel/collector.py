@@ -7,9 +7,9 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+from antiphon.telemetry.metrics import ModelNames
 from antiphon.telemetry.otel.serving import AsgiApp, TracedRequests
 from antiphon.telemetry.otel.spans import Ids, Tracing
-from antiphon.telemetry.response_metrics import ModelNames
 from antiphon.version import __version__
 
 

@@ -29,10 +29,10 @@ from antiphon.errors import AntiphonError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.context import note
+from antiphon.telemetry.metrics import ModelNames
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
 from antiphon.telemetry.otel.content import input_messages, output_messages, tool_definitions
 from antiphon.telemetry.otel.serving import carriage, serving
-from antiphon.telemetry.response_metrics import ModelNames
 from antiphon.upstream.backend import carried
 
 PROVIDERS = {

@@ -21,8 +21,8 @@ from antiphon.protocol.items.messages import (
     FunctionCall,
     FunctionCallOutput,
     InputItem,
+    ItemList,
     Message,
-    kinds_of,
 )
 from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
 from antiphon.translation.dialects import EFFORTS, Dialect
@@ -118,7 +118,7 @@ def to_chat(
     """
     if dropped:
         dialect = dialect.taught(dropped)
-    if ConfigurationUpdate in kinds_of(items):
+    if not isinstance(items, ItemList) or ConfigurationUpdate in items.kinds:
         request = configured(request, items)
     toolbox = toolbox or toolbox_of(request, items, dialect)
     context = request.reasoning.context if request.reasoning else None

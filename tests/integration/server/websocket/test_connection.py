@@ -10,6 +10,7 @@ from openai.lib.responses_websocket import ResponsesWebSocketLimits as Limits
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from antiphon.gateway import Gateway
 from antiphon.testing import check_event_stream
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
@@ -201,7 +202,7 @@ async def test_a_fault_of_the_server_ends_one_request_only(served: Served, monke
 
     async with talk(served) as one:
         with monkeypatch.context() as patch:
-            patch.setattr(type(served.engine), "create", broken)
+            patch.setattr(Gateway, "create", broken)
             (heard,) = await one.create()
         made = await one.made()
 

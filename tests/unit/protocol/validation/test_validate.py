@@ -11,14 +11,9 @@ from antiphon.errors import ClientError
 from antiphon.protocol.grammars import unsound
 from antiphon.protocol.items.messages import FunctionCallOutput, InputItem, ItemReference, Message
 from antiphon.protocol.tools import AnyTool, Grammar
+from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
 from antiphon.protocol.validation.refusals import listed
-from antiphon.protocol.validation.validate import (
-    decode_chat_request,
-    decode_embeddings_request,
-    decode_include,
-    decode_input_items_query,
-    decode_request,
-)
+from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request, decode_request
 
 GOOD = {"model": "m", "input": "hello"}
 FUNCTION = {"type": "function", "name": "look_up"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.protocol.json import MAX_CONTAINERS, MAX_DEPTH, decode_json, decode_object
+from antiphon.protocol.validation.validate import MAX_CONTAINERS, MAX_DEPTH, decode_json, decode_object
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -1,25 +1,17 @@
-"""ModelRegistry by the names that backends list, and a store that is timed whichever it is."""
+"""ModelRegistry by the names that backends list, and what is counted of their responses."""
 
-import inspect
-from pathlib import Path
+import time
 from typing import Any
 
 import pytest
 
 from antiphon import ids
-from antiphon.storage.contract import Store
-from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.response_metrics import (
+from antiphon.telemetry.metrics import (
     MOST_MODELS,
     OTHER,
-    READS,
-    WRITES,
     ModelNames,
     ResponseMetrics,
-    timed,
 )
-from antiphon.testing import check_store
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
@@ -47,20 +39,6 @@ async def test_a_long_list_of_models_is_cut() -> None:
     assert [known.of(name) for name in listed] == [*listed[:-1], OTHER]
 
 
-def test_every_method_of_a_store_is_timed_that_asks_it_anything() -> None:
-    methods = {name for base in Store.__mro__ for name, what in vars(base).items() if inspect.iscoroutinefunction(what)}
-    assert methods - {"close", "inspect"} == READS | WRITES
-
-
-async def test_a_timed_store_keeps_every_promise(tmp_path: Path) -> None:
-    measures = Measures()
-    await check_store(lambda: timed(SqliteStore.open(f"sqlite://{tmp_path}/a.db"), measures))
-
-    counts = {one.labels["kind"]: one.value for one in measures.store.samples() if one.suffix == "_count"}
-    assert counts["write"] > counts["read"] > 100
-    assert measures.store_errors.value("load") == 1
-
-
 @pytest.mark.parametrize(
     ("reply", "servers", "counted"),
     [
@@ -74,7 +52,7 @@ async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_
 ) -> None:
     made, _ = engine(reply, said("5"))
     made.toolset = Toolset(web_search=Web(), mcp=servers)
-    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models)))
+    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
 
     await ask(made, tools=[MCP, {"type": "web_search"}])
 

@@ -1,0 +1,71 @@
+"""The parameters of a URL's query as typed data, or the one error that says what is wrong with them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.errors import ClientError
+from antiphon.protocol.requests import Include
+from antiphon.protocol.resources import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery, UsageQuery
+from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.validate import fit
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
+
+
+def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQuery:
+    """Return the query of `GET /responses/{id}/input_items`; of a name that stands twice the last value counts.
+
+    Raises `ClientError` (400) in the words of the body's errors. A name that the API does not know is ignored: some
+    clients put their own (such as `api-version`) on every URL.
+    """
+    data: dict[str, Any] = {name: params[name][-1] for name in ("after", "before", "order") if params.get(name)}
+    if params.get("limit"):
+        limit = params["limit"][-1]
+        data["limit"] = int(limit) if _INTEGER.fullmatch(limit) else limit
+    return fit(data | _include(params), InputItemsQuery)
+
+
+def decode_stream_query(params: Mapping[str, Sequence[str]]) -> StreamQuery:
+    """Return the query of `GET /responses/{id}?stream=true`. Raises `ClientError` (400)."""
+    data: dict[str, Any] = {}
+    if params.get("starting_after"):
+        after = params["starting_after"][-1]
+        data["starting_after"] = int(after) if _INTEGER.fullmatch(after) else after
+    try:
+        query = fit(data, StreamQuery)
+    except ClientError as error:
+        # Out of range and no number at all are one mistake here.
+        raise ClientError(error.message, code="invalid_value", param="starting_after") from None
+    return replace(query, include_obfuscation=is_true(params, "include_obfuscation", default=True))
+
+
+def decode_endpoints_query(params: Mapping[str, Sequence[str]]) -> EndpointsQuery:
+    """Return the query of `GET /webhook_endpoints`. Raises `ClientError` (400)."""
+    query = decode_input_items_query(params)
+    return EndpointsQuery(after=query.after, limit=query.limit)
+
+
+def decode_usage_query(params: Mapping[str, Sequence[str]]) -> UsageQuery:
+    """Return the query of `GET /usage`. Raises `ClientError` (400)."""
+    given = {name: params[name][-1] for name in UsageQuery.__struct_fields__ if params.get(name)}
+    return fit({name: int(text) if _INTEGER.fullmatch(text) else text for name, text in given.items()}, UsageQuery)
+
+
+def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = False) -> bool:
+    """Return a yes or no of a query. Raises `ClientError` (400) for anything else."""
+    value = params[name][-1].lower() if params.get(name) else str(default).lower()
+    if value not in ("true", "false", "1", "0"):
+        raise refusals.invalid_type(name, ["boolean"], value)
+    return value in ("true", "1")
+
+
+def decode_include(params: Mapping[str, Sequence[str]]) -> list[Include]:
+    """Return what `include` and `include[]` in the query of `GET /responses/{id}` ask for, both repeatable."""
+    return fit(_include(params), RetrieveQuery).include
+
+
+def _include(params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    return {"include": [value for name in ("include", "include[]") for value in params.get(name, ())]}

@@ -1,0 +1,105 @@
+"""The steps of a response that this server performs itself: its tools, and items and calls that no model finished."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from antiphon.access.keyring import Keyring
+from antiphon.protocol.items.messages import ID_PREFIXES
+from antiphon.runs.chain_cache import WITH_STATE
+from antiphon.runs.plan import RunPlan
+from antiphon.runs.steps import Compact, ListTools, RunTools, Settle, Step, Tell
+from antiphon.runs.tool_calls import ToolExecutor
+from antiphon.runs.turn import Turn
+from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
+from antiphon.translation.items import StreamingCompaction
+from antiphon.translation.writer import ResponseWriter
+
+
+class ServerSteps:
+    """Performs them for one response, one after the other.
+
+    begin(step) ──> proceed() as long as it returns True ──> close()
+    """
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        turn: Turn,
+        writer: ResponseWriter,
+        record: ResponseRecord,
+        observers: Observers,
+        keyring: Keyring,
+    ) -> None:
+        self._plan, self._turn, self._writer, self._record = plan, turn, writer, record
+        self._observers, self._keyring = observers, keyring
+        self._executor: ToolExecutor | None = None
+        self._moments: AsyncGenerator[None, None] | None = None
+        """This server's tools at work."""
+        self._compaction: StreamingCompaction | None = None
+
+    async def begin(self, step: Step) -> None:
+        """Begin a step; what awaits nothing is done at once."""
+        if not isinstance(step, ListTools | RunTools):
+            self._perform(step)
+            return
+        executor = self._executor = self._executor or self._new_executor()
+        if isinstance(step, ListTools):
+            self._moments = executor.list_tools(step)
+        else:
+            self._moments = executor.execute(self._record, step)
+        await self.proceed()
+
+    async def proceed(self) -> bool:
+        """Go on with the tools until there may be something to send; return whether there is more of it."""
+        if self._moments is None:
+            return False
+        async for _ in self._moments:
+            return True
+        self._moments = None
+        if self._executor is not None and self._executor.is_late:
+            self._turn.is_late()
+        return False
+
+    async def close(self) -> None:
+        """Cancel the tools that are still at work."""
+        moments, self._moments = self._moments, None
+        if moments is not None:
+            await moments.aclose()
+
+    def begin_compaction(self) -> None:
+        """Announce the compaction, unless that was done: the model is summarising now."""
+        self._compaction = self._compaction or StreamingCompaction(self._writer)
+
+    def _new_executor(self) -> ToolExecutor:
+        plan, writer, items = self._plan, self._writer, self._plan.items
+        return ToolExecutor(plan, writer, self._observers, lambda: [*items, *made_items(writer)])
+
+    def _perform(self, step: Step) -> None:
+        """Do what the turn decided, where nothing is awaited."""
+        match step:
+            case Tell(item):
+                use = ToolUse(self._record, "tool_search", "datastore")
+                for hand_over in self._observers.used:
+                    hand_over(use)
+                item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
+                self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
+                for hand_over in self._observers.returned:
+                    hand_over(use)
+            case Settle(call, text):
+                call.settle(text)
+            case Compact(summary):
+                compaction = self._compaction or StreamingCompaction(self._writer)
+                compaction.close(self._keyring.seal({"summary": summary}, self._plan.context.tenant))
+
+
+def made_items(writer: ResponseWriter) -> Sequence[Any]:
+    """Return the items that a response has so far, each with its sealed state, whether or not the client sees that."""
+    return [_with_state(item, writer.sealed) for item in writer.made]
+
+
+def _with_state(item: Any, sealed: Mapping[str, str]) -> Any:
+    """Return an item with what is sealed with it, whether or not the client sees that."""
+    blob = sealed.get(str(item.id)) if isinstance(item, WITH_STATE) else None
+    return replace(item, encrypted_content=blob) if blob else item

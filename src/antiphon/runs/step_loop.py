@@ -1,0 +1,254 @@
+"""The loop of a run: performs what the turn decides, step by step, and hands out events as they are made.
+
+A streamed request reads `StepLoop.events`; a plain one awaits `StepLoop.result`, which takes the same steps and looks
+at no event, so the two cannot disagree. `Run` says how a response ends; each delta passes through this file alone.
+"""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from antiphon.cache.cached_answer import retell
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.protocol.events import Event
+from antiphon.protocol.response import Response
+from antiphon.protocol.validation.call_rules import open_calls
+from antiphon.runs.engine import Engine
+from antiphon.runs.model_calls import ModelCaller, ModelStream
+from antiphon.runs.phases import TRANSITIONS, Phase, Steered, Stop, StopReason
+from antiphon.runs.plan import RunPlan
+from antiphon.runs.server_steps import ServerSteps
+from antiphon.runs.steps import AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
+from antiphon.runs.turn import Turn
+from antiphon.telemetry.observers import ResponseRecord
+from antiphon.translation.from_chat.reader import Finish
+from antiphon.translation.writer import ResponseWriter
+
+MODEL_CALLS = (CallModel, AuxiliaryCall)
+
+
+class StepLoop(ABC):
+    """Makes one response, in the order: steps of the turn, `_fail` for what goes wrong, `_end`, `_close`."""
+
+    def __init__(
+        self, plan: RunPlan, engine: Engine, writer: ResponseWriter, turn: Turn, record: ResponseRecord
+    ) -> None:
+        self.is_stream = plan.is_stream
+        """Whether the response is a stream of events."""
+        self.record = record
+        self.phase = Phase.PENDING
+        self.stop_cause: Stop | None = None
+        self._engine = engine
+        self._cache = plan.cache
+        self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
+        self._writer = writer
+        self._turn = turn
+        self._asking = ModelCaller(plan, turn, writer, engine.observers)
+        self._own: ServerSteps | None = None
+        """Performs the steps that call no model; None where the turn has none."""
+        if turn.steps is not None:
+            self._own = ServerSteps(plan, turn, writer, record, engine.observers, engine.keyring)
+        self._task: asyncio.Task[Any] | None = None
+        self._answer: ModelStream | None = None
+        """The answer that is being read."""
+        self._is_closing = False
+        """A step that has failed is being closed: no stop cancels that."""
+
+    @abstractmethod
+    def stop(self, error: AntiphonError) -> None:
+        """Have the response fail with this error, as soon as possible."""
+
+    @abstractmethod
+    def _fail(self, error: BaseException) -> None:
+        """It ends with an error, or is cut short. Raises what is not for the client to see as an event."""
+
+    @abstractmethod
+    async def _end(self, step: FinishRun | None) -> list[Event]:
+        """Make the response durable, then emit its end: as the turn decided, unless it has failed."""
+
+    @abstractmethod
+    async def _close(self) -> None:
+        """Release everything, however it ended."""
+
+    async def result(self) -> Response:
+        """Make the response and return it. Raises `AntiphonError` where it failed."""
+        if self.is_stream:
+            async with aclosing(self.events()) as batches:
+                async for _ in batches:
+                    pass
+            return self._writer.response
+        self._writer.is_heard = self._cache is not None
+        self._begin()
+        try:
+            try:
+                step = await self._first_step()
+                while not isinstance(step, FinishRun):
+                    await self._begin_step(step)
+                    while await self._continue_step():
+                        if self._cache is not None:
+                            self._drain()
+                    step = self._turn.next()
+            except BaseException as error:
+                await self._close_step()
+                self._fail(error)
+                step = None
+            await self._end(step)
+        finally:
+            await self._close()
+        return self._writer.response
+
+    async def events(self) -> AsyncGenerator[list[Event], None]:
+        """Make the response; give its events in batches as they come. The last batch is given once it is durable.
+
+        Raises `AntiphonError` as long as no event was given, afterwards every failure is an event. A plain
+        request gives no event before it is known to succeed. Closing the iterator early ends the backend's work.
+        """
+        self._begin()
+        try:
+            try:
+                if self._writer.has_pending:
+                    self._enter(Phase.EMITTING)
+                    yield self._drain()
+                    self._enter(Phase.STREAMING)
+                    if self.stop_cause is not None:
+                        self._check_stopped()
+                writer, is_unseen = self._writer, self._cache is None and self._frames is None
+                step = await self._first_step()
+                while not isinstance(step, FinishRun):
+                    await self._begin_step(step)
+                    goes_on = True
+                    while goes_on:
+                        if self.phase is Phase.STREAMING and self._writer.has_pending:
+                            self.phase = Phase.EMITTING  # once a batch: the condition is the check
+                            yield writer.take() if is_unseen else self._drain()
+                            self.phase = Phase.STREAMING
+                            if self.stop_cause is not None:
+                                self._check_stopped()
+                        goes_on = await self._continue_step()
+                    step = self._turn.next()
+            except BaseException as error:
+                await self._close_step()
+                self._fail(error)
+                step = None
+            yield await self._end(step)
+        finally:
+            await self._close()
+
+    def _begin(self) -> None:
+        if self._task is not None:
+            raise RuntimeError("A response is made once.")
+        self._task = asyncio.current_task()
+        self._engine.runs.add(self)
+        self.record.began = time.monotonic()
+        for hand_over in self._engine.observers.began:
+            hand_over(self.record)
+
+    async def _first_step(self) -> Step:
+        """Return what is to be done first; all is done where the answer is kept in the cache."""
+        kept = await self._cache.find() if self._cache is not None else None
+        if kept is None:
+            self._asking.choose()
+            return self._turn.next()
+        self.record.ignored_tools = kept.ignored_tools
+        if self.is_stream:
+            self._start()
+        retell(kept, self._writer)
+        return FinishRun(Finish("completed", kept.usage))
+
+    async def _begin_step(self, step: Step) -> None:
+        """Begin what the turn decided; `_continue_step` does the rest."""
+        if isinstance(step, MODEL_CALLS):
+            self._answer = await self._asking.open(self.record, step)
+            if self._answer is None:
+                await self._asking.close()
+            elif self.is_stream or isinstance(step, AuxiliaryCall):
+                self._answering(step)
+        elif self._own is not None:
+            if self.is_stream and isinstance(step, ListTools | RunTools):
+                self._start()
+            await self._own.begin(step)
+
+    async def _continue_step(self) -> bool:
+        """Go on with the step until there may be something to send; return whether there is more of it."""
+        answer = self._answer
+        if answer is None:
+            return self._own is not None and await self._own.proceed()
+        if self.stop_cause is not None:
+            self._check_steered()
+        try:
+            if answer.is_plain:
+                await self._asking.read_whole(answer)
+            elif (part := await anext(answer.parts, None)) is not None:
+                if not answer.has_begun:
+                    answer.has_begun = True
+                    answer.upstream.spoke()
+                reader = answer.reader
+                reader.feed(part)
+                if not reader.is_over:
+                    if reader.chunks != answer.seen:
+                        answer.seen, answer.heard = reader.chunks, answer.clock()
+                    else:
+                        answer.check_silence()
+                    return True
+        except BackendError as error:
+            answer.is_broken = True
+            answer.reader.fail(error)
+        self._answer = None
+        self._asking.conclude(answer)
+        await self._asking.close()
+        return False
+
+    async def _close_step(self) -> None:
+        """The step ends before it was done. A stop that comes meanwhile changes nothing: what failed is reported."""
+        self._answer, self._is_closing = None, True
+        try:
+            if self._own is not None:
+                await self._own.close()
+            await self._asking.close()
+        finally:
+            self._is_closing = False
+
+    def _drain(self) -> list[Event]:
+        """Return the events that go out now."""
+        batch = self._writer.take()
+        if self._cache is not None:
+            self._cache.see(batch)
+        if self._frames is not None:
+            self._frames.see(batch)
+        return batch
+
+    @property
+    def _has_calls(self) -> bool:
+        return self._asking.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
+
+    def _check_stopped(self) -> None:
+        """Raise the error of a stop that came while the reader had a batch in hand."""
+        if self.stop_cause is not None and self.stop_cause.error is not None:
+            raise self.stop_cause.error
+
+    def _check_steered(self) -> None:
+        if self.stop_cause is not None and self.stop_cause.reason is StopReason.STEERED and not self._has_calls:
+            raise Steered
+
+    def _answering(self, step: CallModel | AuxiliaryCall) -> None:
+        """A backend answers: from now on a stream is a stream, and what is compacted is being so."""
+        if self.is_stream and self.phase is Phase.PENDING:
+            self._start()
+        if isinstance(step, AuxiliaryCall) and step.compacts and self._own is not None:
+            self._own.begin_compaction()
+
+    def _enter(self, phase: Phase) -> None:
+        if phase not in TRANSITIONS[self.phase]:
+            raise RuntimeError(f"A response cannot go from {self.phase.value} to {phase.value}.")
+        self.phase = phase
+
+    def _start(self) -> bool:
+        """Announce the response, unless that was done; return whether it was done now."""
+        if self.phase is not Phase.PENDING:
+            return False
+        self._enter(Phase.STREAMING)
+        self._writer.start()
+        return True

@@ -1,0 +1,204 @@
+"""What an endpoint returns: status, headers, and a body that is whole or comes in parts. And the client that leaves.
+
+The exchange sends it (`server/exchange.py`), with the headers that every reply has.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from functools import lru_cache
+from typing import Any, Protocol, Self
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from antiphon.gateway import COMMENT, IGNORED, Run
+from antiphon.server.asgi import ClientGone, RawHeaders, Receive, Send
+from antiphon.server.request import HttpRequest
+
+BACKEND = "antiphon-backend"
+"""The header with the name of the backend that answers."""
+
+CACHE = "antiphon-cache"
+"""The header with which a request sets the cache, and a reply says what it was to it."""
+
+JSON: RawHeaders = [(b"content-type", b"application/json")]
+
+LATE = 0.2
+"""Seconds after which the watch begins: most work is over before, and need not pay for a task beside it."""
+
+COMMENT_AFTER = 15.0
+"""Seconds of silence after which a comment goes out, for proxies."""
+
+SSE = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+
+encode_json = msgspec.json.Encoder().encode
+
+
+class Sink(Protocol):
+    """The exchange, as a streamed reply sees it."""
+
+    receive: Receive
+    send: Send
+
+    async def start(self, status: int, headers: RawHeaders) -> None:
+        """Send the head of the reply."""
+        ...
+
+    async def write(self, body: bytes, *, more_body: bool = True) -> None:
+        """Send a part of its body; the last one without more."""
+        ...
+
+
+class ReplyStream(Protocol):
+    """A body that comes in parts, and the head before it, which may depend on the first of them."""
+
+    async def send(self, sink: Sink) -> None:
+        """Send all of it. Raises `ClientGone` when the client leaves."""
+        ...
+
+
+class Reply(Struct, frozen=True):
+    """Status, headers and body. A stream sends its own head."""
+
+    status: int
+    headers: RawHeaders
+    body: bytes | ReplyStream
+
+
+Endpoint = Callable[[HttpRequest], Awaitable[Reply]]
+
+Resources = Mapping[str, Mapping[str, Endpoint]]
+"""Endpoints by path and method. A part of a path stands in braces, and with `:path` has any number of slashes."""
+
+
+def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200) -> Reply:
+    """Return a reply of JSON."""
+    return Reply(status, JSON + headers if headers else JSON, encode_json(value))
+
+
+def stream_reply(stream: ReplyStream) -> Reply:
+    """Return a reply that is streamed."""
+    return Reply(200, [], stream)
+
+
+def run_headers(run: Run) -> RawHeaders:
+    """Return the headers that say how a response is made, as far as that is known."""
+    headers = ignored_header(run.ignored_tools) if run.ignored_tools else []
+    headers.append((BACKEND.encode(), plain_name(run.backend)))
+    if run.cache:
+        headers.append((CACHE.encode(), run.cache.encode()))
+    if run.similarity:
+        headers.append((f"{CACHE}-similarity".encode(), b"%.3f" % run.similarity))
+    return headers
+
+
+def ignored_header(types: Any) -> RawHeaders:
+    """Return the header that names the types of tools which the model is not offered."""
+    return [(IGNORED.encode(), ", ".join(types).encode())] if types else []
+
+
+@lru_cache(1000)
+def plain_name(name: str) -> bytes:
+    """Return an operator's name for something as a header can hold it."""
+    return quote(name, safe=" !#$&'()*+,/:;=?@[]").encode()
+
+
+def raw_headers(headers: Mapping[str, str]) -> RawHeaders:
+    """Return headers as ASGI has them."""
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+Tick = Callable[[], Awaitable[float]]
+"""Called when its time has come; returns in how many seconds to call again."""
+
+
+class DisconnectWatch(Struct):
+    """`async with` around the work: raises `ClientGone` out of it when the client leaves, within `LATE` seconds.
+
+    With a `tick`, calls it `delay` seconds after the watch began and again whenever it asks for it.
+    """
+
+    receive: Receive
+    tick: Tick | None = None
+    delay: float | None = None
+    _work: "asyncio.Task[Any] | None" = None
+    _task: "asyncio.Task[None] | None" = None
+    _timer: asyncio.TimerHandle | None = None
+    _is_gone: bool = False
+
+    async def __aenter__(self) -> Self:
+        self._work = asyncio.current_task()
+        self._timer = asyncio.get_running_loop().call_later(LATE, self._begin)
+        return self
+
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+        if self._is_gone and isinstance(error, asyncio.CancelledError) and self._work is not None:
+            self._work.uncancel()
+            raise ClientGone from error
+
+    def _begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._watch())
+
+    async def _watch(self) -> None:
+        if self.tick is None:
+            await self._wait_for_leave()
+        else:
+            leave = asyncio.ensure_future(self._wait_for_leave())
+            try:
+                await self._keep_time(leave, self.tick)
+            finally:
+                leave.cancel()
+        self._is_gone = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _keep_time(self, leave: asyncio.Future[None], tick: Tick) -> None:
+        while not (await asyncio.wait({leave}, timeout=self.delay))[0]:
+            self.delay = await tick()
+
+    async def _wait_for_leave(self) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
+class FrameStream:
+    """What is server-sent events already: what the log holds and nothing else, but for comments in its silence."""
+
+    def __init__(self, frames: AsyncGenerator[bytes, None], headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self._frames = frames
+        self._headers = [*SSE, *headers]
+
+    async def send(self, sink: Sink) -> None:
+        """See `ReplyStream`."""
+        self._sink = sink
+        await sink.start(200, self._headers)
+        async with DisconnectWatch(sink.receive, self._tick, COMMENT_AFTER), aclosing(self._frames) as frames:
+            async for body in frames:
+                await sink.write(body)
+            await sink.write(b"", more_body=False)
+
+    async def _tick(self) -> float:
+        await self._sink.write(COMMENT)
+        return COMMENT_AFTER
+
+
+class WholeStream:
+    """A stream that is over."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def send(self, sink: Sink) -> None:
+        """See `ReplyStream`."""
+        await sink.start(200, SSE)
+        await sink.write(self._body, more_body=False)
