@@ -11,7 +11,7 @@ from antiphon.telemetry.context import About, begin
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord
 from antiphon.telemetry.store_metrics import timed
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
 from antiphon.upstream.scripted import ScriptedBackend
 

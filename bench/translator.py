@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from antiphon.ids import new_id, now
 from antiphon.protocol.response import Response
-from antiphon.translation.from_chat.answer import AnswerReader
 from antiphon.translation.from_chat.reader import ChatStream
-from antiphon.translation.sse import encode
+from antiphon.translation.wire import AnswerReader, encode
 from antiphon.translation.writer import ResponseWriter, View
 from bench.backend import DELTAS, END, EVENTS
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from antiphon.protocol.response import Response
     from antiphon.protocol.validation.validate import decode_request
     from antiphon.translate import Translator
-    from antiphon.translation.dialects import Dialect, tell_dialect
-    from antiphon.translation.from_chat.answer import conclude
+    from antiphon.translation.dialects.dialect import Dialect
+    from antiphon.translation.dialects.table import tell_dialect
     from antiphon.translation.from_chat.decode import decode_chunk
     from antiphon.translation.from_chat.reader import ChatStream
-    from antiphon.translation.sse import EventDecoder, encode
     from antiphon.translation.to_chat.request import normalise_input, to_chat
+    from antiphon.translation.wire import EventDecoder, conclude, encode
     from antiphon.translation.writer import ResponseWriter
     from antiphon.version import __version__
 
@@ -57,10 +57,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "antiphon.translation.dialects": (
-        "Dialect",
-        "tell_dialect",
-    ),
+    "antiphon.translation.dialects.dialect": ("Dialect",),
+    "antiphon.translation.dialects.table": ("tell_dialect",),
     "antiphon.translation.to_chat.request": ("normalise_input", "to_chat"),
     "antiphon.client": ("Responses",),
     "antiphon.errors": (
@@ -73,11 +71,11 @@ _HOMES = {
     "antiphon.protocol.requests": ("CreateResponse",),
     "antiphon.protocol.response": ("Response",),
     "antiphon.protocol.validation.validate": ("decode_request",),
-    "antiphon.translation.from_chat.answer": ("conclude",),
     "antiphon.translation.from_chat.reader": ("ChatStream",),
     "antiphon.translation.from_chat.decode": ("decode_chunk",),
-    "antiphon.translation.sse": (
+    "antiphon.translation.wire": (
         "EventDecoder",
+        "conclude",
         "encode",
     ),
     "antiphon.translation.writer": ("ResponseWriter",),

@@ -27,7 +27,7 @@ from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.store_metrics import timed
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.registry import Toolset
-from antiphon.translation.dialects import tell_dialect
+from antiphon.translation.dialects.table import tell_dialect
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.discover import discover, named_by_environment

@@ -33,7 +33,7 @@ from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
 from antiphon.storage.notifications import Subscription
 from antiphon.stored import conversations, responses
 from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families, known
-from antiphon.translation.sse import COMMENT, encode
+from antiphon.translation.wire import COMMENT, encode
 from antiphon.upstream.status import Status, status_of, together
 from antiphon.webhooks.endpoints import Endpoints
 

@@ -15,12 +15,12 @@ from antiphon.protocol.validation.call_rules import call_ids, check_calls
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import nothing_given, previous_not_found
 from antiphon.runs.prepare import open_response, view_of
-from antiphon.translation.dialects import tell_dialect
-from antiphon.translation.from_chat.answer import AnswerReader, conclude
+from antiphon.translation.dialects.table import tell_dialect
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.to_chat.request import normalise_input, to_chat
+from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import toolbox_of
-from antiphon.translation.tool_mapping.toolbox import allowed_names
+from antiphon.translation.wire import AnswerReader, conclude
 from antiphon.translation.writer import ResponseWriter
 
 

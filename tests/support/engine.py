@@ -20,7 +20,7 @@ from antiphon.runs.turn import Turn
 from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.registry import Toolset
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import nothing
 from antiphon.upstream.backend import Backend, Listing, Reply

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.translation.from_chat.answer import AnswerReader
-from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.from_responses.reader import ResponsesStream
+from antiphon.translation.wire import AnswerReader, Finish
 from antiphon.translation.writer import ResponseWriter, View
 from tests.support.replay import JSON, Answer, Script
 from tests.support.translate import begin_writer, end_writer

@@ -11,8 +11,8 @@ import msgspec
 
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.answer import AnswerReader, conclude
-from antiphon.translation.from_chat.reader import ChatStream, Finish
+from antiphon.translation.from_chat.reader import ChatStream
+from antiphon.translation.wire import AnswerReader, Finish, conclude
 from antiphon.translation.writer import ResponseWriter, View
 
 CREATED_AT = 1_700_000_000

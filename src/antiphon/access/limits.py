@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.storage.contract import ApiKey, BucketState, Limits
-from antiphon.translation.to_chat.estimate import MEDIUM, by_size
+from antiphon.translation.to_chat.tokens import MEDIUM, by_size
 from antiphon.upstream.backend_state import LATEST
 from antiphon.upstream.registry import model_not_found
 

@@ -24,9 +24,10 @@ from antiphon.ids import Clock
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
 from antiphon.storage.contract import NOTHING_RESERVED, ApiKey, BucketState, Reservation, Store, UsageRecord
-from antiphon.translation.from_chat.decode import decode_chunk, read_usage
-from antiphon.translation.sse import DONE, EventDecoder
-from antiphon.translation.to_chat.estimate import asked_tokens, by_size
+from antiphon.translation.from_chat.decode import decode_chunk
+from antiphon.translation.from_chat.reader import read_usage
+from antiphon.translation.to_chat.tokens import asked_tokens, by_size
+from antiphon.translation.wire import DONE, EventDecoder
 
 MAX_PLAIN = 64 * 1024 * 1024
 """Bytes of a plain answer that are looked through."""

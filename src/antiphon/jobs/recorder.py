@@ -14,7 +14,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import Retention, ended, stored_output
 from antiphon.runs.run import Run
 from antiphon.storage.contract import Frames, Job, Progress, Reservation, StoredItem
-from antiphon.translation.sse import encode
+from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
 
 FLUSH_EVERY = 0.04

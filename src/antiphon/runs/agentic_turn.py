@@ -39,15 +39,15 @@ from antiphon.runs.steps import (
 from antiphon.runs.tool_policy import Approved, ToolPolicy
 from antiphon.runs.turn import ModelResult, RequestBuilder, Turn, added
 from antiphon.tools.registry import Toolset
-from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.hosted_items import HostedCall
-from antiphon.translation.to_chat.estimate import tokens_of
 from antiphon.translation.to_chat.prefix import joined
+from antiphon.translation.to_chat.tokens import tokens_of
 from antiphon.translation.to_responses.request import countable
 from antiphon.translation.tool_items import StreamingCustomCall
+from antiphon.translation.tool_mapping.choice import relaxed
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.tool_mapping.search import search
-from antiphon.translation.tool_mapping.toolbox import relaxed
+from antiphon.translation.wire import Finish
 
 MAX_SEARCHES = 8
 """Times that the model may search for tools in one response, where `max_tool_calls` does not say."""

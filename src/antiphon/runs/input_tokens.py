@@ -17,9 +17,8 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
 from antiphon.runs.context import gather
 from antiphon.runs.engine import Engine
-from antiphon.translation.to_chat.estimate import PRIMING, is_plain, media_tokens, tokens_of
 from antiphon.translation.to_chat.request import to_chat
-from antiphon.translation.to_chat.tokenizers import WAYS, Ask, Way, by_responses
+from antiphon.translation.to_chat.tokens import PRIMING, WAYS, Ask, Way, by_responses, is_plain, media_tokens, tokens_of
 from antiphon.translation.to_responses.request import countable, to_responses
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.upstream.backend import Backend

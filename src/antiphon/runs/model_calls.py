@@ -16,13 +16,13 @@ from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
 from antiphon.runs.turn import RENAMES, Turn
 from antiphon.telemetry.observers import Call, Observers, ResponseRecord
-from antiphon.translation.dialects import Api
-from antiphon.translation.from_chat.answer import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream
-from antiphon.translation.from_chat.reader import ChatStream, Finish
+from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
-from antiphon.translation.to_chat.estimate import asked_tokens, tokens_of
 from antiphon.translation.to_chat.prefix import encode_body
 from antiphon.translation.to_chat.request import output_cap
+from antiphon.translation.to_chat.tokens import asked_tokens, tokens_of
+from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import Refusal, UpstreamReply, attempt
 from antiphon.upstream.retry_after import wait_of

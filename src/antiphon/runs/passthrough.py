@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from antiphon.access.metering import UNMETERED, UsageLease
 from antiphon.errors import BackendError
 from antiphon.telemetry.observers import Call, Observers, Operation
-from antiphon.translation.to_chat.estimate import asked_tokens
+from antiphon.translation.to_chat.tokens import asked_tokens
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import BROKEN, UpstreamReply, call

@@ -22,7 +22,7 @@ from antiphon.storage.contract import (
     StoredItem,
     StoredResponse,
 )
-from antiphon.translation.sse import encode
+from antiphon.translation.wire import encode
 
 UNSTORED = 600
 """Seconds for which background work with `store: false` can be polled once it has ended (specification section 9)."""

@@ -24,7 +24,7 @@ from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.storage.contract import LockResult, StoredItem
 from antiphon.tools.registry import Toolset
-from antiphon.translation.dialects import Api
+from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.request import normalise_input
 from antiphon.translation.writer import View

@@ -25,9 +25,8 @@ from antiphon.runs.steps import FinishRun
 from antiphon.runs.turn import RequestBuilder, Turn
 from antiphon.storage.contract import StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
-from antiphon.translation.from_chat.answer import conclude
-from antiphon.translation.from_chat.reader import Finish
 from antiphon.translation.tool_mapping.offering import NOTHING
+from antiphon.translation.wire import Finish, conclude
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.backend_state import Target
 

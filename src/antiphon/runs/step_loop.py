@@ -24,7 +24,7 @@ from antiphon.runs.server_steps import ServerSteps
 from antiphon.runs.steps import AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
 from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import ResponseRecord
-from antiphon.translation.from_chat.reader import Finish
+from antiphon.translation.wire import Finish
 from antiphon.translation.writer import ResponseWriter
 
 MODEL_CALLS = (CallModel, AuxiliaryCall)
@@ -109,7 +109,7 @@ class StepLoop(ABC):
         self._begin()
         try:
             try:
-                if self._writer.has_pending:
+                if self._writer.pending:
                     self._enter(Phase.EMITTING)
                     yield self._drain()
                     self._enter(Phase.STREAMING)
@@ -121,7 +121,7 @@ class StepLoop(ABC):
                     await self._begin_step(step)
                     goes_on = True
                     while goes_on:
-                        if self.phase is Phase.STREAMING and self._writer.has_pending:
+                        if self.phase is Phase.STREAMING and self._writer.pending:
                             self.phase = Phase.EMITTING  # once a batch: the condition is the check
                             yield writer.take() if is_unseen else self._drain()
                             self.phase = Phase.STREAMING

@@ -11,11 +11,11 @@ from antiphon.protocol.response import Usage
 from antiphon.protocol.tools import McpTool
 from antiphon.runs.checkpoints import ToolCallRecord
 from antiphon.runs.tool_policy import Approved
-from antiphon.translation.dialects import Api
-from antiphon.translation.from_chat.reader import Finish
+from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.offering import Toolbox
+from antiphon.translation.wire import Finish
 
 
 class CallModel(Struct, frozen=True):

@@ -22,7 +22,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.registry import Toolset
-from antiphon.translation.dialects import Api
+from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat.hosted import approvals_in, state_of
 from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.tool_mapping.mcp import lists_in, permitted

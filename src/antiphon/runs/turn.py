@@ -15,20 +15,20 @@ from msgspec.structs import replace
 from antiphon.access.unseal import state_origin
 from antiphon.errors import AntiphonError
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.items.messages import InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Response, Usage
 from antiphon.protocol.tools import Tool
 from antiphon.runs.steps import CallModel, FinishRun, Step, Steps
 from antiphon.runs.truncate import drop_oldest, thin_out
-from antiphon.translation.dialects import Api
-from antiphon.translation.from_chat.reader import Finish
+from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.learned import refused_parameter, refused_types
 from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.to_chat.request import Body, responses_parameter, to_chat
 from antiphon.translation.to_responses.request import extras, field_of, refused_field, to_responses
-from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
-from antiphon.translation.tool_mapping.toolbox import allowed_names
+from antiphon.translation.tool_mapping.choice import allowed_names
+from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, toolbox_of
+from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_errors import is_overflow, read_failure, too_long
 from antiphon.upstream.backend_state import Target
 
@@ -116,7 +116,9 @@ class RequestBuilder:
             self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
             self._body["model"] = target.model
             return BuiltRequest(self._body, Toolbox(), None, api)
-        toolbox = toolbox_of(request, items, dialect.taught(refused), self._served)
+        taught = dialect.taught(refused) if refused else dialect
+        is_bare = request.tools is None and isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS)
+        toolbox = Toolbox() if is_bare else toolbox_of(request, items, taught, self._served)
         if limit is not None:
             limit(toolbox)
         self._body = to_chat(
@@ -125,7 +127,8 @@ class RequestBuilder:
         self._body["model"] = target.model
         if self._is_plain:
             self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
-        return BuiltRequest(self._body, toolbox, allowed_names(toolbox, request.tool_choice), api)
+        allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
+        return BuiltRequest(self._body, toolbox, allowed, api)
 
     # What follows from a refusal.
 

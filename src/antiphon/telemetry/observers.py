@@ -9,7 +9,7 @@ from antiphon.errors import AntiphonError
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.translation.from_chat.reader import Finish
+from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_state import Target
 
 Operation = Literal["chat", "embeddings"]

@@ -18,7 +18,8 @@ from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
 from antiphon.protocol.tool_bindings import Kind, Offer
-from antiphon.translation.tool_items import STREAMING, StreamingCall
+from antiphon.translation.built_in_items import STREAMING
+from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.writer import ResponseWriter
 
 

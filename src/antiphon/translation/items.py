@@ -20,7 +20,7 @@ from antiphon.protocol.items.messages import Compaction, Message, Reasoning
 from antiphon.translation.citations import Citations
 from antiphon.translation.from_chat.annotations import Annotations
 from antiphon.translation.from_chat.reasoning import ReasoningState
-from antiphon.translation.writer import ResponseWriter, padding
+from antiphon.translation.writer import GrowingText, ResponseWriter, padding
 
 
 class StreamingMessage:
@@ -36,46 +36,38 @@ class StreamingMessage:
         self.id = writer.new_id("msg")
         self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
         self._content: list[Any] = []
-        self._kind: type[Part] | None = None
-        self._text: list[str] = []
-        self._length = 0
-        self._logprobs: list[dict[str, Any]] = []
+        self._text: GrowingText | None = None
+        """The part that is open, where it is text."""
+        self._refusal: list[str] | None = None
+        """The part that is open, where it is a refusal."""
         self._annotations: Annotations | None = None
-        self.is_steady = False
-        """Whether a text is open, and what it grows by is all that is told of it."""
+        self.steady: GrowingText | None = None
+        """The open text, where what it grows by is all that is told of it."""
 
     def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         """Append text with the log probabilities of its tokens."""
-        if self._kind is not OutputText:
-            self._open_part(OutputText, OutputText(text=""))
-        self.add_texts([delta], logprobs)
-        if not self.is_steady:
-            self._tell_annotations()
+        text = self._text or self._open_text()
+        text.add([delta], logprobs)
+        if self.steady is None:
+            self._tell_annotations(text)
             if self._citations is not None:
                 self._cite(self._citations.feed(delta))
 
-    def add_texts(self, deltas: Sequence[str], logprobs: list[dict[str, Any]] | None = None) -> None:
-        """Append texts that came together to the open text, each a delta of its own."""
-        self._text += deltas
-        self._length += sum(map(len, deltas))
-        if logprobs:
-            self._logprobs += logprobs
-        self._writer.emit_texts(deltas, self._output_index, self.id, len(self._content), logprobs or [])
-
     def add_refusal(self, delta: str) -> None:
         """Append words of a refusal."""
-        if self._kind is not Refusal:
-            self._open_part(Refusal, Refusal(refusal=""))
-        self._text.append(delta)
+        if self._refusal is None:
+            self._close_part()
+            self._refusal = []
+            self._writer.emit(events.ContentPartAdded(**self._place(), part=Refusal(refusal="")))
+        self._refusal.append(delta)
         self._writer.emit(events.RefusalDelta(**self._place(), delta=delta))
 
     def annotate(self, annotation: dict[str, Any]) -> None:
         """Annotate the text, in a new part where there is none yet. What is past the text so far waits for it."""
-        if self._kind is not OutputText:
-            self._open_part(OutputText, OutputText(text=""))
+        text = self._text or self._open_text()
         self._annotations = self._annotations or Annotations()
         self._annotations.add(annotation)
-        self._tell_annotations()
+        self._tell_annotations(text)
 
     def close(self, status: Status) -> None:
         """End the message."""
@@ -83,43 +75,46 @@ class StreamingMessage:
         item = Message(id=self.id, status=status, role="assistant", content=self._content)
         self._writer.close_item(self._output_index, item)
 
-    def _open_part(self, kind: type[Part], part: Part) -> None:
+    def _open_text(self) -> GrowingText:
         self._close_part()
-        self._kind = kind
-        self._text, self._length, self._logprobs, self._annotations = [], 0, [], None
-        self._citations = Citations(self._sources) if self._sources and kind is OutputText else None
-        self.is_steady = kind is OutputText and self._citations is None
-        self._writer.emit(events.ContentPartAdded(**self._place(), part=part))
+        text = self._text = GrowingText(self._writer, self._output_index, self.id, len(self._content))
+        self._citations = Citations(self._sources) if self._sources else None
+        self.steady = text if self._citations is None else None
+        self._writer.emit(events.ContentPartAdded(**self._place(), part=OutputText(text="")))
+        return text
 
     def _close_part(self) -> None:
-        if self._kind is None:
-            return
-        if self._citations is not None:
-            self._cite(self._citations.finish())
-        text = "".join(self._text)
         part: Part
-        if self._kind is OutputText:
-            self._tell_annotations(is_over=True)
-            annotations = self._annotations.told if self._annotations else []
-            part = OutputText(text=text, annotations=annotations, logprobs=self._logprobs)
-            self._writer.emit(events.OutputTextDone(**self._place(), text=text, logprobs=self._logprobs))
+        if self._text is not None:
+            part = self._close_text(self._text)
+        elif self._refusal is not None:
+            part = Refusal(refusal="".join(self._refusal))
+            self._writer.emit(events.RefusalDone(**self._place(), refusal=part.refusal))
         else:
-            part = Refusal(refusal=text)
-            self._writer.emit(events.RefusalDone(**self._place(), refusal=text))
+            return
         self._writer.emit(events.ContentPartDone(**self._place(), part=part))
         self._content.append(part)
-        self._kind, self.is_steady = None, False
+        self._text = self._refusal = self.steady = self._citations = self._annotations = None
+
+    def _close_text(self, text: GrowingText) -> OutputText:
+        if self._citations is not None:
+            self._cite(self._citations.finish())
+        self._tell_annotations(text, is_over=True)
+        annotations = self._annotations.told if self._annotations else []
+        part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)
+        self._writer.emit(events.OutputTextDone(**self._place(), text=part.text, logprobs=text.logprobs))
+        return part
 
     def _cite(self, citations: Sequence[dict[str, Any]]) -> None:
         for citation in citations:
             self.annotate(citation)
 
-    def _tell_annotations(self, *, is_over: bool = False) -> None:
+    def _tell_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
         if self._annotations is None:
             return
-        for index, annotation in self._annotations.tell(self._length, is_over=is_over):
+        for index, annotation in self._annotations.tell(text.length, is_over=is_over):
             self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
-        self.is_steady = self._citations is None and not self._annotations.are_waiting
+        self.steady = text if self._citations is None and not self._annotations.are_waiting else None
 
     def _place(self) -> dict[str, Any]:
         return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}

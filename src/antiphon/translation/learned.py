@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.translation.dialects import REASONING_FIELDS
+from antiphon.translation.dialects.dialect import REASONING_FIELDS
 
 _STATUSES = frozenset({400, 422})
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})

@@ -90,7 +90,8 @@ class ResponseWriter(Struct):
     """How many items an earlier attempt had closed."""
     _again: int = 0
     """How many of those this attempt has made again, unseen."""
-    _pending: list[events.Event] = field(default_factory=list)
+    pending: list[events.Event] = field(default_factory=list)
+    """The events to take."""
 
     def aside(self) -> "ResponseWriter":
         """Return a writer for what the client of this one does not see."""
@@ -108,48 +109,12 @@ class ResponseWriter(Struct):
             return
         event.sequence_number = self.next_number
         self.next_number += 1
-        self._pending.append(event)
-
-    def emit_texts(
-        self,
-        deltas: Sequence[str],
-        output_index: int,
-        item_id: str,
-        content_index: int,
-        logprobs: list[dict[str, Any]],
-    ) -> None:
-        """Number and queue a delta of one text for each of these; the log probabilities are those of all of them."""
-        if not self.is_heard:
-            return
-        pads, quotes = self.view.obfuscation, len('""')
-        run: list[events.Event] = []
-        for number, delta in enumerate(deltas, self.next_number):
-            event = events.OutputTextDelta(
-                sequence_number=number,
-                output_index=output_index,
-                item_id=item_id,
-                content_index=content_index,
-                delta=delta,
-                logprobs=logprobs,
-                obfuscation=PADDINGS[len(_encode(delta)) - quotes & 15] if pads else UNSET,
-            )
-            run.append(event)
-        if self._kept or self._gate is not None:
-            for each in run:
-                self.emit(each)
-            return
-        self.next_number += len(run)
-        self._pending += run
+        self.pending.append(event)
 
     def take(self) -> list[events.Event]:
         """Return the events emitted since the last call."""
-        pending, self._pending = self._pending, []
+        pending, self.pending = self.pending, []
         return pending
-
-    @property
-    def has_pending(self) -> bool:
-        """Whether there are events to take."""
-        return bool(self._pending)
 
     def rewind(self, number: int) -> None:
         """Give the numbers from here on again: the events that had them were never told."""
@@ -304,6 +269,49 @@ class ResponseWriter(Struct):
             error=error,
             tool_usage=tool_usage or self.response.tool_usage,
         )
+
+
+class GrowingText(Struct):
+    """The text of one content part while it grows: every piece of it is a delta, numbered and queued by the writer."""
+
+    writer: ResponseWriter
+    output_index: int
+    item_id: str
+    content_index: int
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    """Characters so far."""
+    logprobs: list[dict[str, Any]] = field(default_factory=list)
+    """The log probabilities of its tokens so far."""
+
+    def add(self, deltas: Sequence[str], logprobs: list[dict[str, Any]] | None = None) -> None:
+        """Append texts that came together, each a delta of its own; the log probabilities are those of all of them."""
+        self.pieces += deltas
+        self.length += sum(map(len, deltas))
+        if logprobs:
+            self.logprobs += logprobs
+        writer = self.writer
+        if not writer.is_heard:
+            return
+        pads, quotes = writer.view.obfuscation, len('""')
+        run: list[events.Event] = []
+        for number, delta in enumerate(deltas, writer.next_number):
+            event = events.OutputTextDelta(
+                sequence_number=number,
+                output_index=self.output_index,
+                item_id=self.item_id,
+                content_index=self.content_index,
+                delta=delta,
+                logprobs=logprobs or [],
+                obfuscation=PADDINGS[len(_encode(delta)) - quotes & 15] if pads else UNSET,
+            )
+            run.append(event)
+        if writer._kept or writer._gate is not None:
+            for each in run:
+                writer.emit(each)
+            return
+        writer.next_number += len(run)
+        writer.pending += run
 
 
 def _is_alike(kept: Item | None, item: Item) -> bool:

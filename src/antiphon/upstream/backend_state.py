@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
-from antiphon.translation.dialects import Api, Dialect
+from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health

@@ -8,7 +8,8 @@ from typing import Any
 
 from antiphon.errors import BackendError, ClientError
 from antiphon.ids import Clock
-from antiphon.translation.dialects import Api, Dialect, tell_dialect
+from antiphon.translation.dialects.dialect import Api, Dialect
+from antiphon.translation.dialects.table import tell_dialect
 from antiphon.upstream.backend import Backend, Listing
 from antiphon.upstream.backend_state import ANY, BackendOptions, BackendState, Target
 from antiphon.upstream.candidates import Candidates

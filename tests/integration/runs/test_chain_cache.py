@@ -27,7 +27,7 @@ from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store, StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation, Messages, Prefix
 from antiphon.upstream.backend import Reply

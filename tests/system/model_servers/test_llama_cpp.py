@@ -1,6 +1,6 @@
 """What llama-cpp-python does otherwise, seen of its server itself, and what becomes of it behind Antiphon.
 
-This is the evidence for its row in `translation/dialects.py`.
+This is the evidence for its row in `translation/dialects/`.
 """
 
 import asyncio

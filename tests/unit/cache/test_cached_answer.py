@@ -13,8 +13,7 @@ from antiphon.protocol.events import OutputItemAdded, OutputItemDone
 from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import Response, Usage
 from antiphon.testing import assert_event_stream
-from antiphon.translation.from_chat.answer import AnswerReader, conclude
-from antiphon.translation.from_chat.reader import Finish
+from antiphon.translation.wire import AnswerReader, Finish, conclude
 from antiphon.translation.writer import ResponseWriter, View
 from tests.support.engine import said
 from tests.support.recordings import MISSING, recorded

@@ -3,7 +3,8 @@
 The page is not written by hand: where a row differs, the failure shows the right one.
 """
 
-from antiphon.translation.dialects import DIALECTS, USUAL, Dialect
+from antiphon.translation.dialects.dialect import USUAL, Dialect
+from antiphon.translation.dialects.table import DIALECTS
 from tests.support.pages import REFERENCE
 
 TOLD_BY = {"hosts": "", "ports": "port ", "owners": "`owned_by` ", "servers": "`server` "}

@@ -11,7 +11,7 @@ from antiphon.protocol.items.messages import KNOWN_ITEMS, InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import AnyTool, McpTool, WebSearchTool
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from tests.support.pages import table

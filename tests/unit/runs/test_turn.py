@@ -11,7 +11,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import Context
 from antiphon.runs.steps import CallModel, FinishRun
 from antiphon.runs.turn import Turn
-from antiphon.translation.from_chat.reader import Finish
+from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_state import Target
 from tests.support.engine import target, turn_for
 

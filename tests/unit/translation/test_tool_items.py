@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import check_event_stream
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from tests.support.replay import delta, sse
 from tests.support.translate import Translation, translate

@@ -1,6 +1,6 @@
 import pytest
 
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.upstream.backend_state import BackendOptions, BackendState, is_listed
 from tests.support.engine import listed
 

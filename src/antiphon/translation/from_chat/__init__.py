@@ -1,5 +1,5 @@
 """Events being made: Chat Completions chunks in, Responses events out. No I/O.
 
-bytes ── `sse.EventDecoder` ──> data ── `decode.decode_chunk` ──> chunk ── `chat.ChatStream` ──> `writer.ResponseWriter`
-──> events ── `sse.encode` ──> bytes
+bytes ── `wire.AnswerReader` ──> data ── `decode.decode_chunk` ──> chunk ── `reader.ChatStream` ──> items
+── `writer.ResponseWriter` ──> events ── `wire.encode` ──> bytes
 """

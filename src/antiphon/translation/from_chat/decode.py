@@ -1,15 +1,14 @@
-"""The bytes of chunks decoded, at once where they have the usual shape, by hand where they have not; and their usage.
+"""The bytes of chunks decoded, at once where they have the usual shape, by hand where they have not.
 
 | Chunk | Decoded by |
 |---|---|
-| adds text to the message, and does nothing else | `decode_texts`, to the text |
+| adds text to the message, and does nothing else | `decode_text`, to a `TextChunk` |
 | a plain answer that is a text | `decode_answer`, to a `PlainAnswer` |
 | has the nesting of the API | `decode_chunk`, to a `ChatChunk` |
 | anything else that is a JSON object | `decode_chunk`, field by field |
 """
 
 import json
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,7 +16,6 @@ from msgspec import Meta, Struct
 
 from antiphon.errors import BackendError
 from antiphon.protocol.chat import ChatChunk, Choice, Delta
-from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.translation.from_chat.text_filters import repaired
 
 _decode = msgspec.json.Decoder(ChatChunk).decode
@@ -49,7 +47,9 @@ class _TextChoice(Struct, gc=False):
     logprobs: None = None
 
 
-class _TextChunk(Struct, gc=False):
+class TextChunk(Struct, gc=False):
+    """A chunk that adds text to the message, if it adds anything."""
+
     choices: tuple[_TextChoice]
     usage: None = None
     error: None = None
@@ -78,37 +78,15 @@ class PlainAnswer(Struct, gc=False):
 NARROWED: dict[type[Struct], tuple[type[Struct], ...]] = {
     Delta: (_TextDelta,),
     Choice: (_TextChoice, _PlainChoice),
-    ChatChunk: (_TextChunk, PlainAnswer),
+    ChatChunk: (TextChunk, PlainAnswer),
 }
 """The types of what is only text, by the types of any chunk."""
 
-_decode_text = msgspec.json.Decoder(_TextChunk).decode
-_decode_answer = msgspec.json.Decoder(PlainAnswer).decode
+decode_text = msgspec.json.Decoder(TextChunk).decode
+"""Returns the chunk that these bytes are; raises `ValueError` or `RecursionError` where it does more than add text."""
 
-
-def decode_texts(events: Sequence[bytes], start: int, stop: str) -> list[str]:
-    """Return the texts of the events from `start` on, up to the first that does more than add text.
-
-    A text that holds `stop`, where that is not empty, ends them too.
-    """
-    texts: list[str] = []
-    try:
-        for place in range(start, len(events)):
-            text = _decode_text(events[place]).choices[0].delta.content
-            if not text or (stop and stop in text):
-                break
-            texts.append(text)
-    except (ValueError, RecursionError):
-        pass  # `decode_chunk` reads the event that is no such chunk
-    return texts
-
-
-def decode_answer(data: bytes) -> PlainAnswer | None:
-    """Return the plain answer that these bytes are, where it is a text and nothing else."""
-    try:
-        return _decode_answer(data)
-    except (ValueError, RecursionError):
-        return None
+decode_answer = msgspec.json.Decoder(PlainAnswer).decode
+"""Returns the plain answer that these bytes are; raises as `decode_text` where it is more than a text."""
 
 
 def decode_chunk(data: bytes) -> ChatChunk:
@@ -168,56 +146,3 @@ def _known(kind: type[msgspec.Struct], value: dict[str, Any]) -> dict[str, Any]:
 
 def _named(kind: type[msgspec.Struct], value: dict[str, Any]) -> dict[str, Any]:
     return {name: value[name] for name in kind.__struct_fields__ if name in value}
-
-
-# The count of tokens, in the words of the Responses API (specification section 3, `usage`).
-
-
-def read_usage(value: Any) -> Usage | None:
-    """Return the usage that this object reports, None where it reports none.
-
-    Backends differ in names, and in what `prompt_tokens` and `completion_tokens` leave out; here the total is input
-    plus output, and no detail exceeds what it is a detail of. A count that is no number counts as 0.
-    """
-    if not isinstance(value, dict) or not value:
-        return None
-    counts = _counts(value)
-    prompt = _counts(details) if (details := value.get("prompt_tokens_details")) else {}
-    completion = _counts(details) if (details := value.get("completion_tokens_details")) else {}
-    input_tokens = counts.get("prompt_tokens") or counts.get("input_tokens", 0)
-    output_tokens = counts.get("completion_tokens") or counts.get("output_tokens", 0)
-    beside = max(counts.get("total_tokens", 0) - input_tokens - output_tokens, 0)
-    if beside and beside == prompt.get("audio_tokens"):
-        input_tokens += beside  # Mistral counts audio beside `prompt_tokens`
-    else:
-        output_tokens += beside  # xAI and Gemini count reasoning beside `completion_tokens`
-    cached = (
-        prompt.get("cached_tokens")
-        or counts.get("prompt_cache_hit_tokens")  # DeepSeek
-        or counts.get("cache_read_input_tokens")
-        or counts.get("cached_tokens", 0)
-    )
-    written = (
-        prompt.get("cache_write_tokens")
-        or prompt.get("cache_creation_tokens")
-        or counts.get("cache_creation_input_tokens", 0)
-    )
-    reasoning = completion.get("reasoning_tokens") or counts.get("reasoning_tokens", 0)
-    return Usage(
-        input_tokens=input_tokens,
-        input_tokens_details=InputTokensDetails(
-            cached_tokens=min(cached, input_tokens), cache_write_tokens=min(written, input_tokens)
-        ),
-        output_tokens=output_tokens,
-        output_tokens_details=OutputTokensDetails(reasoning_tokens=min(reasoning, output_tokens)),
-        total_tokens=input_tokens + output_tokens,
-    )
-
-
-def _counts(value: Any) -> dict[str, int]:
-    """Return what counts at least one, by its name."""
-    counts: dict[str, int] = {}
-    for name, count in value.items() if isinstance(value, dict) else ():
-        if isinstance(count, int | float) and 1 <= count < 2**53:
-            counts[name] = int(count)
-    return counts

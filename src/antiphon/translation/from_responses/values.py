@@ -16,7 +16,7 @@ from antiphon.protocol.items.messages import (
     InputItem,
     ItemReference,
 )
-from antiphon.translation.from_chat.decode import read_usage as read_counts
+from antiphon.translation.from_chat.reader import read_usage as read_counts
 from antiphon.translation.from_chat.text_filters import repaired
 
 FINAL = frozenset({"completed", "incomplete", "failed"})

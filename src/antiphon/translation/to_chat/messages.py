@@ -18,10 +18,9 @@ from antiphon.protocol.items.content import (
 from antiphon.protocol.items.messages import InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
-from antiphon.translation.dialects import Dialect
-from antiphon.translation.to_chat.exchanges import Answer, Exchanges, Said, group
-from antiphon.translation.to_chat.files import file_part
-from antiphon.translation.to_chat.history_view import SHOWN, visible
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Said, group, visible
+from antiphon.translation.to_chat.media import file_part, image_part
 from antiphon.translation.to_chat.prefix import (
     INDEPENDENT,
     Conversation,
@@ -35,9 +34,6 @@ from antiphon.translation.tool_mapping.calls import as_object, called_tools, cha
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 ChatPart = dict[str, Any]
-
-_DETAIL = {"low": "low", "high": "high", "original": "high"}
-"""Chat has no `original`; `auto` is what an absent detail means."""
 
 
 def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str) -> list[ChatPart]:
@@ -59,19 +55,10 @@ def _chat_part(part: Part, dialect: Dialect, param: str) -> ChatPart:
         case Refusal(refusal=text):
             return {"type": "text", "text": text}
         case InputImage():
-            return _image_part(part, param)
+            return image_part(part, param)
         case InputFile():
             return file_part(part, dialect, param)
     raise refusals.invalid(param, "this content has no place here.")
-
-
-def _image_part(part: InputImage, param: str) -> ChatPart:
-    if not part.image_url:
-        raise refusals.not_served(f"{param}.file_id") if part.file_id else refusals.missing(f"{param}.image_url")
-    image: dict[str, str] = {"url": part.image_url}
-    if part.detail in _DETAIL:
-        image["detail"] = _DETAIL[part.detail]
-    return {"type": "image_url", "image_url": image}
 
 
 def content_of(parts: list[ChatPart], dialect: Dialect) -> str | list[ChatPart]:
@@ -90,6 +77,9 @@ def text_of(parts: Iterable[ChatPart]) -> list[str]:
 
 
 ChatMessage = dict[str, Any]
+
+MESSAGES = frozenset[type]({Message})
+"""Items that are no part of an answer with anything else."""
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SHORT_ID_LENGTH = 9
@@ -146,10 +136,14 @@ class _Renderer(Struct):
         kinds = frozenset(map(type, items))
         if ItemReference in kinds:
             raise _unresolved(items)
-        self.exchanges = exchanges = group(list(enumerate(items)) if kinds <= SHOWN else visible(items, self.unseal))
-        exchanges.turn += are_past
         self.history = history
         messages: list[ChatMessage] = []
+        if kinds <= MESSAGES:
+            for index, item in enumerate(items):
+                messages += self.message(index, item)
+            return messages
+        self.exchanges = exchanges = group(list(enumerate(items)) if kinds <= SHOWN else visible(items, self.unseal))
+        exchanges.turn += are_past
         for each in exchanges.groups:
             messages += self.answer(each) if isinstance(each, Answer) else self.said(each)
         return messages
@@ -180,6 +174,12 @@ class _Renderer(Struct):
             names = {tool: self.toolbox.name_of(*tool) for tool in called_tools(new)}
             rendering.add(shaped(self.messages(new, cut, are_past=True), self.dialect), cut, names)
         return rendering
+
+    def message(self, index: int, message: Any) -> list[ChatMessage]:
+        """Return what becomes of a message that has neither reasoning nor calls beside it."""
+        if message.role == "assistant":
+            return self.answer(Answer(0, messages=[message]))
+        return self.said((index, message))
 
     def said(self, said: Said) -> list[ChatMessage]:
         """A user's or system's message; what a system message cannot hold follows as a user message."""

@@ -15,7 +15,7 @@ from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
 from antiphon.protocol.tool_bindings import Key
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
-from antiphon.translation.dialects import Dialect
+from antiphon.translation.dialects.dialect import Dialect
 
 INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
 """Items that become the same messages whatever is said in later turns."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.protocol.items.messages import Compaction, Reasoning
-from antiphon.translation.dialects import REASONING_FIELDS, Dialect
+from antiphon.translation.dialects.dialect import REASONING_FIELDS, Dialect
 
 Unseal = Callable[[str], dict[str, Any]]
 """Opens an `encrypted_content`; what cannot be opened is empty. Raises `ClientError` where that is not to be borne."""

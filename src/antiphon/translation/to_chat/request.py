@@ -9,11 +9,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
+from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.items.content import InputText, OutputText
 from antiphon.protocol.items.messages import (
     ID_PREFIXES,
@@ -25,12 +27,12 @@ from antiphon.protocol.items.messages import (
     Message,
 )
 from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
-from antiphon.translation.dialects import EFFORTS, Dialect
-from antiphon.translation.to_chat.formats import instruction, response_format
+from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.to_chat.messages import to_messages
+from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import Unseal, nothing
+from antiphon.translation.tool_mapping.choice import chat_tools, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
-from antiphon.translation.tool_mapping.toolbox import chat_tools, tool_choice
 
 _WITH_STATUS = (Message, FunctionCall, FunctionCallOutput)
 
@@ -118,12 +120,14 @@ def to_chat(
     """
     if dropped:
         dialect = dialect.taught(dropped)
-    if not isinstance(items, ItemList) or ConfigurationUpdate in items.kinds:
+    if not isinstance(items, ItemList):
+        items = Conversation(items)
+    if ConfigurationUpdate in items.kinds:
         request = configured(request, items)
     toolbox = toolbox or toolbox_of(request, items, dialect)
     context = request.reasoning.context if request.reasoning else None
     instructions = request.instructions
-    if request.text is not None and (words := instruction(request.text, dialect)):
+    if request.text is not None and (words := _instruction(request.text, dialect)):
         instructions = f"{instructions}\n\n{words}" if instructions else words
     body: Body = {
         "model": request.model,
@@ -132,7 +136,7 @@ def to_chat(
     if toolbox.offers or request.tool_choice is not None:
         body |= _tools(request, toolbox, dialect)
     _add_optional(body, request, dialect)
-    if request.text is not None and (formatted := response_format(request.text, dialect)):
+    if request.text is not None and (formatted := _response_format(request.text, dialect)):
         body["response_format"] = formatted
     if request.max_output_tokens is not None:
         if not dialect.max_tokens:
@@ -172,6 +176,56 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:
         body["parallel_tool_calls"] = request.parallel_tool_calls
     return body
+
+
+# The form of the answer: `response_format` where the dialect has it, words where it has not.
+
+_ANY_OBJECT = {"type": "object"}
+
+
+def _response_format(text: TextConfig | None, dialect: Dialect) -> dict[str, Any] | None:
+    """Return `response_format`, None where the answer is free text or the dialect cannot constrain it.
+
+    A schema weakens to `json_object` where that is all the dialect has, and `json_object` becomes the schema of any
+    object where it has only schemas.
+    """
+    wanted = text.format if text else None
+    if "response_format" not in dialect.accepts:
+        return None
+    if isinstance(wanted, JsonSchemaFormat) and "json_schema" in dialect.json_formats:
+        return _schema(wanted, dialect)
+    if isinstance(wanted, JsonSchemaFormat) and "json_object_schema" in dialect.json_formats:
+        return {"type": "json_object", "schema": wanted.schema}
+    if isinstance(wanted, JsonSchemaFormat | JsonObjectFormat) and "json_object" in dialect.json_formats:
+        return {"type": "json_object"}
+    if isinstance(wanted, JsonObjectFormat) and "json_schema" in dialect.json_formats:
+        return _schema(JsonSchemaFormat(name="object", schema=_ANY_OBJECT), dialect)
+    return None
+
+
+def _instruction(text: TextConfig | None, dialect: Dialect) -> str:
+    """Return what to tell the model because `response_format` does not say it; empty where it does."""
+    wanted = text.format if text else None
+    formats = dialect.json_formats if "response_format" in dialect.accepts else frozenset()
+    if isinstance(wanted, JsonSchemaFormat) and not formats & {"json_schema", "json_object_schema"}:
+        schema = msgspec.json.encode(wanted.schema).decode()
+        about = f" {wanted.description}" if wanted.description else ""
+        return f"Answer with one JSON object and nothing else.{about} It must fit this JSON Schema:\n{schema}"
+    if isinstance(wanted, JsonObjectFormat) and not formats:
+        return "Answer with one JSON object and nothing else."
+    return ""
+
+
+def _schema(wanted: JsonSchemaFormat, dialect: Dialect) -> dict[str, Any]:
+    schema: dict[str, Any] = {"name": wanted.name, "schema": wanted.schema}
+    if wanted.description is not None:
+        schema["description"] = wanted.description
+    if wanted.strict is not None and dialect.strict:
+        schema["strict"] = wanted.strict
+    return {"type": "json_schema", "json_schema": schema}
+
+
+# Parameters.
 
 
 def output_cap(body: Body) -> int | None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.translation.dialects import Dialect
+from antiphon.translation.dialects.dialect import Dialect
 
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 

@@ -30,9 +30,9 @@ from antiphon.protocol.items.messages import (
 )
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import CALLS, tie
-from antiphon.translation.dialects import Dialect
+from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.learned import refused_parameter
-from antiphon.translation.to_chat.history_view import remembered, summary
+from antiphon.translation.to_chat.history import remembered, summary
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
 from antiphon.translation.to_chat.request import configured, unsupported
 

@@ -14,15 +14,14 @@ What this server cannot run is left out; so is a tool that only programs may cal
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from antiphon.protocol.grammars import misfit
 from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.items.messages import InputItem, ItemList
@@ -30,21 +29,16 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Key, Kind, Offer
 from antiphon.protocol.tools import (
     HOSTED_TOOLS,
-    ApplyPatchTool,
-    ComputerTool,
-    ComputerUsePreviewTool,
     CustomTool,
     FunctionTool,
-    Grammar,
-    LocalShellTool,
     McpTool,
     NamespaceTool,
     ShellTool,
     Tool,
-    ToolSearchTool,
     WebSearchTool,
 )
-from antiphon.translation.dialects import Dialect
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.tool_mapping.functions import OFFERED, web_offers
 from antiphon.translation.tool_mapping.mcp import (
     Definition,
     changed_in,
@@ -54,16 +48,6 @@ from antiphon.translation.tool_mapping.mcp import (
     offer_of,
     permitted,
 )
-from antiphon.translation.tool_mapping.schemas import (
-    ACTION,
-    ACTIONS,
-    COMMAND,
-    COMMANDS,
-    OPERATION,
-    QUERY,
-    object_of,
-)
-from antiphon.translation.tool_mapping.web import web_offers
 
 LONGEST_NAME = 64
 """Characters of a function's name at most, for nearly every backend."""
@@ -147,8 +131,6 @@ def toolbox_of(
     tools that this server runs.
     """
     toolbox = Toolbox()
-    if request.tools is None and isinstance(items, ItemList) and items.kinds.isdisjoint(_WITH_TOOLS):
-        return toolbox
     given = list(_given(request, items))
     if not given:
         return toolbox
@@ -217,7 +199,7 @@ def left_out(
 def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
     for tool in request.tools or ():
         yield tool, "given"
-    if isinstance(items, ItemList) and items.kinds.isdisjoint(_WITH_TOOLS):
+    if isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS):
         return
     for item in items:
         if isinstance(item, (AdditionalTools, ToolSearchOutput)):
@@ -225,7 +207,8 @@ def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tupl
                 yield tool, _origin(item)
 
 
-_WITH_TOOLS = frozenset({AdditionalTools, ToolSearchOutput})
+WITH_TOOLS = frozenset({AdditionalTools, ToolSearchOutput})
+"""Items that bring tools."""
 
 
 def _origin(item: AdditionalTools | ToolSearchOutput) -> Origin:
@@ -246,7 +229,7 @@ def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, host
     elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":
         toolbox.deferred.append(Deferred(tool))
     else:
-        yield replace(_OFFERED[type(tool)](tool, dialect), was_found=origin == "found")
+        yield replace(OFFERED[type(tool)](tool, dialect), was_found=origin == "found")
 
 
 def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
@@ -257,7 +240,7 @@ def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, di
         elif tool.defer_loading and origin == "given":
             toolbox.deferred.append(Deferred(tool, namespace))
         else:
-            offer = _OFFERED[type(tool)](tool, dialect)
+            offer = OFFERED[type(tool)](tool, dialect)
             # What is said of all of them is said once.
             yield replace(offer, namespace=namespace.name, description=about + (offer.description or "") or None)
             about = ""
@@ -330,80 +313,6 @@ def is_callable(tool: Tool) -> bool:
     callers = getattr(tool, "allowed_callers", None)
     return not callers or "direct" in callers
 
-
-# What each is to the model.
-
-
-def _function(tool: FunctionTool, dialect: Dialect) -> Offer:
-    offer = Offer("", "function", tool.name, description=tool.description, is_async=bool(tool.async_))
-    # Chat's default is not strict, and llama.cpp refuses loose schemas where strict is said (lesson L48).
-    offer = replace(offer, strict=bool(tool.strict and dialect.strict))
-    return offer if tool.parameters is None else replace(offer, parameters=tool.parameters)
-
-
-def _custom(tool: CustomTool, dialect: Dialect) -> Offer:
-    text: dict[str, Any] = {"type": "string", "description": "The tool's whole input, as plain text."}
-    described, check = tool.description or "", None
-    if isinstance(tool.format, Grammar):
-        described += f"\n\nThe input must fit this {_SYNTAXES[tool.format.syntax]}:\n{tool.format.definition}"
-        check = partial(misfit, tool.format)
-        if tool.format.syntax == "regex" and dialect.patterns:
-            text["pattern"] = f"^({tool.format.definition})$"
-    return Offer(
-        "",
-        "custom",
-        tool.name,
-        description=described.strip() or None,
-        parameters=object_of(("input",), input=text),
-        is_async=bool(tool.async_),
-        misfit=check,
-    )
-
-
-_SYNTAXES = {"lark": "Lark grammar", "regex": "regular expression"}
-
-
-def _tool_search(tool: ToolSearchTool, dialect: Dialect) -> Offer:
-    return Offer(
-        "",
-        "tool_search",
-        "tool_search",
-        description=tool.description or "Finds further tools, which can then be called.",
-        parameters=tool.parameters or QUERY,
-        is_hosted=tool.execution != "client",
-    )
-
-
-def _shell(tool: ShellTool, dialect: Dialect) -> Offer:
-    offer = _built_in("shell", "Runs command lines in a shell and returns what they print.", COMMANDS)
-    return replace(offer, environment=tool.environment or None)
-
-
-def _preview(tool: ComputerUsePreviewTool, dialect: Dialect) -> Offer:
-    size = f"{tool.display_width} by {tool.display_height} pixels"
-    text = f"Does one action on a screen ({tool.environment}, {size}) and returns a screenshot."
-    return _built_in("computer_use_preview", text, ACTION)
-
-
-def _built_in(kind: Kind, description: str, parameters: dict[str, Any]) -> Offer:
-    return Offer("", kind, kind, description=description, parameters=parameters)
-
-
-def _fixed(kind: Kind, description: str, parameters: dict[str, Any]) -> Callable[[Any, Dialect], Offer]:
-    offer = _built_in(kind, description, parameters)
-    return lambda tool, dialect: offer
-
-
-_OFFERED: dict[type, Callable[[Any, Dialect], Offer]] = {
-    FunctionTool: _function,
-    CustomTool: _custom,
-    ToolSearchTool: _tool_search,
-    ShellTool: _shell,
-    LocalShellTool: _fixed("local_shell", "Runs a command on this machine and returns what it prints.", COMMAND),
-    ApplyPatchTool: _fixed("apply_patch", "Creates, changes or deletes a file.", OPERATION),
-    ComputerTool: _fixed("computer", "Does actions on a screen, in order, and returns a screenshot.", ACTIONS),
-    ComputerUsePreviewTool: _preview,
-}
 
 # Names.
 

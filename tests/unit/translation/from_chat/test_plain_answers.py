@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from antiphon.errors import BackendError
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.answer import AnswerReader, conclude
-from antiphon.translation.from_chat.reader import ChatStream, Finish
+from antiphon.translation.from_chat.reader import ChatStream
+from antiphon.translation.wire import AnswerReader, Finish, conclude
 from antiphon.translation.writer import ResponseWriter
 from tests.support.chunks import answers, odd_texts, usages
 from tests.support.recordings import MISSING

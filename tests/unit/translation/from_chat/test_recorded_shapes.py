@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.translation.writer import View
 from tests.support.recordings import FOLDER, MISSING

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from antiphon.testing import assert_event_stream, fold
-from antiphon.translation.sse import EventDecoder
+from antiphon.translation.wire import EventDecoder
 from tests.support.openai_types import OpenAITypes
 from tests.support.recordings import MISSING, recorded
 from tests.support.translate import Translation, at, at_random, bytewise, translate

@@ -17,15 +17,14 @@ from antiphon.protocol.chat import ChatChunk, Choice, Delta
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.answer import AnswerReader, conclude
-from antiphon.translation.from_chat.decode import NARROWED, decode_chunk, decode_texts
+from antiphon.translation.from_chat.decode import NARROWED, decode_chunk, decode_text
 from antiphon.translation.from_chat.reader import ChatStream
-from antiphon.translation.sse import encode
-from antiphon.translation.writer import View
+from antiphon.translation.wire import AnswerReader, conclude, encode
+from antiphon.translation.writer import GrowingText, View
 from tests.support.chunks import anything, chunks, last_chunks, odd_texts, some, wire
 from tests.support.recordings import MISSING
 from tests.support.replay import delta, sse, text
-from tests.support.translate import at, at_random, begin_writer, bytewise, translate, whole
+from tests.support.translate import at, at_random, begin, begin_writer, bytewise, end, translate, whole
 from tests.unit.translation.from_chat.test_recordings import STREAMS, options, recorded_cuts
 
 thorough = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -127,19 +126,34 @@ fields = {"role": st.just("assistant"), **dict.fromkeys(Delta.__struct_fields__,
 almost_texts = st.one_of(texts, usual, some(**fields).map(lambda extra: delta(**{"content": "x"} | extra)))
 
 
+def text_in(data: bytes) -> str:
+    try:
+        return decode_text(data).choices[0].delta.content
+    except (ValueError, RecursionError):
+        return ""
+
+
 @thorough
 @given(almost_texts, st.dictionaries(st.sampled_from([*Choice.__struct_fields__, "odd"]), anything, max_size=1))
 def test_a_text_chunk_is_a_chunk_that_says_nothing_else(chunk: dict[str, Any], more: dict[str, Any]) -> None:
     choice = {**chunk["choices"][0], **more}
     data = json.dumps({**chunk, "choices": [choice]}).encode()
-    for said in decode_texts([data], 0, ""):
+    if said := text_in(data):
         assert decode_chunk(data) == ChatChunk(choices=[Choice(delta=Delta(content=said))])
 
 
-@pytest.mark.parametrize(("stop", "found"), [("", ["a", "<b", "c"]), ("<", ["a"]), ("a", []), ("z", ["a", "<b", "c"])])
-def test_texts_end_at_a_mark_and_at_what_is_none(stop: str, found: list[str]) -> None:
-    data = [json.dumps(delta(content=word)).encode() for word in ("first", "a", "<b", "c", "")]
-    assert decode_texts([*data, b"[DONE]"], 1, stop) == found
+@pytest.mark.parametrize(("thought", "runs"), [("Hm.", [3, 1]), ("", [1, 1, 1, 1])])
+def test_texts_are_read_together_up_to_what_may_be_a_tag_and_to_what_is_none(thought: str, runs: list[int]) -> None:
+    """Where the model thought in a field of its own, no text is a tag."""
+    first = delta(content="first", reasoning_content=thought)
+    words = [json.dumps(chunk).encode() for chunk in (first, *(delta(content=word) for word in ("a", "<b", "c", "")))]
+    translation = begin()
+    place, found = translation.chat.read_run(words, 0), []
+    while place < len(words):
+        found.append(translation.chat.read_run(words, place))
+        place += found[-1]
+    assert found == runs
+    assert end(translation, translation.chat.finish(done=True)).text == "firsta<bc"
 
 
 # What is written together.
@@ -175,8 +189,8 @@ def test_what_an_earlier_attempt_had_told_is_not_told_again() -> None:
     kept = Message(id="msg_1", status="completed", role="assistant", content=[])
     writer.resume([kept], 7)
     writer.take()
-    writer.emit_texts(["a", "b"], 0, "msg_1", 0, [])
-    writer.emit_texts(["c", "d"], 1, "msg_2", 0, [])
+    GrowingText(writer, 0, "msg_1", 0).add(["a", "b"])
+    GrowingText(writer, 1, "msg_2", 0).add(["c", "d"])
     assert [(event.output_index, event.sequence_number) for event in writer.take()] == [(1, 7), (1, 8)]
 
 
@@ -186,7 +200,7 @@ def test_what_stands_behind_a_gate_waits_for_it() -> None:
     call, message = (Message(id=f"msg_{place}", status="completed", role="assistant", content=[]) for place in (0, 1))
     writer.hold(writer.open_item(call))
     behind = writer.open_item(message)
-    writer.emit_texts(["a", "b"], behind, "msg_1", 0, [])
+    GrowingText(writer, behind, "msg_1", 0).add(["a", "b"])
     writer.take()
     writer.close_item(0, call)
     assert [(event.type.rpartition(".")[2], event.sequence_number) for event in writer.take()] == [

@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.translation.from_chat.decode import read_usage
+from antiphon.translation.from_chat.reader import read_usage
 
 
 def counts(value: Any) -> tuple[int, int, int, int, int]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon.testing import assert_event_stream, fold
-from antiphon.translation.sse import EventDecoder
+from antiphon.translation.wire import EventDecoder
 from antiphon.translation.writer import View
 from tests.support.native import Passed, pass_on
 from tests.support.openai_types import OpenAITypes

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import InputItem
-from antiphon.translation.dialects import DIALECTS, Dialect
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.messages import to_messages
 
 PLAIN = Dialect("plain")

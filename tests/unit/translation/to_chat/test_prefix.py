@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from antiphon.protocol.items.messages import InputItem
-from antiphon.translation.dialects import DIALECTS, Dialect
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import MOST_RENDERINGS, Conversation, Messages, Prefix, encode_body
 

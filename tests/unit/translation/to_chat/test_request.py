@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
-from antiphon.translation.dialects import DIALECTS, USUAL, Dialect
+from antiphon.translation.dialects.dialect import USUAL, Dialect
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.request import (
     CHAT_PARAMETERS,
     PARAMETERS,

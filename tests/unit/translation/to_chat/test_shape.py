@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from antiphon.translation.dialects import Dialect
+from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.to_chat.shape import shaped
 
 PLAIN = Dialect("plain")

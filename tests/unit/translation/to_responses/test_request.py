@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.request import normalise_input
 from antiphon.translation.to_responses.request import field_of, refused_field, to_responses
 

@@ -12,7 +12,8 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.translation.dialects import DIALECTS, Dialect
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.hosted import Approvals, retold
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.reasoning import nothing

@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.protocol.tools import NamespaceTool
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.translation.dialects import DIALECTS
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.translation.tool_mapping.search import search
 

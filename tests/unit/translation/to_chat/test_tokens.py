@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.translation.to_chat.estimate import (
+from antiphon.translation.to_chat.tokens import (
     MEDIUM,
     asked_tokens,
     by_size,

@@ -1,14 +1,14 @@
-"""Files in a request: text goes into the message, anything else goes as the dialect's part for files."""
+"""Images and files in a request: what is text goes into the message, any other file is the dialect's part for files."""
 
 import base64
 from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any
 
-from antiphon.protocol.items.content import InputFile
+from antiphon.protocol.items.content import InputFile, InputImage
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.media import split_data_url
-from antiphon.translation.dialects import Dialect
+from antiphon.translation.dialects.dialect import Dialect
 
 _TEXT_TYPES = frozenset({
     "application/json", "application/jsonl", "application/x-ndjson", "application/ld+json", "application/geo+json",
@@ -26,6 +26,19 @@ _TEXT_EXTENSIONS = frozenset({
     ".zsh", ".fish", ".ps1", ".bat", ".sql", ".graphql", ".proto", ".diff", ".patch", ".srt", ".vtt", ".ics", ".vcf",
     ".eml", ".tf", ".hcl",
 })  # fmt: skip
+
+_DETAIL = {"low": "low", "high": "high", "original": "high"}
+"""Chat has no `original`; `auto` is what an absent detail means."""
+
+
+def image_part(part: InputImage, param: str) -> dict[str, Any]:
+    """Return the Chat content part for an image; raises `ClientError` where it is no URL."""
+    if not part.image_url:
+        raise refusals.not_served(f"{param}.file_id") if part.file_id else refusals.missing(f"{param}.image_url")
+    image: dict[str, str] = {"url": part.image_url}
+    if part.detail in _DETAIL:
+        image["detail"] = _DETAIL[part.detail]
+    return {"type": "image_url", "image_url": image}
 
 
 def file_part(part: InputFile, dialect: Dialect, param: str) -> dict[str, Any]:

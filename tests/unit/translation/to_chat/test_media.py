@@ -4,8 +4,8 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.content import InputFile
-from antiphon.translation.dialects import DIALECTS
-from antiphon.translation.to_chat.files import file_part
+from antiphon.translation.dialects.table import DIALECTS
+from antiphon.translation.to_chat.media import file_part
 
 PDF = base64.b64encode(b"%PDF-1.4 \xff").decode()
 

@@ -1,7 +1,8 @@
 import pytest
 
 from antiphon.errors import ConfigError
-from antiphon.translation.dialects import DIALECTS, EFFORTS, tell_dialect
+from antiphon.translation.dialects.dialect import EFFORTS
+from antiphon.translation.dialects.table import DIALECTS, tell_dialect
 
 
 @pytest.mark.parametrize(

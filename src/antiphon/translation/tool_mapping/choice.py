@@ -27,7 +27,7 @@ from antiphon.protocol.tools import (
     ToolSearchChoice,
     WebSearchPreviewChoice,
 )
-from antiphon.translation.dialects import Dialect
+from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 ChatChoice = str | dict[str, Any] | None

@@ -1,0 +1,1 @@
+"""How Chat Completions backends differ."""

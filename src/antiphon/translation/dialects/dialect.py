@@ -1,0 +1,147 @@
+"""What a family of Chat Completions backends takes.
+
+A `Dialect` is what request translation asks instead of a backend's name. What a backend complains of at run time
+changes its row (`Dialect.taught`), so that a lesson learned from a 400 works exactly like a line of the table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Replay = Literal["never", "tool_turns", "always"]
+ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "think_tags"]
+EffortForm = Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking"]
+ChoiceForm = Literal["full", "named", "functions", "strings"]
+CapName = Literal["max_tokens", "max_completion_tokens", ""]
+Api = Literal["chat", "responses"]
+"""The API that a backend is asked by."""
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Efforts of the Responses API, least first."""
+
+TOOLS = frozenset({"tools", "tool_choice", "parallel_tool_calls"})
+SAMPLING = frozenset({"temperature", "top_p"})
+PENALTIES = frozenset({"presence_penalty", "frequency_penalty"})
+LOGPROBS = frozenset({"logprobs", "top_logprobs"})
+USUAL = TOOLS | SAMPLING | PENALTIES | LOGPROBS | {"response_format", "user", "stream_options"}
+"""What nearly every server takes."""
+
+OPENAI_ONLY = frozenset(
+    {"verbosity", "service_tier", "safety_identifier"}
+    | {"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"}
+)
+
+REASONING_FIELDS = frozenset({"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"})
+"""Fields of an assistant message that carry reasoning back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one family of backends takes. The defaults are the cautious middle: what most servers accept."""
+
+    name: str
+    system_role: Literal["system", "developer"] = "system"
+    system_must_be_first: bool = False
+    """One system message, at the very start: chat templates raise otherwise. Later ones become marked user messages."""
+    call_content: Literal["null", "", "absent"] = "null"
+    """`content` of an assistant message that has calls and no text."""
+    text_parts: bool = True
+    """Whether text may come as a list of parts; otherwise the parts are joined."""
+    alternating: bool = False
+    """Whether two messages of one role in a row are refused; they are then joined."""
+    refusal_field: bool = False
+    """Whether an assistant message has a `refusal`; otherwise a refusal is sent as its text."""
+    max_tokens: CapName = "max_tokens"
+    accepts: frozenset[str] = USUAL
+    """Optional Chat parameters that may be sent."""
+    effort: EffortForm = ""
+    """How `reasoning.effort` is said; empty where it cannot be.
+
+    `reasoning_effort`: that string. `reasoning`: an object with `effort`. `thinking`: `{"type": "enabled"}` or
+    `disabled`, and `reasoning_effort` beside. `enable_thinking`: a boolean.
+    """
+    efforts: frozenset[str] = frozenset(EFFORTS)
+    """Efforts taken; another is replaced by the nearest."""
+    reasoning: ReasoningField = ""
+    """Where an assistant message carries its reasoning text back: a field's name, Mistral's thinking parts, or tags."""
+    replay: Replay = "never"
+    """Which turns carry reasoning back: `tool_turns` are those in which the model called a tool."""
+    reasoning_required: bool = False
+    """Whether an assistant message with calls must have the reasoning field even when there was no reasoning."""
+    tool_choice: ChoiceForm = "named"
+    """`full` takes `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`;
+    `functions` takes a function's name and not `required`."""
+    strict: bool = False
+    """Whether `strict` of a function or a schema may be sent."""
+    patterns: bool = False
+    """Whether a schema's `pattern` holds the model to it; elsewhere it is looked at afterwards only."""
+    json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})
+    """Types of `response_format` taken; for others the model is told in words what to write.
+
+    `json_object_schema` stands for a `json_object` that has a `schema` beside its type.
+    """
+    file_part: Literal["", "file", "document_url"] = ""
+    """How a file that is not text is sent; empty where it cannot be."""
+    file_urls: bool = False
+    """Whether that part may hold a URL instead of data."""
+    tool_parts: bool = False
+    """Whether a tool's output may hold images; otherwise they move into the user message that follows."""
+    short_call_ids: bool = False
+    """Whether a call's id must be nine letters and digits."""
+    api: Api | Literal["probe"] = "chat"
+    """The API that it is asked by where the configuration leaves it open; `probe` asks the server itself.
+
+    `chat` where its own Responses API is known to do less than this server does over Chat, or is not known.
+    """
+    parses_arguments: bool = False
+    """Whether a call's arguments that are no JSON object make it fail; they are then sent inside one."""
+    one_at_a_time: bool = False
+    """Whether whatever is asked of it breaks off the answer that it is streaming, be it only for its models."""
+    streams_hide_errors: bool = False
+    """Whether a stream breaks off without a word where a plain answer would say what is wrong."""
+    ends_without_finish_reason: bool = False
+    """Whether a complete answer may come with an empty `finish_reason`."""
+    hosts: tuple[str, ...] = field(default=(), compare=False)
+    """Host names, or endings of them that begin with a dot."""
+    ports: tuple[int, ...] = field(default=(), compare=False)
+    """The usual port on this machine."""
+    owners: tuple[str, ...] = field(default=(), compare=False)
+    """Values of `owned_by` in the list of models that only this family sends."""
+    servers: tuple[str, ...] = field(default=(), compare=False)
+    """How the `server` header begins, lower case."""
+
+    def taught(self, lessons: frozenset[str]) -> "Dialect":
+        """Return this dialect as `lessons`, what `learn.refused_parameter` made of a backend's errors, correct it."""
+        if not lessons:
+            return self
+        required = next((name for name in _REPLAY_FIELDS if f"+{name}" in lessons), None)
+        silenced = not required and any(f"messages.{name}" in lessons for name in REASONING_FIELDS)
+        return replace(
+            self,
+            accepts=self.accepts - lessons,
+            max_tokens=next((name for name in _CAP_NAMES[self.max_tokens] if name not in lessons), ""),
+            effort="" if lessons & _EFFORT_NAMES[self.effort] else self.effort,
+            reasoning=required or self.reasoning,
+            replay="never" if silenced else "tool_turns" if required and self.replay == "never" else self.replay,
+            reasoning_required=bool(required) or (self.reasoning_required and not silenced),
+            strict=self.strict and "tools.strict" not in lessons,
+        )
+
+
+_REPLAY_FIELDS: tuple[ReasoningField, ...] = ("reasoning_content", "reasoning")
+
+_CAP_NAMES: Mapping[str, tuple[CapName, ...]] = {
+    "max_tokens": ("max_tokens", "max_completion_tokens"),
+    "max_completion_tokens": ("max_completion_tokens", "max_tokens"),
+    "": (),
+}
+"""The output cap's names in the order to try: a backend that refuses one takes the other."""
+
+_EFFORT_NAMES: Mapping[EffortForm, frozenset[str]] = {
+    "": frozenset(),
+    "reasoning_effort": frozenset({"reasoning_effort"}),
+    "reasoning": frozenset({"reasoning"}),
+    "thinking": frozenset({"thinking", "reasoning_effort"}),
+    "enable_thinking": frozenset({"enable_thinking"}),
+}
+"""The Chat parameters that each way of saying the effort uses."""

@@ -1,0 +1,107 @@
+"""The families that are servers for models of one's own: one row each, with its evidence."""
+
+from antiphon.translation.dialects.dialect import LOGPROBS, PENALTIES, SAMPLING, TOOLS, USUAL, Dialect
+
+MODEL_SERVERS = (
+    Dialect(
+        # Its compatibility page lists the fields it reads, `tool_choice` as a string. Recording: `reasoning` replayed.
+        # Its Responses API takes no `custom` and no `namespace` tool (ollama#17618) and refuses unknown items (#18286).
+        "ollama",
+        accepts=TOOLS | SAMPLING | PENALTIES | LOGPROBS | {"response_format", "stream_options"},
+        effort="reasoning_effort",
+        efforts=frozenset({"none", "low", "medium", "high"}),
+        reasoning="reasoning",
+        replay="tool_turns",
+        tool_choice="strings",
+        call_content="",
+        hosts=("ollama.com",),
+        ports=(11434,),
+        owners=("library",),
+    ),
+    Dialect(
+        # lmstudio-bug-tracker#670: "Invalid tool_choice type: 'object'"; #307: only `text` and `json_schema`.
+        # Recordings of its Responses API: arguments of calls come whole, at the end.
+        "lmstudio",
+        system_must_be_first=True,
+        accepts=TOOLS | SAMPLING | PENALTIES | {"response_format", "stream_options"},
+        effort="reasoning_effort",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        tool_choice="strings",
+        json_formats=frozenset({"json_schema"}),
+        call_content="",
+        ports=(1234,),
+        owners=("organization_owner",),
+    ),
+    Dialect(
+        # llama.cpp#20733: "System message must be at the beginning" comes from the model's template; its parser reads
+        # `tool_choice` as a string. Recordings: `reasoning_content` replayed with absent content.
+        # Its Responses API refuses tools of Codex (llama.cpp#20156) and loses images in outputs (#23465).
+        "llamacpp",
+        system_must_be_first=True,
+        patterns=True,
+        effort="reasoning_effort",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        tool_choice="strings",
+        ports=(8080,),
+        owners=("llamacpp",),
+        servers=("llama.cpp",),
+    ),
+    Dialect(
+        # tests/system/model_servers/test_llama_cpp.py, version 0.3.36: `json_schema` is a 500 and a grammar comes of
+        # `schema` in a `json_object`; `required` is ignored; null, and parts that are not a user's, are a 500; any
+        # further request ends a stream; a streamed prompt that is too long is a 200 with nothing behind it. Templates
+        # want the system message first.
+        "llama-cpp-python",
+        system_must_be_first=True,
+        call_content="",
+        text_parts=False,
+        accepts=USUAL - {"parallel_tool_calls", "user", "stream_options"},
+        tool_choice="functions",
+        patterns=True,
+        json_formats=frozenset({"json_object", "json_object_schema"}),
+        one_at_a_time=True,
+        streams_hide_errors=True,
+        owners=("me",),
+    ),
+    Dialect(
+        # tests/system/model_servers/test_transformers.py, `transformers serve` 5.23.0: it takes OpenAI's fields and
+        # heeds few; `frequency_penalty` is one for repetition, a 500 below 0. It parses the arguments of calls, reads
+        # text parts as words apart, drops other fields of a message. Templates want the system message first.
+        "transformers",
+        system_must_be_first=True,
+        call_content="",
+        text_parts=False,
+        accepts=SAMPLING | {"tools"},
+        parses_arguments=True,
+    ),
+    Dialect(
+        # vllm#38488: only `reasoning` is read back, `reasoning_content` is dropped unseen; unknown keys are ignored;
+        # vllm#42407: templates want the system message first. Recordings of its Responses API: a forced call streams as
+        # text and is a call at the end only; a result without a user's message after it is a 400.
+        "vllm",
+        system_must_be_first=True,
+        patterns=True,
+        effort="reasoning_effort",
+        reasoning="reasoning",
+        replay="always",
+        ports=(8000,),
+        owners=("vllm",),
+        servers=("vllm",),
+    ),
+    Dialect(
+        # sglang#40082: system message first; sends and reads `reasoning_content`. Its Responses API loses images in
+        # outputs (sglang#34927).
+        "sglang",
+        system_must_be_first=True,
+        patterns=True,
+        effort="reasoning_effort",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        ports=(30000,),
+        owners=("sglang",),
+        servers=("sglang",),
+    ),
+)
+"""Told from their port, or from what they say of themselves."""

@@ -1,0 +1,240 @@
+"""The families that are services: one row each, with its evidence."""
+
+from antiphon.translation.dialects.dialect import LOGPROBS, OPENAI_ONLY, PENALTIES, SAMPLING, TOOLS, USUAL, Dialect
+
+SERVICES = (
+    Dialect(
+        # Recordings: assistant content absent, null and "" all pass; gpt-5 and o-series refuse `max_tokens`.
+        # `metadata` is never sent to anyone: here it is refused unless `store` is true, and it labels our response.
+        "openai",
+        system_role="developer",
+        refusal_field=True,
+        max_tokens="max_completion_tokens",
+        accepts=USUAL | OPENAI_ONLY,
+        effort="reasoning_effort",
+        tool_choice="full",
+        strict=True,
+        file_part="file",
+        # Its reasoning, and the tools that it runs, are to be had there only.
+        api="responses",
+        hosts=("api.openai.com", ".api.openai.com"),
+    ),
+    Dialect(
+        # Recordings (o4-mini, gpt-5-mini): `system`, `max_completion_tokens` and `reasoning_effort` pass.
+        "azure",
+        refusal_field=True,
+        max_tokens="max_completion_tokens",
+        accepts=USUAL | {"verbosity", "prompt_cache_key"},
+        effort="reasoning_effort",
+        strict=True,
+        file_part="file",
+        # Depends on the resource's region and on what stands before it.
+        api="probe",
+        hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
+    ),
+    Dialect(
+        # Recordings: `reasoning` in answers; unknown message fields are refused: "property 'x' is unsupported".
+        "groq",
+        max_tokens="max_completion_tokens",
+        accepts=TOOLS | SAMPLING | {"response_format", "user", "stream_options"},
+        effort="reasoning_effort",
+        efforts=frozenset({"none", "low", "medium", "high"}),
+        reasoning="reasoning",
+        replay="tool_turns",
+        strict=True,
+        hosts=("api.groq.com",),
+    ),
+    Dialect(
+        # Its thinking guide: `reasoning_content` must come back with every turn that called a tool, empty or not
+        # (opencode#24722); on other turns it is ignored. Only `json_object`. Recordings: content "" beside calls.
+        "deepseek",
+        accepts=USUAL - {"user"},
+        effort="thinking",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        reasoning_required=True,
+        json_formats=frozenset({"json_object"}),
+        call_content="",
+        hosts=("api.deepseek.com",),
+        owners=("deepseek",),
+    ),
+    Dialect(
+        # crush#1590: any field it does not know is a 422 `extra_forbidden`, `reasoning_content` too; anon-kode#53:
+        # no `stream_options`, usage comes anyway. Recordings: thinking parts, `document_url` parts, content "".
+        "mistral",
+        accepts=TOOLS | SAMPLING | PENALTIES | {"response_format"},
+        effort="reasoning_effort",
+        efforts=frozenset({"none", "high"}),
+        reasoning="thinking",
+        replay="tool_turns",
+        strict=True,
+        call_content="",
+        file_part="document_url",
+        file_urls=True,
+        short_call_ids=True,
+        hosts=("api.mistral.ai", "codestral.mistral.ai"),
+        owners=("mistralai",),
+    ),
+    Dialect(
+        # Recordings: `reasoning: {effort}` in, `reasoning` and signed `reasoning_details` out and back; `file` parts.
+        # Its Responses API, a beta, was recorded sending a text in one piece.
+        "openrouter",
+        accepts=USUAL | {"verbosity", "prompt_cache_key", "service_tier"},
+        effort="reasoning",
+        reasoning="reasoning",
+        replay="always",
+        strict=True,
+        file_part="file",
+        file_urls=True,
+        hosts=("openrouter.ai",),
+    ),
+    Dialect(
+        # Recordings: the same `reasoning` and `reasoning_details` as OpenRouter.
+        "vercel",
+        effort="reasoning",
+        reasoning="reasoning",
+        replay="always",
+        strict=True,
+        hosts=("ai-gateway.vercel.sh",),
+    ),
+    Dialect(
+        # kilocode#10375: "property 'messages.2.assistant.reasoning_content' is unsupported"; recording: reasoning goes
+        # back in <think> tags. agno#4508: `parallel_tool_calls=False` is refused.
+        "cerebras",
+        max_tokens="max_completion_tokens",
+        accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format", "user", "stream_options"},
+        effort="reasoning_effort",
+        efforts=frozenset({"none", "low", "medium", "high"}),
+        reasoning="think_tags",
+        replay="tool_turns",
+        strict=True,
+        call_content="",
+        hosts=("api.cerebras.ai",),
+    ),
+    Dialect(
+        # Recordings: `reasoning_content` replayed with absent content. Reasoning models refuse penalties; those that
+        # refuse the effort say "does not support parameter reasoningEffort", which is learned.
+        "xai",
+        accepts=USUAL - PENALTIES,
+        effort="reasoning_effort",
+        efforts=frozenset({"none", "low", "medium", "high"}),
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        strict=True,
+        hosts=("api.x.ai",),
+        owners=("xai",),
+    ),
+    Dialect(
+        # Recordings: `extra_content.google.thought_signature` on calls, wanted back (400 without, nanobot#2453); no
+        # field for reasoning text. RSSBox#132: penalties are refused.
+        "gemini",
+        accepts=SAMPLING | {"tools", "tool_choice", "response_format", "stream_options"},
+        effort="reasoning_effort",
+        efforts=frozenset({"none", "minimal", "low", "medium", "high"}),
+        call_content="absent",
+        hosts=("generativelanguage.googleapis.com", "aiplatform.googleapis.com", ".aiplatform.googleapis.com"),
+        owners=("google",),
+    ),
+    Dialect(
+        # Its pages: `reasoning` or `reasoning_content` by model, `reasoning_effort` on reasoning models.
+        "together",
+        effort="reasoning_effort",
+        reasoning="reasoning",
+        replay="tool_turns",
+        hosts=("api.together.xyz", "api.together.ai"),
+    ),
+    Dialect(
+        # Its reasoning guide: `reasoning_content` in and out; litellm PR#40682 stopped removing it.
+        "fireworks",
+        effort="reasoning_effort",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        hosts=("api.fireworks.ai",),
+        owners=("fireworks",),
+    ),
+    Dialect(
+        # No function calling; roles must alternate after the system message; penalties must be above 0
+        # (obsidian-copilot#431). Recordings: usage comes unasked.
+        "perplexity",
+        alternating=True,
+        accepts=SAMPLING | {"response_format"},
+        effort="reasoning_effort",
+        efforts=frozenset({"minimal", "low", "medium", "high"}),
+        json_formats=frozenset({"json_schema"}),
+        hosts=("api.perplexity.ai",),
+    ),
+    Dialect(
+        # continue#11600: "reasoning_content is missing in assistant tool call message". nanobot#3939: effort or
+        # `thinking`, never both; so only the effort is said.
+        "moonshot",
+        accepts=(USUAL - LOGPROBS) | {"prompt_cache_key"},
+        effort="reasoning_effort",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        reasoning_required=True,
+        call_content="",
+        hosts=("api.moonshot.ai", "api.moonshot.cn"),
+        owners=("moonshot",),
+    ),
+    Dialect(
+        # Recordings: `thinking` and `reasoning_effort` in, `reasoning_content` back with tool turns.
+        "zai",
+        accepts=TOOLS | SAMPLING | {"response_format", "stream_options"},
+        effort="thinking",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        json_formats=frozenset({"json_object"}),
+        call_content="",
+        hosts=("api.z.ai", "open.bigmodel.cn"),
+    ),
+    Dialect(
+        # Recordings: `reasoning_content` out; thinking is switched by `enable_thinking`.
+        "alibaba",
+        accepts=TOOLS | SAMPLING | LOGPROBS | {"presence_penalty", "response_format", "stream_options"},
+        effort="enable_thinking",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+        call_content="",
+        hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"),
+    ),
+    Dialect(
+        # A router over providers that differ. Recordings: text parts, images, `stream_options`, `tool_choice` pass.
+        "huggingface",
+        effort="reasoning_effort",
+        hosts=("router.huggingface.co", "api-inference.huggingface.co", ".endpoints.huggingface.cloud"),
+    ),
+    Dialect(
+        # Recordings: an empty `finish_reason` on complete answers; `reasoning: {effort}`; signed `reasoning_details`.
+        "snowflake",
+        max_tokens="max_completion_tokens",
+        effort="reasoning",
+        efforts=frozenset({"low", "medium", "high"}),
+        replay="tool_turns",
+        ends_without_finish_reason=True,
+        hosts=(".snowflakecomputing.com",),
+    ),
+    Dialect(
+        # continue#12936: `json: unknown field "stream_options"`. Recordings: usage comes with every chunk.
+        "databricks",
+        accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format"},
+        effort="reasoning_effort",
+        efforts=frozenset({"low", "medium", "high"}),
+        hosts=(".cloud.databricks.com", ".azuredatabricks.net", ".gcp.databricks.com"),
+        servers=("databricks",),
+    ),
+    Dialect(
+        # Claude behind LiteLLM and the like: `thinking_blocks` come with signatures and must come back unchanged
+        # with tool turns; unsigned reasoning has no place. Tool results may hold images.
+        "anthropic",
+        accepts=SAMPLING | {"tools", "tool_choice", "parallel_tool_calls", "response_format", "user", "stream_options"},
+        effort="reasoning_effort",
+        replay="tool_turns",
+        file_part="file",
+        tool_parts=True,
+        hosts=("api.anthropic.com",),
+        ports=(4000,),
+        owners=("anthropic",),
+        servers=("litellm",),
+    ),
+)
+"""Told from the host of the base URL, as a rule."""

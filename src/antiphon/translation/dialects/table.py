@@ -1,0 +1,68 @@
+"""How Chat Completions backends differ: one table, a row a family, each with its evidence."""
+
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from antiphon.errors import ConfigError
+from antiphon.translation.dialects.dialect import OPENAI_ONLY, USUAL, Dialect
+from antiphon.translation.dialects.model_servers import MODEL_SERVERS
+from antiphon.translation.dialects.services import SERVICES
+
+_ROWS = (
+    *MODEL_SERVERS,
+    *SERVICES,
+    Dialect(
+        # Our own scripted model.
+        "demo",
+        accepts=USUAL | OPENAI_ONLY,
+        effort="reasoning_effort",
+        reasoning="reasoning_content",
+        replay="always",
+        tool_choice="full",
+        strict=True,
+        file_part="file",
+        owners=("antiphon",),
+    ),
+    Dialect(
+        # An unknown server: what most take, reasoning back only where a tool loop may depend on it (lesson L33);
+        # whatever it refuses is learned. Who has built a Responses API for a server of their own means it to be used.
+        "generic",
+        api="probe",
+        effort="reasoning_effort",
+        reasoning="reasoning_content",
+        replay="tool_turns",
+    ),
+)
+
+DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _ROWS}
+"""Every family by the name that the configuration uses."""
+
+
+def tell_dialect(url: str, owned_by: set[str], server: str, configured: str | None) -> Dialect:
+    """Tell a backend's family: from the configuration, its host, its `server` header, its models' owner, or its port.
+
+    `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its
+    list of models; `server` is the header as it came. Raises `ConfigError` where `configured` names no family.
+    """
+    if configured is not None:
+        return _configured(configured)
+    if not url:
+        return DIALECTS["demo"]
+    parts = urlsplit(url)
+    signs: tuple[Callable[[Dialect], bool], ...] = (
+        lambda row: _is_host(parts.hostname or "", row.hosts),
+        lambda row: server.lower().startswith(row.servers),
+        lambda row: not owned_by.isdisjoint(row.owners),
+        lambda row: parts.port in row.ports,
+    )
+    return next((row for sign in signs for row in _ROWS if sign(row)), DIALECTS["generic"])
+
+
+def _configured(name: str) -> Dialect:
+    if name not in DIALECTS:
+        raise ConfigError(f"Unknown dialect '{name}'. Dialects are: {', '.join(sorted(DIALECTS))}.")
+    return DIALECTS[name]
+
+
+def _is_host(host: str, names: tuple[str, ...]) -> bool:
+    return any(host == name or (name.startswith(".") and host.endswith(name)) for name in names)

@@ -1,0 +1,222 @@
+"""What an answer says between its calls: reasoning, text and refusals.
+
+Reasoning and message are one at a time: each closes the other. Calls live beside them (`calls.py`). What comes as
+text may be reasoning in tags, and may end in the middle of a character (`text_filters.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from antiphon.protocol.chat import Choice, Delta
+from antiphon.protocol.items.content import Status
+from antiphon.translation.from_chat.annotations import read_annotation, read_citations, read_logprobs, spelling
+from antiphon.translation.from_chat.calls import StreamingCalls
+from antiphon.translation.from_chat.reasoning import ReasoningState, thinking_parts
+from antiphon.translation.from_chat.text_filters import Piece, SurrogateJoiner, ThinkSplitter
+from antiphon.translation.items import StreamingMessage, StreamingReasoning
+from antiphon.translation.writer import GrowingText, ResponseWriter
+
+MAX_BLANK = 64
+"""Characters of whitespace that wait for a text to begin; more of it is one."""
+
+
+class StreamingContent:
+    """The reasoning and the message of one answer, of which at most one is open.
+
+    `sources` are what the model may cite, each title by its URL; `preopened` says that the model's template opens
+    `<think>`. `calls` are those of the same answer.
+    """
+
+    calls: StreamingCalls
+
+    def __init__(self, writer: ResponseWriter, sources: Mapping[str, str] | None, *, preopened: bool) -> None:
+        self._writer = writer
+        self._sources = sources
+        self.think = ThinkSplitter(preopened)
+        self.surrogates = SurrogateJoiner()
+        self.state = ReasoningState()
+        """What the backend wants to see again of the reasoning that is open, or comes next."""
+        self.has_begun = False
+        """Whether an item was opened, be it a call."""
+        self._message: StreamingMessage | None = None
+        self._reasoning: StreamingReasoning | None = None
+        self._blank = ""
+        self._logprobs: list[dict[str, Any]] = []
+        self._annotations: list[dict[str, Any]] = []
+
+    @property
+    def steady_text(self) -> GrowingText | None:
+        """The open text, where a text that comes next does nothing but add to it: one without the mark of `think`."""
+        if self._message is None or self.think.mark is None or self.surrogates.halves or self._logprobs:
+            return None
+        return self._message.steady
+
+    def feed(self, choice: Choice, delta: Delta) -> None:
+        """Take what a choice says beside its calls."""
+        if choice.logprobs and self._writer.view.logprobs:
+            self._logprobs += read_logprobs(choice.logprobs, self._writer.view.rivals)
+        if delta.reasoning_content or delta.reasoning or delta.reasoning_details or delta.thinking_blocks:
+            self._add_reasoning(self.state.read(delta))
+        if delta.extra_content:
+            self.state.keep_extra_content(delta.extra_content)
+            self._add_reasoning("")
+        if delta.content:
+            if isinstance(delta.content, str):
+                self._add_text(delta.content)
+            else:
+                self._add_content(delta.content)
+        elif self._logprobs and not self.surrogates.halves:
+            self._logprobs = []  # of tokens that are no text
+        if delta.refusal and isinstance(delta.refusal, str):
+            self._add_refusal(delta.refusal)
+        if delta.annotations and isinstance(delta.annotations, list):
+            self._annotate([read_annotation(annotation) for annotation in delta.annotations])
+
+    def make_room(self) -> None:
+        """A call opens: what came before it ends. Signatures that wait go before it, where backends want them."""
+        self.has_begun = True
+        self._flush_text()
+        self._blank = ""
+        if self.state:
+            self._open_reasoning()
+        self.close("completed")
+
+    def finish(self, status: Status, citations: list[Any]) -> None:
+        """Say that no more text comes, and of which pages the answer as a whole speaks."""
+        self._flush_text()
+        if self.think.is_astray and status == "completed":
+            self._take_for_answer()
+        self._annotate(read_citations(citations))
+
+    def close(self, status: Status) -> None:
+        """Close what is open."""
+        self._close_message(status)
+        self._close_reasoning(status)
+
+    def close_state(self, status: Status) -> None:
+        """Tell the signatures that came last, in reasoning of their own."""
+        self._open_reasoning()
+        self._close_reasoning(status)
+
+    def _add_content(self, content: Any) -> None:
+        """Read content that is no string: Mistral's parts, or Cloudflare's JSON value for structured output."""
+        if not isinstance(content, list):
+            self._add_text(msgspec.json.encode(content).decode())
+            return
+        reasoning, text = thinking_parts(content)
+        if reasoning:
+            self.state.field = "thinking"
+            self._add_reasoning(reasoning)
+        if text:
+            self._add_text(text)
+
+    def _add_reasoning(self, text: str) -> None:
+        if text:
+            if self._message is not None:
+                self._flush_text()
+            self.think.stop()
+            if text := self.surrogates.whole("reasoning", text):
+                self._reason(text)
+        elif self.state and self._message is None and not self.calls:
+            # Signatures come without text; those that follow the answer wait.
+            self._open_reasoning()
+
+    def _add_text(self, text: str) -> None:
+        if self.surrogates.halves or not text.isascii():
+            text = self.surrogates.whole("text", text)
+            if not text:
+                return
+        if self.think.is_plain(text):
+            self._say(text)
+            return
+        self._tell(self.think.feed(text))
+
+    def _flush_text(self) -> None:
+        if rest := self.surrogates.rest("text"):
+            self._tell(self.think.feed(rest))
+        self._tell(self.think.flush())
+
+    def _tell(self, pieces: list[Piece]) -> None:
+        for is_reasoning, piece in pieces:
+            if not is_reasoning:
+                self._say(piece)
+            elif piece:
+                self.state.field = self.state.field or "think"
+                self._reason(piece)
+            else:
+                self._close_message("completed")
+        if pieces and pieces[-1][0]:
+            self._logprobs = []
+
+    def _say(self, text: str) -> None:
+        message = self._message
+        if message is None:
+            text = self._blank + text
+            if text.isspace() and len(text) <= MAX_BLANK:
+                self._blank = text
+                return
+            self._blank = ""
+            self._logprobs = spelling(self._logprobs, text)
+            message = self._open_message()
+            self._annotate([])
+        if self._logprobs:
+            logprobs, self._logprobs = self._logprobs, []
+            message.add_text(text, logprobs)
+        else:
+            message.add_text(text)
+
+    def _take_for_answer(self) -> None:
+        """The block that the template was thought to open never closed: its text was the answer, and is said as one."""
+        self.think.preopened = False
+        if self._reasoning is not None:
+            self._say(self._reasoning.text)
+
+    def _add_refusal(self, text: str) -> None:
+        self._flush_text()
+        if text := self.surrogates.whole("refusal", text):
+            message = self._message or self._open_message()
+            message.add_refusal(text)
+
+    def _reason(self, text: str) -> None:
+        reasoning = self._reasoning or self._open_reasoning()
+        reasoning.add(text)
+
+    def _annotate(self, annotations: list[dict[str, Any]]) -> None:
+        """Annotate the message; without one, annotations wait for its text."""
+        self._annotations += filter(None, annotations)
+        if self._message is not None:
+            for annotation in self._annotations:
+                self._message.annotate(annotation)
+            self._annotations = []
+
+    def _open_message(self) -> StreamingMessage:
+        self.has_begun = True
+        self._close_reasoning("completed")
+        self.calls.close_whole()
+        self._message = StreamingMessage(self._writer, self._sources)
+        return self._message
+
+    def _open_reasoning(self) -> StreamingReasoning:
+        if self._reasoning is None:
+            self.has_begun = True
+            self._close_message("completed")
+            self.calls.close_whole()
+            self._reasoning = StreamingReasoning(self._writer)
+        return self._reasoning
+
+    def _close_message(self, status: Status) -> None:
+        if self._message is not None:
+            message, self._message = self._message, None
+            if rest := self.surrogates.rest("refusal"):
+                message.add_refusal(rest)
+            message.close(status)
+
+    def _close_reasoning(self, status: Status) -> None:
+        if self._reasoning is not None:
+            reasoning, self._reasoning = self._reasoning, None
+            if rest := self.surrogates.rest("reasoning"):
+                reasoning.add(rest)
+            state, self.state = self.state, ReasoningState()
+            reasoning.close(status, state)

@@ -1,0 +1,261 @@
+"""Bytes on both sides: a backend's answer comes in, the events of a response go out.
+
+An answer is a stream of server-sent events or one JSON object, fed in any cut; a response is written as server-sent
+events (specification section 7; the WHATWG's event stream format). What the data of an event says is read by an
+`AnswerStream`, one for each API that backends have.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.protocol.events import Event
+from antiphon.protocol.response import Usage
+from antiphon.translation.tool_items import StreamingCall
+from antiphon.translation.writer import ResponseWriter
+
+COMMENT = b": keep-alive\n\n"
+
+_encode_lines = msgspec.json.Encoder().encode_lines
+_heads: dict[type[Event], bytes] = {}
+
+
+def encode(events: Sequence[Event]) -> bytes:
+    """Return the events as bytes: for each `event: <type>`, `data: <json>` and an empty line.
+
+    JSON has no line feed in it, so those that follow one another with the same type are encoded in one go.
+    """
+    frames: list[bytes] = []
+    for kind, same in groupby(events, type):
+        head = _heads.get(kind) or _head(kind)
+        frames += head, _encode_lines(list(same))[:-1].replace(b"\n", b"\n\n" + head), b"\n\n"
+    return b"".join(frames)
+
+
+def _head(kind: type[Event]) -> bytes:
+    head = _heads[kind] = b"event: " + str(kind.__struct_config__.tag).encode() + b"\ndata: "
+    return head
+
+
+# Bytes to events.
+
+MAX_EVENT = 16 * 1024 * 1024
+"""Bytes of one event; a backend that sends a longer one is broken or hostile."""
+
+DONE = b"[DONE]"
+"""How Chat Completions streams end."""
+
+END = b"\n\n"
+"""What ends an event whose empty line the backend left out, and adds nothing to others."""
+
+
+class EventDecoder:
+    """Turns bytes into the data of server-sent events.
+
+    Any line ending, comments, data over several lines, a byte order mark and any cut of the bytes are understood. An
+    event without data is none. `feed` and `finish` raise `BackendError` where an event exceeds `MAX_EVENT` bytes.
+    The work is linear in the bytes, however they are cut.
+    """
+
+    def __init__(self) -> None:
+        self._line: list[bytes] = []
+        """Pieces of the line that has not ended."""
+        self._line_size = 0
+        self._data: list[bytes] = []
+        """Data lines of the event that has not ended."""
+        self._data_size = 0
+        self._started = False
+        self._ended_in_return = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take bytes; return the data of each event that they complete."""
+        if b"\r" in data or self._ended_in_return:
+            data = self._plain_line_ends(data)
+        if b"\n" in data:
+            if self._line_size:
+                data = b"".join([*self._line, data])
+            end = data.rfind(b"\n\n")
+            if end > 0 and data[:6] == b"data: " and not self._data and len(data) <= MAX_EVENT:
+                # Each event has one line in all but a few streams: it is what stands between the line ends.
+                events = data[6:end].split(b"\n\ndata: ")
+                if data.count(b"\n") == 2 * len(events) and b"" not in events:
+                    rest = data[end + 2 :]
+                    self._started, self._line, self._line_size = True, [rest], len(rest)
+                    return events
+            lines = data.split(b"\n")
+            rest = lines.pop()
+            self._line, self._line_size = [rest], len(rest)
+            events = self._read(lines)
+        else:
+            self._line.append(data)
+            self._line_size += len(data)
+            events = []
+        _check(self._data_size + self._line_size)
+        return events
+
+    def finish(self) -> list[bytes]:
+        """Say that no more bytes come; return the data of an event whose empty line the backend left out."""
+        return self.feed(END)
+
+    def _read(self, lines: list[bytes]) -> list[bytes]:
+        if not self._started:
+            self._started = True
+            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+        events, data, size = [], self._data, self._data_size
+        for line in lines:
+            if line[:6] == b"data: ":  # what all but a few send
+                data.append(line[6:])
+                size += len(line)
+            elif not line:
+                if event := data[0] if len(data) == 1 else b"\n".join(data):
+                    _check(size)
+                    events.append(event)
+                data, size = [], 0
+            elif line[:5] == b"data:":
+                data.append(line[5:])
+                size += len(line)
+        self._data, self._data_size = data, size
+        return events
+
+    def _plain_line_ends(self, data: bytes) -> bytes:
+        """Return the data with line feeds only. One that follows a return in the bytes before is half a line end."""
+        if not data:
+            return data
+        if self._ended_in_return:
+            data = data.removeprefix(b"\n")
+        self._ended_in_return = data.endswith(b"\r")
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _check(size: int) -> None:
+    if size > MAX_EVENT:
+        raise BackendError(f"The backend sent an event of more than {MAX_EVENT} bytes.")
+
+
+# A backend's answer.
+
+MAX_PLAIN_ANSWER = 64 * 1024 * 1024
+"""Bytes of a plain answer; a backend that sends more is broken or hostile."""
+
+FinishReason = Literal["completed", "max_output_tokens", "content_filter", "steered", "max_messages"]
+
+
+class Finish(Struct):
+    """How a backend's answer ended: well, short, or with an error."""
+
+    outcome: FinishReason
+    usage: Usage | None
+    error: AntiphonError | None = None
+    held: Sequence[StreamingCall] = ()
+    """Calls that are not told to their end: this server is to carry them out, or their input is to be mended."""
+    are_used_up: bool = False
+    """Calls that this server would have carried out were not heard: there were enough."""
+
+
+class AnswerStream(Protocol):
+    """What makes events of one backend answer, whichever API the backend speaks."""
+
+    error: BackendError | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer said that it has ended, or failed."""
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether a call began."""
+
+    @property
+    def preopened(self) -> bool:
+        """Whether the model's template opens `<think>`, as far as is known now."""
+
+    def read(self, data: bytes) -> None:
+        """Take the data of one event, or a plain answer. Raises `BackendError` for what cannot be read."""
+
+    def read_run(self, events: Sequence[bytes], start: int) -> int:
+        """Take the event at `start`, with those that follow where they can be read together; return how many."""
+
+    def take_text(self, data: bytes) -> Finish | None:
+        """Take a plain answer that nobody hears being told, where that is a text; return how it ended.
+
+        None: it is one to `read`.
+        """
+
+    def finish(self, done: bool = False) -> Finish:
+        """Say that no more comes, `done` if the backend said `[DONE]`; return how the answer ended."""
+
+
+class AnswerReader:
+    """Feeds a backend's bytes to an `AnswerStream`: an event stream, or one JSON object (`is_json`).
+
+    `feed` the bytes as they come, until `is_over` or there are no more; then `finish`. What cannot be read becomes
+    the answer's error, never an exception.
+    """
+
+    def __init__(self, stream: AnswerStream, is_json: bool = False) -> None:
+        self._stream = stream
+        self._decoder = None if is_json else EventDecoder()
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._done = False
+        self.chunks = 0
+        """Events of the stream that were read so far."""
+        self.is_over = False
+        """Whether the backend said `[DONE]` or failed: what may still come is of no interest."""
+
+    def feed(self, part: bytes) -> None:
+        """Take bytes."""
+        try:
+            if self._decoder is None:
+                self._parts.append(part)
+                self._size += len(part)
+                if self._size > MAX_PLAIN_ANSWER:
+                    raise BackendError(f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes.")
+            else:
+                events = self._decoder.feed(part)
+                place = 0
+                while place < len(events):
+                    if events[place].startswith(DONE):
+                        self._done = True
+                        break
+                    count = self._stream.read_run(events, place)
+                    self.chunks += count
+                    place += count
+            if self._done or self._stream.is_over:
+                self.is_over = True
+        except BackendError as error:
+            self.fail(error)
+
+    def fail(self, error: BackendError) -> None:
+        """Say that no more bytes come because of this error."""
+        self._stream.error = self._stream.error or error
+        self.is_over = True
+
+    def finish(self) -> Finish:
+        """Say that no more bytes come; return how the answer ended."""
+        try:
+            if self._decoder is None:
+                self._done = True
+                body = b"".join(self._parts)
+                if (ending := self._stream.take_text(body)) is not None:
+                    return ending
+                self._stream.read(body)
+            elif not self.is_over:
+                self.feed(END)
+        except BackendError as error:
+            self.fail(error)
+        return self._stream.finish(self._done)
+
+
+def conclude(writer: ResponseWriter, ending: Finish) -> None:
+    """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it."""
+    if ending.error is not None:
+        writer.fail(ending.error, ending.usage)
+    elif ending.outcome == "completed":
+        writer.complete(ending.usage)
+    else:
+        writer.stop_short(ending.outcome, ending.usage)
