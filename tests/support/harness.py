@@ -4,7 +4,7 @@ import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from aiohttp import web
@@ -12,6 +12,9 @@ from aiohttp import web
 from tests.support.recordings import FOLDER
 
 PATH = FOLDER.parent / "clients" / "harness" / "server" / "fake_responses.py"
+
+NOW = 1_700_000_000.0
+"""What the fake's clock says."""
 
 MISSING = "no fake: beside the recordings there is no clients/harness/server/fake_responses.py"
 
@@ -23,6 +26,8 @@ def load() -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    # It stamps each snapshot of a response anew: one second must not end between two of them.
+    module.__dict__["time"] = SimpleNamespace(time=lambda: NOW)
     return module
 
 
