@@ -10,7 +10,8 @@ from antiphon.gateway import Gateway
 from antiphon.runs.engine import Engine
 from antiphon.server.admission import Authentication
 from antiphon.server.limits import Limits as Bounds
-from antiphon.server.request import HttpRequest, Room
+from antiphon.server.memory import Room
+from antiphon.server.request import HttpRequest
 from antiphon.storage.contract import Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry

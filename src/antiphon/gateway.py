@@ -207,14 +207,12 @@ class Gateway:
 
     # Chat Completions, embeddings, models.
 
-    async def passing(
-        self, path: str, request: JsonObject, body: bytes, tenant: str, grant: UsageLease | None
-    ) -> Passing:
-        """Choose a backend for a request that is passed on as it is."""
+    async def passing(self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None) -> Passing:
+        """Choose a backend for a request that is passed on."""
         if not self._engine.takes_work:
             raise going_away()
         route = await self._engine.router.route(request["model"], tenant=tenant)
-        return Passing(self._engine.observers, route, path, request, body, grant)
+        return Passing(self._engine.observers, route, path, request, grant)
 
     async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
         """Return the models that a key allows as it stands when they are known; all of them without one."""

@@ -15,6 +15,7 @@ ARROWS: dict[str, set[str]] = {
     "ids": set(),
     "stack": set(),
     "version": set(),
+    "sharing": set(),
     "config": {"errors"},
     "protocol": {"errors", "ids", "stack", "version"},
     "translation": {"protocol"},
@@ -22,8 +23,8 @@ ARROWS: dict[str, set[str]] = {
     "storage.contract": {"protocol", "storage.records"},
     "storage.notifications": {"storage.contract"},
     "storage": {"storage.contract"},
-    "outbound": {"errors", "version"},
-    "upstream": {"upstream.backend", "translation"},
+    "outbound": {"errors", "sharing", "version"},
+    "upstream": {"upstream.backend", "translation", "sharing"},
     "tools": {"tools.base", "outbound"},
     "tools.registry": {"tools.base"},
     "telemetry.context": {"errors"},
@@ -50,7 +51,7 @@ ARROWS: dict[str, set[str]] = {
 """A room, and the rooms that it may import; what those may import, it may too. A file's room: the longest that fits."""
 
 BY_THE_GATEWAY = {
-    "server": {"gateway", "protocol", "errors", "ids", "version", "telemetry"},
+    "server": {"gateway", "protocol", "errors", "ids", "sharing", "version", "telemetry"},
     "client": {"gateway", "protocol", "config", "application", "upstream.backend"},
 }
 """Rooms that enter the core by the gateway alone, and all that they may name themselves, whatever lies behind it."""

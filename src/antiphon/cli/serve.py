@@ -171,6 +171,7 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(
         body=settings.max_body,
         bodies=max(settings.max_bodies, settings.max_body),
+        connection=max(settings.max_connection_bytes, settings.max_body),
         connections=max(1, min(settings.max_connections, (files - OWN_FILES) // 2)),
         hosts=hosts_of(settings.host, settings.allowed_hosts),
         origins=frozenset(settings.allowed_origins),

@@ -147,7 +147,9 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
     """Bytes that a request's body may have, inflated, or a WebSocket's message."""
     max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
-    """Bytes that the bodies of all requests may have which a process works on."""
+    """Bytes that a process holds for clients: bodies it works on, messages of WebSockets and what these remember."""
+    max_connection_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 128 * 1024 * 1024
+    """Bytes of `max_bodies` that one WebSocket connection may hold."""
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     """Connections of clients that a process has at most."""
     allowed_hosts: list[str] = field(default_factory=list)

@@ -10,6 +10,7 @@ from antiphon.access.credentials import kept_item
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import InputItem, ItemReference
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import check_calls
@@ -84,8 +85,8 @@ async def gather(
         is_whole = not isinstance(item, REFERRING)
         context.input.append(item if is_whole else await _resolve(item, store, tenant))
     context.items = items = Conversation([*context.history, *context.input], context.prefix)
-    if conversation_id is not None:
-        _check_new(context)
+    if given and (context.history or conversation_id is not None) and not isinstance(given, str):
+        _check_new(given, context, may_refer=conversation_id is None)
     if context.prefix is not None:
         context.prefix.check_calls(context.input)
     else:
@@ -152,11 +153,22 @@ async def _converse(conversation_id: str, context: Context, store: Store, tenant
     context.conversation_end = conversation.next_position
 
 
-def _check_new(context: Context) -> None:
-    known = {item.id for item in context.history}
-    for item in context.input:
-        if item.id in known:
-            raise duplicate_item(str(item.id))
+def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
+    """Raise `ClientError` (400) for an item of the input that would stand for one of the history, or beside it.
+
+    Otherwise a request for approval could be repeated with other arguments, or invented, and approved at once. An
+    `item_reference` stands for what is stored, as it is.
+    """
+    if any(type(item) is McpApprovalRequest for item in given):
+        raise ClientError(
+            "Invalid 'input': with 'previous_response_id' or 'conversation', an 'mcp_approval_request' is part of the "
+            "history. Send the 'mcp_approval_response' alone.",
+            code="invalid_value",
+            param="input",
+        )
+    named = {item.id for item in given if item.id and not (may_refer and type(item) is ItemReference)}
+    if named and (known := next((item.id for item in context.history if item.id in named), None)):
+        raise duplicate_item(str(known))
 
 
 async def _chain(response_id: str, store: Store, tenant: str, chains: ChainCache) -> Prefix:

@@ -1,4 +1,8 @@
-"""A request for Chat Completions or embeddings on its way through the backends, passed on byte for byte."""
+"""A request for Chat Completions or embeddings on its way through the backends.
+
+The backend receives the validated request, encoded anew: of a key that stands twice it sees the value that was checked.
+The answer passes byte for byte.
+"""
 
 import asyncio
 import json
@@ -38,11 +42,10 @@ class Passing:
         route: Route,
         path: str,
         request: dict[str, Any],
-        body: bytes,
         grant: UsageLease | None,
     ) -> None:
         self._observers, self._route, self._grant = observers, route, grant or UNMETERED
-        self._path, self._request, self._body = path, request, body
+        self._path, self._request = path, request
         self._newest: Call | None = None
 
     async def run(self, sink: Sink) -> None:
@@ -65,9 +68,8 @@ class Passing:
         return newest
 
     def _body_for(self, target: Target) -> bytes:
-        if target.model == self._request["model"]:
-            return self._body
-        return json.dumps({**self._request, "model": target.model}).encode()
+        request = {**self._request, "model": target.model}
+        return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:

@@ -58,6 +58,7 @@ class Authentication:
         credential = Credential(self._gateway, await self._gateway.digest_key(bearer(request.scope["headers"])))
         key = await credential.key()
         request.tenant, request.credential = key.tenant, credential
+        request.incoming.tenant = key.tenant
         note(api_key_id=key.id)
         if key.caches:
             request.uses_cache = True

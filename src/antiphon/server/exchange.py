@@ -18,6 +18,7 @@ from antiphon.protocol.events import Event
 from antiphon.server.admission import OPEN, Authentication
 from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope, Send
 from antiphon.server.limits import Limits
+from antiphon.server.memory import Room
 from antiphon.server.reply import (
     COMMENT_AFTER,
     LATE,
@@ -29,7 +30,7 @@ from antiphon.server.reply import (
     raw_headers,
     run_headers,
 )
-from antiphon.server.request import HttpRequest, Room, check_origin, is_preflight
+from antiphon.server.request import HttpRequest, check_origin, is_preflight
 from antiphon.server.routes import Route, Routes, method_not_supported, unknown_url
 from antiphon.telemetry.context import About, current
 from antiphon.telemetry.formatters import fields
@@ -219,7 +220,7 @@ class RequestMiddleware:
         self._authentication = Authentication(gateway)
         self._keys = gateway.known_keys
         self._requests = gateway.requests
-        self._room = Room(limits.bodies)
+        self._room = Room(limits.bodies, limits.body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket. All in one frame, since each part of a stream comes through it."""
@@ -257,7 +258,7 @@ class RequestMiddleware:
         except Exception as error:
             await exchange.fail(error)
         finally:
-            self._room.give_back(request.incoming.held)
+            self._room.give_back(request.incoming.held, request.incoming.tenant)
             self._finish(exchange)
 
     def _endpoint(self, request: HttpRequest) -> Endpoint:

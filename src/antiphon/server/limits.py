@@ -18,7 +18,9 @@ class Limits:
     body: int = 32 * 1024 * 1024
     """Bytes of a request's body, inflated, and of a WebSocket's message."""
     bodies: int = 512 * 1024 * 1024
-    """Bytes of the bodies of all requests that are worked on."""
+    """Bytes of the bodies of all requests that are worked on, and of what all connections hold."""
+    connection: int = 128 * 1024 * 1024
+    """Bytes that a WebSocket connection holds: messages that wait or are worked on, and what it remembers."""
     connections: int = 10_000
     """Connections of clients, WebSockets among them."""
     hosts: frozenset[str] = frozenset({ANY})

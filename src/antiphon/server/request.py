@@ -8,7 +8,6 @@ send no `Origin`.
 """
 
 import asyncio
-import gc
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs
 
-from antiphon.errors import AntiphonError, ClientError
+from antiphon.errors import ClientError
 from antiphon.gateway import ApiKey, Gateway
 from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope
 from antiphon.server.inflate import Inflater, coding_of
 from antiphon.server.limits import ANY, Limits, is_local
+from antiphon.server.memory import Room
 
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one sets the tenant of a request."""
@@ -49,42 +49,6 @@ METHODS = b"GET, POST, DELETE"
 MAX_AGE = b"600"
 """Seconds for which a browser need not ask again."""
 
-LARGE = 64 * 1024
-"""Bytes of a body from which on it is looked after what becomes of it."""
-
-SWEEP = 128 * 1024 * 1024
-"""Bytes of large bodies after whose end the garbage collector has a look: it counts objects, and these are few."""
-
-
-class Room:
-    """Bytes that the bodies of all requests in work may have together."""
-
-    def __init__(self, size: int) -> None:
-        self.left = size
-        self._litter = 0
-
-    def take(self, size: int) -> None:
-        """Have so much of it. Raises `AntiphonError` (503) where it is full."""
-        if size > self.left:
-            raise overloaded("What is being worked on is too large to take more. Please try again later.")
-        self.left -= size
-
-    def give_back(self, size: int) -> None:
-        """The request that had it is done."""
-        self.left += size
-        if size >= LARGE:
-            self._litter += size
-        if self._litter >= SWEEP:
-            self._litter = 0
-            gc.collect()
-
-
-def overloaded(text: str) -> AntiphonError:
-    """Return the error for more than this process can take."""
-    headers = {"retry-after": "1"}
-    kind, code = "service_unavailable_error", "server_is_overloaded"
-    return AntiphonError(text, status=503, type=kind, code=code, headers=headers)
-
 
 class RequestBody:
     """One request's messages. `receive` is what the application uses in place of the host's own.
@@ -94,12 +58,13 @@ class RequestBody:
     """
 
     __slots__ = (
-        *("_headers", "_receive", "_limit", "_room", "_inflater", "_until", "_came", "_is_late"),
-        *("held", "is_whole", "is_replied_to"),
+        *("_headers", "_receive", "_limit", "_inflater", "_until", "_came", "_is_late"),
+        *("room", "tenant", "held", "is_whole", "is_replied_to"),
     )
 
-    def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int, room: Room) -> None:
-        self._headers, self._receive, self._limit, self._room = headers, receive, limit, room
+    def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int, room: Room, tenant: str) -> None:
+        self._headers, self._receive, self._limit = headers, receive, limit
+        self.room, self.tenant = room, tenant
         self._inflater: Inflater | None = None
         self._until = 0.0
         self._came = 0
@@ -158,7 +123,7 @@ class RequestBody:
             raise self._too_large()
         if self._inflater is not None:
             return {**message, "body": await self._inflate(body, self._inflater)}
-        self._room.take(len(body))
+        self.room.take(len(body), self.tenant)
         self.held += len(body)
         return message
 
@@ -172,7 +137,7 @@ class RequestBody:
         for piece in inflater.feed(data):
             if self.held + len(piece) > self._limit:
                 raise self._too_large()
-            self._room.take(len(piece))
+            self.room.take(len(piece), self.tenant)
             self.held += len(piece)
             pieces.append(piece)
             if len(pieces) > 1:
@@ -227,7 +192,7 @@ class HttpRequest:
         self.credential: Credential | None = None
         self.uses_cache: bool | None = scope.get(CACHE)
         self.stack: AsyncExitStack | None = None
-        self.incoming = RequestBody(self.headers, receive, limits.body, room)
+        self.incoming = RequestBody(self.headers, receive, limits.body, room, self.tenant)
         self.body: Callable[[], Awaitable[bytes]] = self.incoming.read
         """Returns the request's JSON. See `RequestBody.read`."""
         self.receive: Receive = self.incoming.receive if scope["type"] == "http" else receive

@@ -96,6 +96,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEB_SEARCH_KEY_ENV": "MY_KEY",
         "WEB_SEARCH_TIMEOUT": "3",
         "WEB_SEARCH_RESULTS": "4",
+        "MAX_CONNECTION_BYTES": "5000",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -111,6 +112,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
+    assert settings.max_connection_bytes == 5000
     assert (settings.allowed_hosts, settings.allowed_origins) == (["a.example", "b.example"], ["https://a.example"])
     assert [(one.label, one.url) for one in settings.mcp_servers] == [
         ("files", "https://a.example/mcp?x=1"),

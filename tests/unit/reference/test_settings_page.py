@@ -34,7 +34,12 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples = {"host": "::1", "store": "sqlite://", "backends": "http://a/v1, http://b/v1", "log_level": "debug"}
     samples |= dict.fromkeys(("webhook_private_addresses", "strict_tools", "strict_seals"), "true")
     samples |= dict.fromkeys(("access_log", "trace_content"), "true")
-    samples |= {"max_body": "7000", "max_bodies": "7000", "allowed_origins": "https://a"}
+    samples |= {
+        "max_body": "7000",
+        "max_bodies": "7000",
+        "max_connection_bytes": "7000",
+        "allowed_origins": "https://a",
+    }
     samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b", "log_format": "json"}
     samples |= {"cache_similarity": "1", "outgoing_networks": "10.0.0.0/8", "mcp_servers": "files=https://a/mcp"}
     samples |= {"web_search": "brave", "web_search_url": "https://a/search"}

@@ -1,9 +1,10 @@
-"""`/v1/chat/completions` and `/v1/embeddings`: validated like everything, then passed to the backend byte for byte."""
+"""`/v1/chat/completions` and `/v1/embeddings`: validated, then passed on; the answer returns byte for byte."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, Passing, Tally, UsageLease, weight_of
 from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
 from antiphon.server.admission import acquire
@@ -11,6 +12,14 @@ from antiphon.server.reply import BACKEND, DisconnectWatch, Endpoint, Reply, Res
 from antiphon.server.request import HttpRequest
 
 PASSED_HEADERS = ("content-type", "cache-control")
+
+REDIRECTING = frozenset(
+    {
+        *("api_base", "base_url", "api_key", "api_version", "custom_llm_provider", "extra_headers", "extra_body"),
+        *("extra_query", "headers", "model_list", "fallbacks", "models", "provider", "route", "deployment_id"),
+    }
+)
+"""Parameters by which gateways behind this server (LiteLLM, OpenRouter, Portkey) call another model or address."""
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -29,10 +38,24 @@ def _endpoint(
     async def pass_on(http: HttpRequest) -> Reply:
         body = await http.body()
         request = decode(body)
+        await _check_redirects(http, request)
         lease = await acquire(gateway, http, request["model"], partial(weight_of, body, bound(request)))
-        return stream_reply(_PassedOn(await gateway.passing(path, request, body, http.tenant, lease), request, lease))
+        return stream_reply(_PassedOn(await gateway.passing(path, request, http.tenant, lease), request, lease))
 
     return pass_on
+
+
+async def _check_redirects(http: HttpRequest, request: dict[str, Any]) -> None:
+    """Raise `ClientError` (400) for a parameter that could lead a key to a model which it does not allow."""
+    found = sorted(REDIRECTING & request.keys())
+    key = await http.key() if found else None
+    if key is not None and key.limits.models:
+        raise ClientError(
+            f"Unsupported parameter: '{found[0]}' is not available to this API key, which is restricted to certain "
+            "models. Remove the parameter, or use a key without that restriction.",
+            code="unsupported_parameter",
+            param=found[0],
+        )
 
 
 def _bound(request: dict[str, Any]) -> int | None:

@@ -28,6 +28,7 @@ from antiphon.protocol.websocket import Steer, decode_message, following, read_c
 from antiphon.server.admission import with_cache
 from antiphon.server.asgi import ClientGone, Message
 from antiphon.server.exchange import GRACE, KEEPALIVE_AFTER, HttpExchange
+from antiphon.server.memory import Account
 from antiphon.server.reply import LATE, DisconnectWatch
 from antiphon.server.request import HttpRequest
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, Channel, Unheard
@@ -52,9 +53,12 @@ def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
         channel = Channel(exchange)
         await channel.accept()
         gateway.websockets.add()
+        request = exchange.request
+        account = Account(request.incoming.room, exchange.limits.connection, request.tenant)
         try:
-            await Connection(gateway, exchange.request, channel).serve()
+            await Connection(gateway, request, channel, account).serve()
         finally:
+            account.close()
             gateway.websockets.add(by=-1)
 
     return open_websocket
@@ -71,9 +75,10 @@ def limit_reached() -> ClientError:
 class Connection:
     """One client's WebSocket, from its acceptance to its end."""
 
-    def __init__(self, gateway: Gateway, http: HttpRequest, channel: Channel) -> None:
+    def __init__(self, gateway: Gateway, http: HttpRequest, channel: Channel, account: Account) -> None:
         self._gateway, self._http, self._channel = gateway, http, channel
-        self._lanes, self._recall, self._steering = Lanes(), Recall(), Steering()
+        self._account = account
+        self._lanes, self._recall, self._steering = Lanes(), Recall(account), Steering(account)
         self._runs: dict[str, tuple[Run, Lane]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._why_over: Callable[[], AntiphonError] | None = None
@@ -128,11 +133,20 @@ class Connection:
             lane = take_lane(data)
             if self._why_over is not None:
                 raise self._why_over()
-            self._lanes.enter(Asked(lane, data, len(body)))
+            self._enter(Asked(lane, body, data))
         except AntiphonError as error:
             await self._channel.refuse(error, lane)
         else:
             self._begin_next()
+
+    def _enter(self, asked: Asked) -> None:
+        """Let a request wait for its turn, which may be now; its bytes are the account's until it is answered."""
+        self._account.take(len(asked.body))
+        try:
+            self._lanes.enter(asked)
+        except ClientError:
+            self._account.give_back(len(asked.body))
+            raise
 
     async def _steer(self, data: dict[str, Any], size: int) -> None:
         """Let a response end for what its client has to say. Raises `ClientError` where none is named."""
@@ -185,14 +199,19 @@ class Connection:
             with suppress(ClientGone):
                 await self._channel.refuse(reportable(error), asked.lane)
         finally:
+            self._account.give_back(len(asked.body))
             self._lanes.leave(asked.lane)
             self._begin_next()
 
     async def _create(self, asked: Asked) -> None:
         """Make the response that is asked for, and those that follow it unasked."""
-        lane, parent = asked.lane, asked.data.get("previous_response_id")
+        lane, data = asked.lane, asked.data
+        if data is None:  # it waited, and was read before it did
+            data = decode_message(asked.body)
+            take_lane(data)
+        parent = data.get("previous_response_id")
         try:
-            create = read_create(asked.data)
+            create = read_create(data)
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
             run, said = await self._make(lane, request, generates=create.generates)
@@ -206,7 +225,9 @@ class Connection:
                 await self._tell_each(lane, run, (one.pending(owed) for one in said))
                 return
             request = following(request, run.response.id, messages(said))
-            run, said = await self._follow(lane, request, run, said)
+            run, following_said = await self._follow(lane, request, run, said)
+            self._steering.release(said)
+            said = following_said
 
     async def _follow(
         self, lane: Lane, request: CreateResponse, run: Run, said: list[Submission]

@@ -16,17 +16,15 @@ IN_FLIGHT = 16
 WAITING = 256
 """Requests of a connection that wait at most."""
 
-WAITING_BYTES = 64 * 1024 * 1024
-"""Bytes of those requests."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked:
-    """A `response.create` as it came, its lane apart; `size` is its length in bytes."""
+    """A `response.create` as it came: the bytes of the message, and what they say with the lane apart."""
 
     lane: Lane
-    data: dict[str, Any]
-    size: int = 0
+    body: bytes
+    data: dict[str, Any] | None
+    """None while it waits for its turn: data takes several times the memory of its bytes."""
 
 
 class Lanes:
@@ -36,23 +34,21 @@ class Lanes:
         self._names: set[str] = set()
         self._busy: set[Lane] = set()
         self._waiting: deque[Asked] = deque()
-        self._bytes = 0
 
     def enter(self, asked: Asked) -> None:
         """Let a request wait for its turn, which may be now. Raises `ClientError` (400, 429)."""
         if asked.lane is not None:
             self._name(asked.lane)
         if not self._is_free(asked.lane):
-            self._check_room(asked.size)
+            self._check_room()
+            asked.data = None
         self._waiting.append(asked)
-        self._bytes += asked.size
 
     def next(self) -> Asked | None:
         """Return the request that begins now, the oldest one that can; its lane is then taken until it is `left`."""
         for index, asked in enumerate(self._waiting):
             if self._is_free(asked.lane):
                 del self._waiting[index]
-                self._bytes -= asked.size
                 self._busy.add(asked.lane)
                 return asked
         return None
@@ -74,8 +70,8 @@ class Lanes:
             )
         self._names.add(lane)
 
-    def _check_room(self, size: int) -> None:
-        if len(self._waiting) >= WAITING or self._bytes + size > WAITING_BYTES:
+    def _check_room(self) -> None:
+        if len(self._waiting) >= WAITING:
             raise ClientError(
                 "Too many requests wait on this WebSocket connection. Send more when responses have ended.",
                 status=429,

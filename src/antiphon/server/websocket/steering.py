@@ -6,17 +6,16 @@ from typing import Any
 
 import msgspec
 
+from antiphon.errors import AntiphonError
 from antiphon.protocol.events import SteerAccepted, SteerFailed, SteerPending
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.websocket import Steer
+from antiphon.server.memory import Account
 
 MAX_STEERS = 16
 """Submissions that wait for one response."""
-
-MAX_WAITING = 64 * 1024 * 1024
-"""Bytes of all submissions of a connection that wait."""
 
 MAX_ENDED = 256
 """Responses of a connection of which is known how they ended."""
@@ -107,13 +106,16 @@ class _Active:
 
 
 class Steering:
-    """The submissions of one connection: they wait for their response to end, or for the client to follow it."""
+    """The submissions of one connection: they wait for their response to end, or for the client to follow it.
 
-    def __init__(self) -> None:
+    Their bytes are the account's until `release`.
+    """
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
         self._active: dict[str, _Active] = {}
         self._ended: dict[str, str] = {}
         self._pending: dict[str, list[Submission]] = {}
-        self._bytes = 0
 
     def begin(self, response_id: str, request: CreateResponse) -> None:
         """A response is being made."""
@@ -130,10 +132,13 @@ class Steering:
             raise Refused("response_already_completed")
         if not active.is_steerable:
             raise Refused("steering_not_supported")
-        if len(active.submissions) >= MAX_STEERS or self._bytes + submission.size > MAX_WAITING:
+        if len(active.submissions) >= MAX_STEERS:
             raise Refused("too_many_pending_steers")
+        try:
+            self._account.take(submission.size)
+        except AntiphonError as error:
+            raise Refused("too_many_pending_steers") from error
         active.submissions.append(submission)
-        self._bytes += submission.size
 
     def end(self, response: Response) -> list[Submission]:
         """A response has ended; return what was said into it."""
@@ -141,14 +146,11 @@ class Steering:
         self._ended[response.id] = response.status
         if len(self._ended) > MAX_ENDED:
             del self._ended[next(iter(self._ended))]
-        submissions = active.submissions if active else []
-        self._bytes -= sum(one.size for one in submissions)
-        return submissions
+        return active.submissions if active else []
 
     def keep(self, response_id: str, submissions: list[Submission]) -> None:
         """Let what was said wait for the client to follow that response."""
         self._pending[response_id] = submissions
-        self._bytes += sum(one.size for one in submissions)
 
     def pending(self, response_id: str | None) -> list[Submission]:
         """Return what waits for the client to follow that response."""
@@ -156,7 +158,11 @@ class Steering:
 
     def commit(self, response_id: str | None) -> None:
         """What waited for that response is in the one that follows it."""
-        self._bytes -= sum(one.size for one in self._pending.pop(response_id or "", []))
+        self.release(self._pending.pop(response_id or "", []))
+
+    def release(self, submissions: Sequence[Submission]) -> None:
+        """These submissions are in a response that was made, or were returned to their client."""
+        self._account.give_back(sum(one.size for one in submissions))
 
     def _why_not(self, response_id: str) -> str:
         status = self._ended.get(response_id)

@@ -1,4 +1,4 @@
-"""Chat Completions and embeddings pass through byte for byte."""
+"""Chat Completions and embeddings: the request is encoded anew, the answer passes byte for byte."""
 
 import asyncio
 import json
@@ -6,8 +6,11 @@ import json
 import aiohttp
 import pytest
 
+from antiphon.storage.open import open_store
+from antiphon.upstream.http import HttpBackend
+from tests.support.keys import bearing, issue
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, sse, text
-from tests.support.server import Served
+from tests.support.server import Served, serve
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "min_p": 0.1}
 
@@ -20,7 +23,18 @@ async def test_a_plain_answer_passes_byte_for_byte(served: Served, backend: Repl
         assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
         assert await response.read() == odd
 
-    assert backend.bodies == [asked]
+    assert [json.loads(body) for body in backend.bodies] == [CHAT]
+
+
+async def test_of_a_key_that_stands_twice_the_backend_sees_the_value_that_was_checked(
+    served: Served, backend: ReplayBackend
+) -> None:
+    backend.script = lambda request: Answer([completion("Hi")], JSON)
+    asked = b'{"model":"m2","model":"m","messages":[{"role":"user","content":"a","content":"b\xc3\xa9"}],"n":1}'
+    async with served.http.post(f"{served.url}/chat/completions", data=asked) as response:
+        assert response.status == 200
+
+    assert backend.bodies == ['{"model":"m","messages":[{"role":"user","content":"bé"}],"n":1}'.encode()]
 
 
 async def test_a_stream_passes_byte_for_byte_as_it_comes(served: Served, backend: ReplayBackend) -> None:
@@ -100,7 +114,7 @@ async def test_embeddings_pass_byte_for_byte(served: Served, backend: ReplayBack
         assert await response.read() == told
 
     assert backend.heads[0].startswith(b"POST /v1/embeddings ")
-    assert backend.bodies == [b'{"model":"m",  "input":"x"}']
+    assert backend.bodies == [b'{"model":"m","input":"x"}']
 
 
 @pytest.mark.parametrize("path", ["/chat/completions", "/embeddings"])
@@ -108,3 +122,19 @@ async def test_an_unknown_model_is_refused_here(served: Served, backend: ReplayB
     status, body = await served.post(path, json={**CHAT, "model": "x", "input": "x"})
 
     assert (status, body["error"]["code"], backend.requests) == (400, "model_not_found", [])
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/embeddings"])
+async def test_a_key_restricted_to_models_cannot_be_led_to_another(backend: ReplayBackend, path: str) -> None:
+    backend.script = lambda request: Answer([completion("Hi")], JSON)
+    store = await open_store("sqlite://")
+    restricted, free = await issue(store, "a", models=["m"]), await issue(store, "b")
+    asked = {**CHAT, "input": "x", "api_base": "http://127.0.0.1:1/v1", "models": ["m2"]}
+    async with serve(HttpBackend("replay", backend.url, ""), store=store) as served:
+        statuses = {}
+        for key in (restricted, free):
+            async with served.http.post(f"{served.url}{path}", json=asked, headers=bearing(key)) as response:
+                statuses[key] = response.status, (await response.json()).get("error", {}).get("param")
+
+    assert statuses == {restricted: (400, "api_base"), free: (200, None)}
+    assert [request["model"] for request in backend.requests] == ["m"]

@@ -15,7 +15,7 @@ from antiphon.server.uvicorn import websocket_limits as bounded
 from antiphon.server.websocket import connection as websocket
 from antiphon.upstream.http import HttpBackend
 from tests.support.engine import engine
-from tests.support.replay import Answer, ReplayBackend, delta, sse, text
+from tests.support.replay import Answer, ReplayBackend, delta, echo, sse, text
 from tests.support.server import Served, serve
 from tests.support.socket import talk, text_of
 
@@ -314,3 +314,37 @@ async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
     app = create_app(engine()[0], None, has_websocket=False)  # type: ignore[arg-type]
     await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close"}]
+
+
+# What a connection holds.
+
+
+async def test_what_waits_and_what_is_remembered_have_a_bound_in_each_connection(backend: ReplayBackend):
+    slow = Slow(backend)
+    limits = Limits(body=50_000, bodies=1_000_000, connection=100_000)
+    async with serve(HttpBackend("replay", backend.url), limits=limits) as served, talk(served) as one:
+        await one.ask("x" * 40_000)
+        await one.until("response.output_text.delta")
+        await one.ask("y" * 40_000)
+        error = await one.refusal("z" * 40_000)
+        assert (error["code"], error["type"]) == ("too_many_requests", "requests")
+        slow.go.set()
+        ended = [(await one.until("response.completed"))[-1]["response"]["status"] for _ in range(2)]
+        assert ended == ["completed", "completed"]
+        backend.script = echo
+        assert (await one.made("z" * 40_000))["status"] == "completed"
+
+
+async def test_the_bytes_of_a_connection_are_free_again_when_it_ends(backend: ReplayBackend):
+    Slow(backend)
+    limits = Limits(body=50_000, bodies=60_000, connection=60_000)
+    async with serve(HttpBackend("replay", backend.url), limits=limits) as served:
+        async with talk(served) as one:
+            await one.ask("x" * 40_000)
+            await one.until("response.output_text.delta")
+            async with talk(served) as other:
+                assert (await other.refusal("y" * 40_000))["code"] == "server_is_overloaded"
+        backend.script = echo
+        async with talk(served) as third, asyncio.timeout(30):
+            while (await third.create("y" * 40_000))[-1]["type"] == "error":
+                pass  # until the server has seen the first connection end

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from antiphon.errors import ClientError
 from antiphon.server.websocket import lanes
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served
@@ -123,8 +124,8 @@ async def test_an_error_in_a_lane_waits_for_its_turn(served: Served, backend: Re
     assert "response.completed" in [event["type"] for event in heard]
 
 
-def asked(lane: str | None, size: int = 1) -> lanes.Asked:
-    return lanes.Asked(lane, {}, size)
+def asked(lane: str | None) -> lanes.Asked:
+    return lanes.Asked(lane, b"{}", {})
 
 
 def test_the_oldest_request_that_can_begin_begins() -> None:
@@ -139,11 +140,22 @@ def test_the_oldest_request_that_can_begin_begins() -> None:
     assert third and third.lane == "a"
 
 
-def test_a_request_that_can_begin_at_once_needs_no_room() -> None:
+def test_a_request_that_can_begin_at_once_needs_no_place_among_those_that_wait() -> None:
     queue = lanes.Lanes()
-    for _ in range(2):
-        queue.enter(asked("a", lanes.WAITING_BYTES))
-        queue.next()
-    with pytest.raises(Exception, match="Too many requests wait"):
+    queue.enter(asked("a"))
+    assert queue.next()
+    for _ in range(lanes.WAITING):
         queue.enter(asked("a"))
-    queue.enter(asked("b", lanes.WAITING_BYTES))
+    with pytest.raises(ClientError, match="Too many requests wait"):
+        queue.enter(asked("a"))
+    queue.enter(asked("b"))
+
+
+def test_of_a_request_that_waits_only_the_bytes_are_kept() -> None:
+    queue = lanes.Lanes()
+    first, second = asked("a"), asked("a")
+    queue.enter(first)
+    assert queue.next() is first
+    queue.enter(second)
+
+    assert (first.data, second.data) == ({}, None)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from antiphon.server.memory import Account, Room
 from antiphon.server.websocket.session_memory import Recall
 from antiphon.storage.contract import StoredItem
 from tests.support.replay import Answer, ReplayBackend, delta, sse
@@ -178,17 +179,19 @@ def items(size: int) -> list[StoredItem]:
 
 
 def test_what_is_too_much_to_remember_goes_the_oldest_first() -> None:
-    recall = Recall(limit=100)
+    account = Account(Room(1000), 100, "a")
+    recall = Recall(account)
     recall.advance("a", "resp_1", items(60))
     recall.advance("b", "resp_2", items(30))
     recall.advance("c", "resp_3", items(30))
     assert [bool(recall.find(f"resp_{number}")) for number in (1, 2, 3)] == [False, True, True]
     recall.advance("d", "resp_4", items(200))
     assert [bool(recall.find(f"resp_{number}")) for number in (2, 3, 4)] == [False, False, False]
+    assert account.held == 0
 
 
 def test_a_lane_whose_newest_response_is_stored_remembers_no_older_one() -> None:
-    recall = Recall()
+    recall = Recall(Account(Room(1000), 100, "a"))
     recall.advance(None, "resp_1", items(10))
     recall.advance(None, "resp_2", None)
     assert recall.find("resp_1") is None

@@ -1,0 +1,249 @@
+"""Shares one resource fairly between tenants: so many slots at once, and a queue of its own for each tenant.
+
+Two known rules decide:
+
+- **Which tenant is next?** The tenant that holds the fewest slots (max-min fairness: Bertsekas and Gallager, *Data
+  Networks*, 2nd edition, section 6.5.2). Among equals, the one with the smallest start tag of start-time fair queueing
+  (Goyal, Vin and Cheng, SIGCOMM 1996): a tenant's tag grows by the cost of what it received.
+- **How much may one tenant hold?** With `leaves_room`, up to `SHARE` times the slots that are still free (dynamic
+  thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). However many slots one tenant asks
+  for, a few stay free for the next tenant. Without it, a tenant that is alone may hold all of them.
+
+Time in the queue is the caller's own: a timeout of the operation begins once `enter` has returned.
+"""
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+MEMORY = 0.1
+"""Weight of the newest operation in the mean of how long one takes."""
+
+SHARE = 4.0
+"""With `leaves_room`: a tenant may hold this many times the free slots, so one tenant alone holds about 80 %."""
+
+
+class NoRoomError(Exception):
+    """The queue is full. `wait` is the number of seconds after which it may have passed."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(f"the queue is full; it may have passed in {wait:.1f} s")
+        self.wait = wait
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a scheduler reports: slots in use of `capacity` (0 for any number), and what waits."""
+
+    in_use: int
+    capacity: int
+    waiting: int
+    oldest_wait: float
+    """Seconds for which the first of the waiting operations has waited; 0 where none waits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A place in a queue; `turn` is done once a slot is free, or fails where the place was dropped."""
+
+    turn: asyncio.Future[None]
+    tenant: str
+    cost: float
+    is_patient: bool
+    since: float
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The places of one tenant, and the start tag of the first."""
+
+    tag: float
+    places: deque[_Place] = field(default_factory=deque)
+
+
+class FairScheduler:
+    """`capacity` operations at once, 0 for any number; `bound` more may wait.
+
+    A tenant holds at most `per_tenant` slots, 0 for any number. Use it from one event loop.
+    """
+
+    def __init__(
+        self,
+        capacity: int = 0,
+        bound: int = 0,
+        *,
+        per_tenant: int = 0,
+        leaves_room: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.capacity = capacity
+        self.bound = bound
+        self.in_use = 0
+        self.waiting = 0
+        self._per_tenant = per_tenant
+        self._leaves_room = leaves_room
+        self._is_limited = bool(capacity or per_tenant)
+        self._clock = clock
+        self._held: dict[str, int] = {}
+        self._queues: dict[str, _Queue] = {}
+        self._tags: dict[str, float] = {}
+        """The next start tag of each tenant that received more than its share until now."""
+        self._now = 0.0
+        """Virtual time: the start tag of the operation that was admitted last."""
+        self._took = 0.0
+
+    @property
+    def free(self) -> float:
+        """Slots that are free; infinite where there is no limit."""
+        return max(0, self.capacity - self.in_use) if self.capacity else math.inf
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a new operation must wait, whichever tenant's it is."""
+        return 0 < self.capacity <= self.in_use
+
+    @property
+    def usage(self) -> Usage:
+        """What is in use and what waits, now."""
+        since = min((queue.places[0].since for queue in self._queues.values()), default=None)
+        return Usage(self.in_use, self.capacity, self.waiting, 0.0 if since is None else self._clock() - since)
+
+    @property
+    def expected_wait(self) -> float:
+        """Seconds in which the queue may have passed, and one operation more."""
+        return self._took * (self.waiting + 1) / (self.capacity or 1)
+
+    def takes(self, tenant: str) -> bool:
+        """Whether an operation of this tenant is accepted now, if only to wait."""
+        return self._is_free_for(tenant) or self.waiting < self.bound or self._to_drop(tenant) is not None
+
+    def take(self, tenant: str = "") -> bool:
+        """Take a slot if one is free for this tenant, and return whether it was; `leave` returns it."""
+        if self._is_limited:
+            if not self._is_free_for(tenant):
+                return False
+            self._held[tenant] = self._held.get(tenant, 0) + 1
+        self.in_use += 1
+        return True
+
+    async def enter(self, tenant: str = "", *, cost: float = 1.0, is_patient: bool = False) -> None:
+        """Take a slot, in the tenant's turn; `leave` returns it. Raises `NoRoomError` at once where the queue is full.
+
+        `cost` is the size of the operation in units of the caller's choice. A patient operation waits in any case:
+        what was begun is to be ended.
+        """
+        if self.take(tenant):
+            return
+        if self.waiting >= self.bound and not is_patient:
+            self._make_room(tenant)
+        place = _Place(asyncio.get_running_loop().create_future(), tenant, cost, is_patient, self._clock())
+        if tenant not in self._queues:
+            self._queues[tenant] = _Queue(max(self._now, self._tags.pop(tenant, 0.0)))
+        self._queues[tenant].places.append(place)
+        self.waiting += 1
+        try:
+            await place.turn
+        except asyncio.CancelledError:
+            if place.turn.cancelled():
+                self._give_up(place)
+            elif place.turn.exception() is None:
+                self.leave(tenant)  # the slot came in the same moment
+            raise
+
+    def leave(self, tenant: str = "", took: float | None = None) -> None:
+        """Return the slot after these seconds of work; None where it was none."""
+        if took is not None:
+            self._took += (took - self._took) * MEMORY
+        self.in_use -= 1
+        if held := self._held.get(tenant, 0):
+            if held == 1:
+                del self._held[tenant]
+            else:
+                self._held[tenant] = held - 1
+        if self.waiting:
+            self._admit()
+
+    @asynccontextmanager
+    async def slot(self, tenant: str = "", *, cost: float = 1.0) -> AsyncIterator[None]:
+        """Hold a slot inside the block. Raises what `enter` raises."""
+        await self.enter(tenant, cost=cost)
+        begun = self._clock()
+        try:
+            yield
+        finally:
+            self.leave(tenant, self._clock() - begun)
+
+    def resize(self, capacity: int, bound: int) -> None:
+        """Change the number of slots; operations keep theirs, and their places in the queue."""
+        self.capacity, self.bound = capacity, bound
+        self._is_limited = bool(capacity or self._per_tenant)
+        self._admit()
+
+    def _is_free_for(self, tenant: str) -> bool:
+        """Whether a slot is free that this tenant may take, before everything of its own that waits."""
+        return tenant not in self._queues and self._may_hold_more(tenant)
+
+    def _may_hold_more(self, tenant: str) -> bool:
+        free, held = self.free, self._held.get(tenant, 0)
+        if not free or 0 < self._per_tenant <= held:
+            return False
+        return not (self._leaves_room and held) or held < SHARE * free
+
+    def _admit(self) -> None:
+        """Give free slots to waiting operations until no slot is free for any of them."""
+        while self.waiting and self.free:
+            able = [tenant for tenant in self._queues if self._may_hold_more(tenant)]
+            if not able:
+                return
+            tenant = min(able, key=lambda tenant: (self._held.get(tenant, 0), self._queues[tenant].tag))
+            queue = self._queues[tenant]
+            place = queue.places[0]
+            self._now = max(self._now, queue.tag)
+            queue.tag = self._now + place.cost
+            self._remove(place)
+            if not place.turn.done():
+                self.in_use += 1
+                self._held[tenant] = self._held.get(tenant, 0) + 1
+                place.turn.set_result(None)
+
+    def _make_room(self, tenant: str) -> None:
+        """Drop an operation of a tenant that has more of them waiting. Raises `NoRoomError` where no tenant has."""
+        place = self._to_drop(tenant)
+        if place is None:
+            raise NoRoomError(self.expected_wait)
+        self._remove(place)
+        if not place.turn.done():
+            place.turn.set_exception(NoRoomError(self.expected_wait))
+
+    def _to_drop(self, tenant: str) -> _Place | None:
+        """Return the place to drop for one of this tenant's: the last of the tenant that has most waiting."""
+        if not self._queues:
+            return None
+        own = len(self._queues[tenant].places) if tenant in self._queues else 0
+        most = max((queue.places for queue in self._queues.values()), key=len)
+        if len(most) <= own + 1:
+            return None
+        return next((place for place in reversed(most) if not place.is_patient), None)
+
+    def _give_up(self, place: _Place) -> None:
+        queue = self._queues.get(place.tenant)
+        if queue is not None and place in queue.places:
+            self._remove(place)
+
+    def _remove(self, place: _Place) -> None:
+        queue = self._queues[place.tenant]
+        queue.places.remove(place)
+        self.waiting -= 1
+        if not queue.places:
+            del self._queues[place.tenant]
+            self._remember(place.tenant, queue.tag)
+
+    def _remember(self, tenant: str, tag: float) -> None:
+        """Keep what a tenant received beyond its share, so that a queue that empties for a moment gains nothing."""
+        self._tags = {one: known for one, known in self._tags.items() if known > self._now}
+        if tag > self._now:
+            self._tags[tenant] = tag
