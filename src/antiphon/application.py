@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon import ids
+from antiphon.access.api_keys import KeyMemory
 from antiphon.access.keyring import Keyring, new_key, read_key
 from antiphon.cache.cache import Room
 from antiphon.cache.semantic import Similarity
@@ -109,15 +110,25 @@ class Application:
             await self.traces.close()
 
 
-async def build(settings: Settings, environment: Mapping[str, str] | None = None) -> Application:
-    """Return the parts that these settings ask for. Raises `ConfigError`."""
+async def build(
+    settings: Settings, environment: Mapping[str, str] | None = None, key_memory: KeyMemory | None = None
+) -> Application:
+    """Return the parts that these settings ask for. Raises `ConfigError`.
+
+    `key_memory` outlives this process: where it says that API keys existed, requests need one from the beginning.
+    """
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
     begin_traces = _tracing(settings, environment)
     toolset = toolset_of(settings, environment)
     line = await _backends(settings, environment)
     measures = Measures()
-    store = timed(await open_store(settings.store, settings.store_connections), measures)
+    store = timed(await open_store(settings.store, settings.store_connections, is_written=True), measures)
+    try:
+        keyring = await open_keyring(store, keys)
+    except BaseException:
+        await store.close()
+        raise
     models = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
@@ -128,12 +139,14 @@ async def build(settings: Settings, environment: Mapping[str, str] | None = None
         ids.now,
         settings.retention_days * 86_400,
         toolset=toolset,
-        keyring=await open_keyring(store, keys),
+        keyring=keyring,
         strict_tools=settings.strict_tools,
         strict_seals=settings.strict_seals,
         measures=measures,
         room=_room(settings),
     )
+    if key_memory is not None:
+        await engine.api_keys.remember_in(key_memory)
     engine.observers.add(AccessLog())
     names = ModelNames(models)
     if settings.metrics:
@@ -163,8 +176,12 @@ class LibraryParts:
         """Open the store at first use. Raises `ConfigError` where it cannot be used."""
         async with self._opening:
             if self._worker is None:
-                store = await open_store(self.url)
-                keyring = await open_keyring(store)
+                store = await open_store(self.url, is_written=True)
+                try:
+                    keyring = await open_keyring(store)
+                except BaseException:  # a caller that no longer waits must not leave a store behind
+                    await store.close()
+                    raise
                 models = ModelRegistry([self.backend], ids.now)
                 self._worker = Worker(Engine(models, store, ids.new_id, ids.now, keyring=keyring, toolset=self.toolset))
                 self._worker.start()

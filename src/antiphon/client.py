@@ -1,5 +1,7 @@
 """The library without a server: the same engine, called from your own program."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any, Self
@@ -16,6 +18,11 @@ from antiphon.protocol.validation.refusals import value_not_served
 from antiphon.protocol.validation.validate import decode_compact_request, decode_count, decode_request
 from antiphon.upstream.backend import Backend
 
+ANOTHER_LOOP = (
+    "This Responses object is used in another event loop than before. An object belongs to the loop, and so to the "
+    "thread, of its first use: make one object in each, and close it there."
+)
+
 
 class Responses:
     """The Responses API as an object. Use it in `async with`; its parameters are those of the API.
@@ -24,6 +31,9 @@ class Responses:
     model `demo`. `store` is where responses are kept, in memory by default. Of `settings` those for tools
     count, which this object runs as a server would. Every method raises `ClientError` for what
     the API would answer with 4xx, `BackendError` where the model's server fails, `StoreError` where the store does.
+
+    An object belongs to the event loop in which it is first used: in another loop, and so in another thread, each
+    method raises `RuntimeError`.
     """
 
     def __init__(
@@ -36,6 +46,8 @@ class Responses:
     ) -> None:
         self._parts = library_parts(backend, key, store, settings or Settings())
         self._gateway: Gateway | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._adopting = threading.Lock()
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,13 +107,24 @@ class Responses:
 
     async def close(self) -> None:
         """Release connections and the store; background work under way is left for who opens the store next."""
+        self._check_loop()
         await self._parts.close()
 
     async def _open(self) -> Gateway:
         """Open the store at first use. Raises `ConfigError` where it cannot be used."""
+        self._check_loop()
         if self._gateway is None:
             self._gateway = Gateway(await self._parts.open())
         return self._gateway
+
+    def _check_loop(self) -> None:
+        """Raise `RuntimeError` in any event loop but the first one."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            with self._adopting:
+                self._loop = self._loop or loop
+            if self._loop is not loop:
+                raise RuntimeError(ANOTHER_LOOP)
 
     async def _run(self, parameters: dict[str, Any], *, stream: bool) -> Run:
         request = decode_request(msgspec.json.encode({**parameters, "stream": stream}))

@@ -11,6 +11,7 @@ On the wire each is one envelope, `{"error": {"message", "type", "param", "code"
 """
 
 import logging
+import re
 from typing import Any
 
 log = logging.getLogger("antiphon")
@@ -87,7 +88,53 @@ class StoreError(AntiphonError):
 
 
 class ConfigError(AntiphonError):
-    """A setting is wrong; the message names it and says what would be right."""
+    """A setting is wrong; the message names it and says what would be right.
+
+    It often quotes a URL, so whatever may be secret in one is left out of the message.
+    """
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(without_secrets(message), **fields)
+
+
+_WORD = re.compile(r"[^\s'\"`<>]*[@?#][^\s'\"`<>]+|[^\s'\"`<>]+://[^\s'\"`<>]+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SHOWN_OPTIONS = {"host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
+"""Of a URL's query, the parameters whose values are shown: the others may be secret."""
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with what may be secret left out of the URLs in it."""
+    return _WORD.sub(lambda found: redacted(found[0]), text)
+
+
+def redacted(url: str) -> str:
+    """Return a URL, or what was meant to be one, as it may be shown.
+
+    Passwords are left out, and so are users that may be tokens, values of queries, and fragments. A database's user and
+    the likes stay.
+    """
+    if url.startswith(("/", "~", "./")):
+        return url  # a path, in which these characters mean nothing
+    scheme = found[0] if (found := _SCHEME.match(url)) else ""
+    rest, user, at = url[len(scheme) :], "", ""
+    if not (scheme == "sqlite://" and rest.startswith("/")):
+        # A password may hold anything that ends a host, so the last @ counts.
+        user, at, rest = rest.rpartition("@")
+        user = user.partition(":")[0]
+        if at and not (scheme.startswith("postgres") and user.replace("_", "").isalnum()):
+            user = "…"
+    rest, fragment, _ = rest.partition("#")
+    rest, mark, query = rest.partition("?")
+    options = "&".join(map(_option, query.split("&"))) if query else ""
+    return f"{scheme}{user}{at}{rest}{mark}{options}{'#…' if fragment else ''}"
+
+
+def _option(pair: str) -> str:
+    name, equals, _ = pair.partition("=")
+    if name in _SHOWN_OPTIONS:
+        return pair
+    return f"{name}=…" if equals else "…"
 
 
 def reportable(error: Exception) -> AntiphonError:

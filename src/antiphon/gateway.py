@@ -31,6 +31,7 @@ from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
 from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
 from antiphon.storage.notifications import Subscription
+from antiphon.storage.probe import StoreProbe
 from antiphon.stored import conversations, responses
 from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families, known
 from antiphon.translation.wire import COMMENT, encode
@@ -85,6 +86,7 @@ class Gateway:
         self.conversations = Conversations(engine)
         self.known_keys = engine.api_keys
         """The API keys, which also say whether a request needs one: from when the first was made."""
+        self._store_probe = StoreProbe(lambda: engine.store)
 
     # What this process is, and does.
 
@@ -128,19 +130,19 @@ class Gateway:
         )
 
     async def store_answers(self) -> bool:
-        """Whether the store can be used now."""
-        try:
-            await self._engine.store.check()
-        except StoreError:
-            return False
-        return True
+        """Whether the store can be read and written."""
+        return await self._store_probe.is_usable()
+
+    async def keys_are_usable(self) -> bool:
+        """Whether requests can be let in: no API key is needed, or the store has keys."""
+        return await self._engine.api_keys.are_usable()
 
     async def backend_answers(self) -> bool:
-        """Whether at least one backend was reached; asks them where none was."""
+        """Whether at least one backend answered by HTTP, whatever it said; asks them where none did."""
         models = self._engine.models
-        if all(served.error for served in models.backends):
+        if not any(served.is_reached for served in models.backends):
             await models.refresh()
-        return not all(served.error for served in models.backends)
+        return any(served.is_reached for served in models.backends)
 
     # Responses.
 

@@ -1,6 +1,10 @@
 """The library without a server."""
 
 import asyncio
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -114,3 +118,72 @@ async def test_an_unknown_conversation_is_refused() -> None:
         with pytest.raises(ClientError) as caught:
             await api.create(model="m", input="Hi", conversation="conv_none")
         assert (caught.value.status, caught.value.param) == (404, "conversation")
+
+
+# Whose it is, and what is left of it.
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def store_threads() -> int:
+    return sum(thread.name == "antiphon-store" for thread in threading.enumerate())
+
+
+async def test_an_opening_that_is_cancelled_leaves_nothing(store_url: str) -> None:
+    async with Responses(store=store_url) as first:
+        await first.create(model="demo", input="Hi")  # what is loaded once is open
+    gc.collect()
+    files, threads = open_files(), store_threads()
+    client = Responses(store=store_url)
+    for turns in range(28):
+        task = asyncio.create_task(client.create(model="demo", input="Hi"))
+        for _ in range(turns % 7):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    assert (await client.create(model="demo", input="Hi")).status == "completed"
+    await client.close()
+    gc.collect()
+
+    assert (open_files(), store_threads()) == (files, threads)
+
+
+def test_an_object_belongs_to_the_loop_of_its_first_use(tmp_path: Path) -> None:
+    client = Responses(store=f"sqlite://{tmp_path}/a.db")
+
+    async def use() -> None:
+        await client.create(model="demo", input="Hi")
+        with ThreadPoolExecutor(1) as pool:
+            for act in (client.create(model="demo", input="Hi"), client.retrieve("resp_1"), client.close()):
+                with pytest.raises(RuntimeError, match="belongs to the loop, and so to the thread"):
+                    await asyncio.wrap_future(pool.submit(asyncio.run, act))
+        await client.create(model="demo", input="Hi")
+        await client.close()
+
+    asyncio.run(use())
+    with pytest.raises(RuntimeError, match="make one object in each"):
+        asyncio.run(client.create(model="demo", input="Hi"))
+
+
+def test_of_many_threads_that_use_one_object_all_but_one_get_the_rule(tmp_path: Path) -> None:
+    client, ready = Responses(store=f"sqlite://{tmp_path}/a.db"), threading.Barrier(8)
+
+    async def use() -> str:
+        try:
+            await client.create(model="demo", input="Hi")
+        except RuntimeError as error:
+            return str(error)
+        await client.close()
+        return "used"
+
+    def run() -> str:
+        ready.wait()
+        return asyncio.run(use())
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = [one.result() for one in [pool.submit(run) for _ in range(8)]]
+    assert seen.count("used") == 1
+    assert all(one == "used" or "belongs to the loop" in one for one in seen)

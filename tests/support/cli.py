@@ -148,11 +148,12 @@ def _surroundings(home: Path, out: Output, err: Output, variables: dict[str, str
 
 @contextmanager
 def _as_it_was() -> Iterator[None]:
-    """Put back what a server sets in its process: the log, hooks, the collector, the limit for files."""
+    """Put back what a server sets in its process: the log, hooks, signals, the collector, the limit for files."""
     loggers = [logging.getLogger(name) for name in (*LOGGERS, *OTHERS)]
     kept = [(one, one.level, list(one.handlers), list(one.filters)) for one in loggers]
     hooks = threading.excepthook, sys.unraisablehook
     shown = logging.logThreads, logging.logProcesses, logging.logMultiprocessing
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     thresholds, files = gc.get_threshold(), resource.getrlimit(resource.RLIMIT_NOFILE)
     logging.root.handlers.clear()
     for name in OTHERS:
@@ -165,6 +166,7 @@ def _as_it_was() -> Iterator[None]:
             one.handlers[:], one.filters[:] = handlers, filters
         threading.excepthook, sys.unraisablehook = hooks
         logging.logThreads, logging.logProcesses, logging.logMultiprocessing = shown
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         gc.unfreeze()
         gc.set_threshold(*thresholds)
         resource.setrlimit(resource.RLIMIT_NOFILE, files)

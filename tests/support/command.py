@@ -8,7 +8,7 @@ import os
 import pty
 import re
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,9 +50,11 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     return {**kept, "HOME": str(home), "COLUMNS": "200", "PYTHONUNBUFFERED": "1", **variables}
 
 
-async def start(home: Path, *arguments: str, **variables: str) -> asyncio.subprocess.Process:
-    """Start the command."""
-    command = (sys.executable, "-W", "error", "-m", "antiphon", *arguments)
+async def start(
+    home: Path, *arguments: str, program: Path | None = None, **variables: str
+) -> asyncio.subprocess.Process:
+    """Start the command, or a program that runs it."""
+    command = (sys.executable, "-W", "error", *((str(program),) if program else ("-m", "antiphon")), *arguments)
     return await asyncio.create_subprocess_exec(
         *command, cwd=home, env=environment(home, **variables), stdin=-3, stdout=-1, stderr=-1
     )
@@ -88,13 +90,24 @@ async def on_a_terminal(home: Path, *arguments: str, **variables: str) -> str:
 
 
 @asynccontextmanager
-async def serving(home: Path, *arguments: str, **variables: str) -> AsyncIterator[Serving]:
-    """Run `antiphon serve` until the end of the block; it is ready."""
-    process = await start(home, "serve", *arguments, **variables)
+async def serving(
+    home: Path,
+    *arguments: str,
+    program: Path | None = None,
+    meanwhile: Callable[[int], Awaitable[None]] | None = None,
+    **variables: str,
+) -> AsyncIterator[Serving]:
+    """Run `antiphon serve` until the end of the block; it is ready.
+
+    `program` is one that runs the command; `meanwhile` is done with the process's id before that is ready.
+    """
+    process = await start(home, "serve", *arguments, program=program, **variables)
     assert process.stdout is not None
     server = Serving(process)
     try:
         async with asyncio.timeout(PATIENCE):
+            if meanwhile is not None:
+                await meanwhile(process.pid)
             while not any(line.startswith("curl ") for line in server.lines):
                 line = (await process.stdout.readline()).decode()
                 assert line, f"the server ended: {(await process.communicate())[1].decode()}"

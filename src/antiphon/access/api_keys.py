@@ -3,15 +3,20 @@
 As long as nobody has made a key nobody needs one, and a request asks the store nothing. What is remembered is found by
 the digest of the whole key, and who does not know the store's secret can aim at no digest: so how long it takes to
 look one up tells nothing of the keys that there are.
+
+Once there was a key, requests need one for as long as the server lives, also where the store was lost with its keys:
+who deletes a file must not open the server to everyone.
 """
 
 import asyncio
 import hmac
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from antiphon.errors import StoreError
+from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.storage.contract import ApiKey, Limits, Store
 
@@ -74,6 +79,22 @@ MOST = 10_000
 """Digests that are remembered."""
 
 
+LOST = (
+    "Every request is refused: this server needs API keys, and its store has none. Restore the store, or make a key "
+    "with `antiphon keys create`."
+)
+
+COMPLAIN_EVERY = 60.0
+"""Seconds between two lines of the log which say that the store has lost its keys."""
+
+
+class KeyMemory(Protocol):
+    """What a server remembers of its keys for longer than a process and a store live."""
+
+    had_keys: bool
+    """Whether there ever were any: then requests need one."""
+
+
 class KnownKeys:
     """The keys of one store. `clock` never goes back, in seconds."""
 
@@ -81,12 +102,33 @@ class KnownKeys:
         self._store = store
         self._clock = clock
         self._mint: Mint | None = None
+        self._memory: KeyMemory | None = None
         self._has_any: bool | None = None
+        self._are_readable = False
+        """Whether the store was seen to have keys: until then nothing is made in it that they need."""
+        self._complained = float("-inf")
         self._looked = float("-inf")
         self.open_until = float("-inf")
         """Until when no request needs a key: the store was asked, and has none."""
         self._known: dict[bytes, tuple[float, ApiKey | None]] = {}
         self._asked: dict[bytes, asyncio.Future[ApiKey | None]] = {}
+
+    async def remember_in(self, memory: KeyMemory) -> None:
+        """Go by what `memory` says, and put into it what is found. A store that has lost its keys is reported."""
+        self._memory = memory
+        if memory.had_keys:
+            self._has_any = True
+            with suppress(StoreError):
+                await self._check_readable()
+
+    async def are_usable(self) -> bool:
+        """Whether requests can be let in: no key is needed, or the store has keys."""
+        try:
+            if await self.are_needed():
+                await self._check_readable()
+        except StoreError:
+            return False
+        return True
 
     async def are_needed(self) -> bool:
         """Whether a key was ever made. Raises `StoreError` where that was never known."""
@@ -95,8 +137,9 @@ class KnownKeys:
         return await self._look()
 
     async def digest(self, key: bytes) -> bytes:
-        """Return what a key is known by."""
+        """Return what a key is known by. Raises `StoreError` where the store cannot know any."""
         if self._mint is None:
+            await self._check_readable()
             self._mint = await Mint.of(self._store)
         return self._mint.digest(key)
 
@@ -109,14 +152,29 @@ class KnownKeys:
 
     async def _look(self) -> bool:
         is_known, self._looked = self._has_any is not None, self._clock()
+        if self._memory is not None and self._memory.had_keys:  # another process has seen one
+            self._has_any, self.open_until = True, float("-inf")
+            return True
         try:
-            self._has_any = await self._store.has_api_keys()
+            self._has_any = self._are_readable = await self._store.has_api_keys()
         except StoreError:
             # No key can be made either as long as the store is away, or nobody here could know of it.
             if not is_known:
                 raise
+        if self._has_any and self._memory is not None:
+            self._memory.had_keys = True
         self.open_until = float("-inf") if self._has_any else self._looked + FRESH
         return bool(self._has_any)
+
+    async def _check_readable(self) -> None:
+        """Raise `StoreError` where the store has no key: it is not the one in which they were made."""
+        if not self._are_readable:
+            self._are_readable = await self._store.has_api_keys()
+        if not self._are_readable:
+            if self._clock() - self._complained >= COMPLAIN_EVERY:
+                self._complained = self._clock()
+                log.error(LOST)
+            raise StoreError("The server cannot check API keys: its store has none.")
 
     async def _ask(self, digest: bytes) -> ApiKey | None:
         """Ask the store; who comes meanwhile shares the answer."""

@@ -13,6 +13,9 @@ from antiphon.errors import ConfigError, log
 Read = Callable[[], Settings]
 """Reads the settings from where they were read first."""
 
+PAUSE = 0.1
+"""Seconds from one reading to the next, for which all signals that come are one."""
+
 TAKEN_OVER = {"backends", "fallback"}
 """Settings that need no new start."""
 
@@ -52,7 +55,8 @@ class Current:
 class Reread:
     """Has the house take over what has changed.
 
-    Made before anything else that a worker does: no signal is lost from then on, nor any that waited for it.
+    Made before anything else that a worker does: no signal is lost from then on, nor any that waited for it. However
+    many come while the settings are read, they are read once more.
     """
 
     def __init__(self, current: Current) -> None:
@@ -67,7 +71,15 @@ class Reread:
             await self._wanted.wait()
             self._wanted.clear()
             if self._current.renew():
-                await self._take_over(house)
+                try:
+                    await self._take_over(house)
+                except ConfigError as error:  # what was right a moment ago
+                    log.error("The settings stay as they were. %s", error)
+            await asyncio.sleep(PAUSE)
+
+    def close(self) -> None:
+        """Let signals wait again, for the end of the process: with the loop ends what handles them."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 
     async def _take_over(self, house: Application) -> None:
         before = {backend.name for backend in house.backends}

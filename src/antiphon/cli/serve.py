@@ -18,7 +18,7 @@ from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import read_settings
-from antiphon.cli.workers import supervise
+from antiphon.cli.workers import ServerMemory, supervise
 from antiphon.config import Settings, settings_file
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.gateway import Gateway
@@ -65,11 +65,13 @@ def serve(
     begin_log(settings)
     _warn_of_missing(settings)
     _allow_connections()
+    memory = ServerMemory()
     if not _is_loopback(settings.host):
         asyncio.run(_check_keys(settings))
+        memory.had_keys = True
     with _listen(settings) as listener:
         if settings.workers == 1:
-            _run(current, listener)
+            _run(current, listener, memory)
             return 0
         from tempfile import TemporaryDirectory  # noqa: PLC0415 - one process needs none
 
@@ -77,7 +79,10 @@ def serve(
         # Its own user alone may enter; each process has a socket there for the others.
         with TemporaryDirectory(prefix="antiphon-") as folder:
             return supervise(
-                settings.workers, lambda number: _run(current, listener, number, Path(folder)), current.renew
+                settings.workers,
+                lambda number: _run(current, listener, memory, number, Path(folder)),
+                current.renew,
+                memory,
             )
 
 
@@ -107,16 +112,20 @@ def _check_shared(settings: Settings) -> None:
         raise ConfigError("Several workers need a store that they share: name a file or a PostgreSQL database.")
 
 
-def _run(current: Current, listener: socket.socket, number: int = 0, folder: Path | None = None) -> None:
+def _run(
+    current: Current, listener: socket.socket, memory: ServerMemory, number: int = 0, folder: Path | None = None
+) -> None:
     """Be one of the processes that serve the port."""
-    uvloop.run(_serve(current, listener, number, folder))
+    uvloop.run(_serve(current, listener, memory, number, folder))
 
 
-async def _serve(current: Current, listener: socket.socket, number: int, folder: Path | None) -> None:
+async def _serve(
+    current: Current, listener: socket.socket, memory: ServerMemory, number: int, folder: Path | None
+) -> None:
     hear_faults()
     settings = current.settings
     reread = Reread(current)
-    house = await build(settings)
+    house = await build(settings, key_memory=memory)
     workers = _workers(Gateway(house.engine), number, folder) if folder else None
     try:
         limits = limits_of(settings)
@@ -138,6 +147,7 @@ async def _serve(current: Current, listener: socket.socket, number: int, folder:
         rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
+        memory.was_ready = True
         if number == 0:
             await _announce(settings, listener.getsockname()[1], house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
@@ -151,6 +161,7 @@ async def _serve(current: Current, listener: socket.socket, number: int, folder:
         if workers:
             await workers.close()
         await house.close()
+        reread.close()
 
 
 def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:

@@ -1,75 +1,125 @@
 """Several processes that serve one port: started, watched, replaced when they die, and ended together."""
 
+import mmap
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from antiphon.errors import AntiphonError, ConfigError, log
 
 PAUSE = 1.0
 """Seconds before a process that died is replaced: one that cannot live is not to be tried a thousand times a second."""
 
+ENDS = (signal.SIGINT, signal.SIGTERM)
 
-def supervise(count: int, serve: Callable[[int], None], renew: Callable[[], bool]) -> int:
+HEARD = {*ENDS, signal.SIGHUP, signal.SIGCHLD}
+"""Signals that the supervisor waits for. They are blocked otherwise, so that none interrupts what it does."""
+
+
+class ServerMemory:
+    """What the processes of one server remember together; it outlives each of them, and the store."""
+
+    _HAD_KEYS, _WAS_READY = range(2)
+
+    def __init__(self) -> None:
+        self._flags = mmap.mmap(-1, mmap.PAGESIZE)  # anonymous and shared: a fork has the same
+
+    @property
+    def had_keys(self) -> bool:
+        """Whether API keys ever existed, see `KeyMemory`."""
+        return bool(self._flags[self._HAD_KEYS])
+
+    @had_keys.setter
+    def had_keys(self, value: bool) -> None:
+        self._flags[self._HAD_KEYS] = value
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether a process of this server has begun to serve."""
+        return bool(self._flags[self._WAS_READY])
+
+    @was_ready.setter
+    def was_ready(self, value: bool) -> None:
+        self._flags[self._WAS_READY] = value
+
+
+def supervise(count: int, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory) -> int:
     """Run `serve(number)` in `count` processes until a signal ends them; return the exit code.
 
-    The processes end by SIGTERM, one that died is replaced, and one that says that a setting is wrong ends them all.
+    The processes end by SIGTERM, and one that died is replaced. One that says that a setting is wrong ends them all
+    before the server was ready; afterwards the setting was right, and what it names is perhaps away for a moment.
     They end too when this process is gone. SIGHUP is passed on where `renew()` finds nothing wrong; it waits until
-    `serve` unblocks it.
+    `serve` unblocks it. Children that this process did not start are reaped: as process 1 of a container it inherits
+    those that lost their parent.
     """
-    return _Supervisor(serve, renew).run(count)
+    return _Supervisor(serve, renew, memory).run(count)
 
 
 class _Supervisor:
-    def __init__(self, serve: Callable[[int], None], renew: Callable[[], bool]) -> None:
+    def __init__(self, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory) -> None:
         self._serve = serve
         self._renew = renew
+        self._memory = memory
         self._numbers: dict[int, int] = {}
         self._is_ending = False
+        self._worst = 0
         self._alive, self._lifeline = os.pipe()
 
     def run(self, count: int) -> int:
-        for name in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(name, self._end)
-        signal.signal(signal.SIGHUP, self._tell)
+        # Signals are waited for and never interrupt: so many of them are one, and none meets half-done work.
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # who started this process may have it ignored
+        signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         for number in range(count):
             self._start(number)
-        worst = 0
+        self._reap()
         while self._numbers:
-            pid, status = os.wait()
-            number = self._numbers.pop(pid)
-            code = os.waitstatus_to_exitcode(status)
-            if self._is_ending:
-                # One that was told to end before it could listen to that ends by the signal.
-                worst = max(worst, 0 if -code in (signal.SIGTERM, signal.SIGINT) else abs(code))
-            elif code == 2:
-                worst = code
-                self._end(signal.SIGTERM, None)
-            else:
-                log.error("Worker %d ended with code %d; another takes its place.", number, code)
-                time.sleep(PAUSE)
-                if not self._is_ending:
-                    self._start(number)
-        return worst
+            self._handle(signal.sigwait(HEARD))
+        return self._worst
+
+    def _handle(self, heard: int) -> None:
+        if heard in ENDS:
+            self._end(heard)
+        elif heard == signal.SIGHUP:
+            if not self._is_ending and self._renew():
+                self._pass_on(heard)
+        else:
+            self._reap()
+
+    def _reap(self) -> None:
+        for pid, code in _ended_children():
+            if pid in self._numbers:
+                self._replace(self._numbers.pop(pid), code)
+
+    def _replace(self, number: int, code: int) -> None:
+        if self._is_ending:
+            # One that was told to end before it could listen to that ends by the signal.
+            self._worst = max(self._worst, 0 if -code in ENDS else abs(code))
+        elif code == 2 and not self._memory.was_ready:
+            self._worst = code
+            self._end(signal.SIGTERM)
+        else:
+            log.error("Worker %d ended with code %d; another takes its place.", number, code)
+            time.sleep(PAUSE)
+            if not signal.sigpending() & set(ENDS):
+                self._start(number)
 
     def _start(self, number: int) -> None:
-        # What comes from here on waits, in the new process until it can read its settings again.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
         pid = os.fork()
         if not pid:
             os._exit(self._be_worker(number))
         self._numbers[pid] = number
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     def _be_worker(self, number: int) -> int:
         os.setpgid(0, 0)  # Ctrl-C reaches the first process alone, which passes it on
         os.close(self._lifeline)
-        for name in (signal.SIGINT, signal.SIGTERM):
+        for name in (*ENDS, signal.SIGCHLD):
             signal.signal(name, signal.SIG_DFL)
+        # SIGHUP waits until the new process can read its settings again.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD - {signal.SIGHUP})
         threading.Thread(target=self._end_with_supervisor, daemon=True).start()
         try:
             self._serve(number)
@@ -81,17 +131,24 @@ class _Supervisor:
             return 1
         return 0
 
-    def _end(self, number: int, frame: FrameType | None) -> None:
+    def _end(self, name: int) -> None:
         self._is_ending = True
-        for pid in self._numbers:
-            os.kill(pid, number)
+        self._pass_on(name)
 
-    def _tell(self, number: int, frame: FrameType | None) -> None:
-        if not self._renew():
-            return
+    def _pass_on(self, name: int) -> None:
         for pid in self._numbers:
-            os.kill(pid, number)
+            os.kill(pid, name)
 
     def _end_with_supervisor(self) -> None:
         os.read(self._alive, 1)  # ends when nobody can write any more
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _ended_children() -> Iterator[tuple[int, int]]:
+    """Give each child that has ended, with its exit code: one signal may stand for many."""
+    with suppress(ChildProcessError):  # there is none any more
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            yield pid, os.waitstatus_to_exitcode(status)

@@ -8,7 +8,7 @@ from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
-from antiphon.errors import ConfigError
+from antiphon.errors import ConfigError, redacted
 
 WEB_SEARCHES = ("searxng", "brave", "tavily")
 """Providers of web search, by their names; a URL is that of a SearXNG instance."""
@@ -59,7 +59,9 @@ def check_url(url: str, whose: str = "backend") -> None:
     except ValueError:
         is_url = False
     if not is_url:
-        raise ConfigError(f"The {whose} '{url}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1.")
+        raise ConfigError(
+            f"The {whose} '{redacted(url)}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1."
+        )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError(
             f"A {whose}'s URL must not hold a key, a password or a query. Name the variable that holds the key with "
@@ -112,14 +114,16 @@ def _check_web_search(settings: Settings) -> None:
         name, place = "searxng", place or name
     if name and name not in WEB_SEARCHES:
         raise ConfigError(
-            f"web_search is '{name}', which is no provider. Give brave, tavily, or the URL of a SearXNG instance, such "
+            f"web_search is '{redacted(name)}', which is no provider. Give brave, tavily, or the URL of a SearXNG "
+            "instance, such "
             "as http://127.0.0.1:8888."
         )
     if name == "searxng" and not place:
         raise ConfigError("web_search is 'searxng', which is nowhere in particular. Give its URL as web_search_url.")
     if place and (not _is_url(place) or "?" in place):
         raise ConfigError(
-            f"The web search's URL '{place}' is not one. Give it without a password and a query, and the key's "
+            f"The web search's URL '{redacted(place)}' is not one. Give it without a password and a query, and the "
+            "key's "
             "variable as web_search_key_env."
         )
 

@@ -408,6 +408,10 @@ class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, Ap
         """Raise `StoreError` unless the storage answers."""
         ...
 
+    async def check_writable(self) -> None:
+        """Raise `StoreError` unless something can be written now and is durable. Nobody reads what is written."""
+        ...
+
     async def inspect(self) -> Mapping[str, int]:
         """Look through all of it; return how many rows each table has. Raises `StoreError` where it is damaged."""
         ...

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from secrets import token_bytes
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
@@ -85,6 +86,10 @@ class SqlStore(ABC):
     async def check(self) -> None:
         """See `Store.check`."""
         await self._read(lambda: responses.load("", "resp_check", self._now()))
+
+    async def check_writable(self) -> None:
+        """See `Store.check_writable`."""
+        await self._write(lambda: secrets.try_to_write(token_bytes(8)))
 
     async def inspect(self) -> Mapping[str, int]:
         """See `Store.inspect`."""

@@ -39,6 +39,7 @@ WRITES = {
         "delivered",
         "postpone",
         "secret",
+        "check_writable",
         "keep_answer",
         "trim_answers",
         "put_api_key",

@@ -102,6 +102,8 @@ class BackendState:
         self.load = NO_REPORT
         self.error = "not asked yet"
         """Why its models could not be listed; empty where they were."""
+        self.is_reached = False
+        """Whether it answered by HTTP when it was polled last, be it with an error."""
         self.asked = 0
         """Requests that it received; each call of one response counts."""
         self.failed = 0

@@ -165,7 +165,7 @@ class ModelRegistry:
         if state.backend is not backend:
             return
         state.health.seen()
-        state.error = ""
+        state.error, state.is_reached = "", True
         models = [model for model in listing.models if isinstance(model.get("id"), str)]
         state.update(dialect=self._dialect(backend, listing), models=models)
         if state.is_probed and state.probed is None:
@@ -175,7 +175,7 @@ class ModelRegistry:
 
     def _missed(self, state: BackendState, error: BackendError) -> None:
         """Note that a backend could not be asked for its models."""
-        state.error = error.message
+        state.error, state.is_reached = error.message, error.status != UNREACHED
         if error.status == UNREACHED:
             state.health.failed(unanswered(error), error, self.clock())
 

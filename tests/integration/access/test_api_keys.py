@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -169,3 +169,78 @@ async def test_what_is_remembered_is_bounded(store: Asked, monkeypatch: pytest.M
         await keys.find(b"%032d" % number)
 
     assert len(keys._known) == 10
+
+
+# What outlives the store.
+
+
+@dataclass
+class Memory:
+    """What the processes of a server remember."""
+
+    had_keys: bool = False
+
+
+async def test_that_there_was_a_key_is_remembered_outside_the_store(store: Asked) -> None:
+    keys, _ = known(store)
+    memory = Memory()
+    await keys.remember_in(memory)
+    assert not await keys.are_needed()
+    assert not memory.had_keys
+
+    await issued(store)
+    other, _ = known(store)
+    await other.remember_in(memory)
+    assert await other.are_needed()
+    assert memory.had_keys
+
+
+async def test_a_store_without_the_keys_that_there_were_lets_nobody_in(
+    store: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys, clock = known(store)
+    await keys.remember_in(Memory(had_keys=True))
+    for _ in range(3):
+        assert await keys.are_needed()
+        assert not await keys.are_usable()
+        with pytest.raises(StoreError, match="its store has none"):
+            await keys.digest(b"sk-antiphon-anything")
+    assert caplog.text.count("Every request is refused") == 1
+
+    clock.now += module.COMPLAIN_EVERY
+    assert not await keys.are_usable()
+    assert caplog.text.count("Every request is refused") == 2
+
+
+async def test_a_key_that_is_made_in_the_new_store_lets_its_caller_in(store: Asked) -> None:
+    keys, _ = known(store)
+    await keys.remember_in(Memory(had_keys=True))
+    with pytest.raises(StoreError):
+        await keys.digest(b"sk-antiphon-anything")
+    key, kept = await issued(store)
+
+    assert await keys.find(await keys.digest(key.encode())) == kept
+    assert await keys.are_usable()
+
+
+async def test_what_another_process_has_seen_counts_where_this_one_saw_none(store: Asked) -> None:
+    keys, clock = known(store)
+    memory = Memory()
+    await keys.remember_in(memory)
+    assert not await keys.are_needed()
+    memory.had_keys = True
+    clock.now += PROMISED
+
+    assert await keys.are_needed()
+    assert not await keys.are_usable()
+
+
+async def test_a_store_that_is_away_at_the_start_is_asked_again(store: Asked) -> None:
+    keys, _ = known(store)
+    store.is_away = True
+    await keys.remember_in(Memory(had_keys=True))
+    assert not await keys.are_usable()
+    store.is_away = False
+    await issued(store)
+
+    assert await keys.are_usable()

@@ -1,0 +1,1 @@
+"""One tenant, or no tenant at all, attacks a server that others use."""

@@ -64,6 +64,8 @@ class _Operations:
     async def is_ready(self, http: HttpRequest) -> Reply:
         gateway = self._gateway
         checks = {"store": await gateway.store_answers(), "backends": await gateway.backend_answers()}
+        if not await gateway.keys_are_usable():
+            checks["keys"] = False
         if not gateway.takes_work:
             checks["stopping"] = True
         ready = gateway.takes_work and all(checks.values())

@@ -88,8 +88,8 @@ class RequestCycle:
             self.event.set()
 
     def disconnect(self) -> None:
-        """The client no longer waits for the reply."""
-        self.disconnected = True
+        """The client no longer waits for the reply, nor to be allowed to send the body."""
+        self.disconnected, self.expects_continue = True, False
         self.wake()
 
     async def run(self, app: Any) -> None:

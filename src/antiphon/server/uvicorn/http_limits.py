@@ -32,6 +32,9 @@ HIGH_WATER = 64 * 1024
 
 HEAD_END = b"\r\n\r\n"
 
+MAX_HANDSHAKE_LINE = 8000
+"""Bytes of a header of a WebSocket's handshake: the library for WebSockets reads lines of 8 KiB."""
+
 FRAMING = {b"content-length", b"transfer-encoding"}
 
 OVERLOADED = "The server has as many connections as it can take. Please try again later."
@@ -100,19 +103,20 @@ class HttpConnection(ClosingConnection):
         rest = data
         while rest:
             try:
-                self._parser.feed_data(rest)
-                break
+                try:
+                    self._parser.feed_data(rest)
+                    break
+                except HttpParserUpgrade as upgrade:
+                    if self._is_upgrade:
+                        self._open_websocket()
+                        break
+                    self._pass_over()
+                    rest = rest[upgrade.args[0] :]
             except HttpParserError as error:
                 refused = self._refused or Refused(400, "Invalid HTTP request received.")
                 _log.debug("Refused: %s", error)
                 self._refuse(refused.status, refused.message)
                 break
-            except HttpParserUpgrade as upgrade:
-                if self._is_upgrade:
-                    self._open_websocket()
-                    break
-                self._pass_over()
-                rest = rest[upgrade.args[0] :]
         if self._in_head or self._in_body:
             if self._begun == was_idle:  # all of it belongs to this request
                 self._wire += len(data)
@@ -152,11 +156,15 @@ class HttpConnection(ClosingConnection):
             return
         if self._deadline is not None:
             self._clear_deadline()
-        size, expects_continue = len(self._url), False
+        size, expects_continue, codings = len(self._url), False, None
         for name, value in self._headers:
             size += len(name) + len(value)
             if name == b"expect" and value.lower() == b"100-continue":
                 expects_continue = True
+            elif name == b"transfer-encoding":
+                codings = value if codings is None else codings + b"," + value
+        if codings is not None:
+            self._check_framing(codings)
         if len(self._headers) > MAX_HEADERS:
             raise self._refusal(431, f"The request has more than {MAX_HEADERS} headers.")
         if size > MAX_HEAD:
@@ -258,7 +266,12 @@ class HttpConnection(ClosingConnection):
             return False
         headers = dict(self._headers)
         tokens = [token.strip().lower() for token in headers.get(b"connection", b"").split(b",")]
-        return b"upgrade" in tokens and headers.get(b"upgrade", b"").lower() == b"websocket"
+        if b"upgrade" not in tokens or headers.get(b"upgrade", b"").lower() != b"websocket":
+            return False
+        if (self._parser.get_method(), self._parser.get_http_version()) != (b"GET", "1.1") or FRAMING & headers.keys():
+            return False  # an upgrade may be ignored: the request is answered as it stands
+        self._check_handshake()
+        return True
 
     def _open_websocket(self) -> None:
         self._clear_idle()
@@ -305,7 +318,15 @@ class HttpConnection(ClosingConnection):
             self._clear_deadline()
             self.transport.pause_reading()
 
-    # What is too large.
+    # What is read strictly, or too large.
+
+    def _check_framing(self, codings: bytes) -> None:
+        """Refuse a body that is not simply chunked: the parser looks at the end of the last coding alone.
+
+        Raises `Refused`. HTTP/1.0 knows no codings (RFC 9112, section 6.1).
+        """
+        if codings.lower() != b"chunked" or self._parser.get_http_version() == "1.0":
+            raise self._refusal(400, "The request's Transfer-Encoding is not supported. Send chunked, or a length.")
 
     def _check_size(self) -> None:
         framing = self._wire - self._body
@@ -318,6 +339,16 @@ class HttpConnection(ClosingConnection):
                 self._refuse(refused.status, refused.message)
         elif framing > 2 * MAX_HEAD + self._body // PIECES:
             self._refuse(400, "The request's body comes in pieces that are too small.")
+
+    def _check_handshake(self) -> None:
+        """Refuse a handshake on which the library for WebSockets would break off. Raises `Refused`."""
+        if len(self._url) > MAX_HANDSHAKE_LINE or any(
+            len(name) + len(value) > MAX_HANDSHAKE_LINE for name, value in self._headers
+        ):
+            raise self._refusal(431, f"A WebSocket handshake has a line of more than {MAX_HANDSHAKE_LINE} bytes.")
+        parts = [value for name, value in self._headers if name.startswith(b"sec-websocket-")]
+        if not (self._url.isascii() and all(map(bytes.isascii, parts))):
+            raise self._refusal(400, "The WebSocket handshake has characters that are not ASCII.")
 
     def _too_large(self) -> Refused:
         return self._refusal(431, f"The request's headers are larger than {MAX_HEAD} bytes.")

@@ -64,7 +64,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             if self.close_sent:
                 raise ClientDisconnected from None  # it was refused while somebody had still something to say
             raise
-        if message["type"] == "websocket.close" and self.close_timer is not None:
+        if self.initial_response is not None and self.close_sent:
+            self.handshake_complete = True  # with a refusal; else uvicorn logs each as an application's error
+        elif message["type"] == "websocket.close" and self.close_timer is not None:
             self.close_timer.cancel()
             self.close_timer = self._end_soon()
 

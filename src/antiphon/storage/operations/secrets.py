@@ -3,6 +3,11 @@
 from antiphon.storage.operations.step import Operation, ask, first
 
 
+def try_to_write(value: bytes) -> Operation[None]:
+    """Write a value that nobody reads, in a row of its own; it has to differ from the last one."""
+    yield from ask("try_to_write", value)
+
+
 def agree(name: str, fresh: bytes) -> Operation[bytes]:
     """Keep a secret, unless there is one; return what stands."""
     yield from ask("keep_secret", name, fresh)

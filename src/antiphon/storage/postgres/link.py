@@ -7,7 +7,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from antiphon.errors import ConfigError, StoreError, log
+from antiphon.errors import ConfigError, StoreError, log, redacted
+from antiphon.storage.postgres.rights import check_rights
 from antiphon.storage.sql import migrations
 
 _LOCK = 0x416E7470  # `Antp`, as SQLite's files are marked
@@ -16,8 +17,11 @@ _VERSION = "SELECT coalesce(max(version), 0) FROM antiphon_schema"
 _MARK = "CREATE TABLE IF NOT EXISTS antiphon_schema (version INTEGER NOT NULL)"
 
 
-async def prepare(pool: "asyncpg.Pool[Any]", shown: str) -> None:
-    """Check the schema and migrate it. Raises `ConfigError` where it is newer than this Antiphon, or not to be had."""
+async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = False) -> None:
+    """Check the schema and migrate it. Raises `ConfigError` where it is newer than this Antiphon, or not to be had.
+
+    Where `is_written`, also where the role lacks a right that a server needs.
+    """
     scripts = migrations("postgres")
     try:
         async with pool.acquire() as connection:
@@ -27,6 +31,8 @@ async def prepare(pool: "asyncpg.Pool[Any]", shown: str) -> None:
                     f"store: {shown} has schema {number}, newer than this Antiphon's {len(scripts)}; upgrade Antiphon"
                 )
             await migrate(connection, scripts)
+            if is_written:
+                await check_rights(connection, shown)
     except TROUBLE as error:
         reason = str(error).partition("\n")[0] if isinstance(error, asyncpg.PostgresError) else store_error(error)
         raise ConfigError(f"store: {shown} cannot be used: {reason}") from error
@@ -110,6 +116,8 @@ def _words(cause: BaseException) -> str:
         return "The store's disk is full."
     if isinstance(cause, asyncpg.ReadOnlySQLTransactionError):
         return "The store is read-only."
+    if isinstance(cause, asyncpg.InsufficientPrivilegeError):
+        return "The store's role in the database lacks a right."
     if isinstance(cause, TimeoutError | asyncpg.QueryCanceledError):
         return "The store does not answer in time."
     if isinstance(cause, (*_PASSING, OSError, asyncpg.TooManyConnectionsError)):
@@ -192,11 +200,16 @@ async def _as_it_is(connection: Any) -> None:
 
 def without_password(url: str) -> str:
     """Return a URL as it may be shown."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return redacted(url)
+    if "@" in parts.path:  # a password with a slash, which had to be escaped
+        return redacted(url)
     user, at, host = parts.netloc.rpartition("@")
     netloc = user.partition(":")[0] + at + host
     query = "&".join(one for one in parts.query.split("&") if not one.lower().startswith("password="))
-    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
+    return redacted(urlunsplit((parts.scheme, netloc, parts.path, query, "")))
 
 
 def _reason(error: BaseException) -> str:

@@ -101,15 +101,18 @@ class PostgresStore(SqlStore):
         self._news: list[str] = []
 
     @classmethod
-    async def open(cls, url: str, *, connections: int = 10, now: Clock = ids.now) -> "PostgresStore":
+    async def open(
+        cls, url: str, *, connections: int = 10, now: Clock = ids.now, is_written: bool = False
+    ) -> "PostgresStore":
         """Open `postgresql://user@host/database`; an older schema is brought up to date.
 
         `connections` is how many this process uses at most, and one more to listen. Raises `ConfigError` where the
-        database cannot be reached, refuses, or is of a newer Antiphon.
+        database cannot be reached, refuses, or is of a newer Antiphon; with `is_written` also where its role lacks a
+        right that a server needs.
         """
         shown, pool = await connect(url, connections)
         try:
-            await prepare(pool, shown)
+            await prepare(pool, shown, is_written=is_written)
         except BaseException:
             await pool.close()
             raise

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from antiphon.errors import ConfigError
+from antiphon.errors import ConfigError, redacted
 from antiphon.storage.sql import migrations
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power cut
@@ -85,7 +85,9 @@ def path_of(url: str) -> Path | None:
     """
     scheme, _, rest = url.partition("://")
     if scheme != "sqlite" or (rest and not rest.startswith("/")) or rest == "/" or set(rest) & {"?", "\0"}:
-        raise ConfigError(f"store: {url} is no address of a store; write sqlite:///absolute/path, or sqlite://")
+        raise ConfigError(
+            f"store: {redacted(url)} is no address of a store; write sqlite:///absolute/path, or sqlite://"
+        )
     if rest in ("", "/:memory:"):
         return None
     if rest.startswith("/~"):

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 from antiphon import ids
 from antiphon.errors import StoreError
@@ -38,8 +39,11 @@ class SqliteStore(SqlStore):
         reader: sqlite3.Connection | None,
         now: Clock,
         renew: Callable[[], sqlite3.Connection] | None = None,
+        path: Path | None = None,
     ) -> None:
         super().__init__(url, now)
+        self._path = path
+        self._file = None if path is None else _identity(path)
         self._writer = Writer(writer, renew)
         self._reader = reader
         self._looking: asyncio.Task[None] | None = None
@@ -59,13 +63,19 @@ class SqliteStore(SqlStore):
         path = path_of(url)
         if path is None:
             return cls(url, open_memory(), None, now)
-        return cls(url, *open_file(path, busy_timeout), now, partial(open_writer, path, busy_timeout))
+        return cls(url, *open_file(path, busy_timeout), now, partial(open_writer, path, busy_timeout), path)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """See `Store.on_change`. In a file other processes' writes are looked for, several times a second."""
         super().on_change(listener)
         if self._looking is None and self._reader is not None:
             self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    async def check_writable(self) -> None:
+        """See `Store.check_writable`. What is written to a file that was deleted or replaced is lost."""
+        if self._path is not None and _identity(self._path) != self._file:
+            raise StoreError("The store's file was deleted or replaced.")
+        await super().check_writable()
 
     async def inspect(self) -> Mapping[str, int]:
         """See `Store.inspect`: every page and index of the file is read."""
@@ -140,3 +150,12 @@ class SqliteStore(SqlStore):
                     self._tell("")
                 seen = found
             await asyncio.sleep(LOOK_EVERY)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from others, None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -82,6 +82,12 @@ async def _has_an_address(store: Store) -> None:
     hold(isinstance(store.url, str) and store.url != "", f"url is {store.url!r}")
 
 
+async def _can_be_written(store: Store) -> None:
+    """`check_writable` writes something, as often as it is asked."""
+    await store.check_writable()
+    await store.check_writable()
+
+
 async def _close_finishes(store: Store, begun: Sequence[StoredResponse]) -> None:
     """`close` finishes the saves that were begun, and may be called again."""
     saves = [asyncio.ensure_future(store.save(response)) for response in begun]
@@ -102,6 +108,7 @@ async def _closed_refuses(store: Store) -> None:
         "find_item": store.find_item(T, nobody),
         "measure_chain": store.measure_chain(T, nobody, 1),
         "purge": store.purge(),
+        "check_writable": store.check_writable(),
     }
     answers = await asyncio.gather(*calls.values(), return_exceptions=True)
     for name, answer in zip(calls, answers, strict=True):
@@ -116,6 +123,7 @@ async def _saved_stays(store: Store, saved: Sequence[StoredResponse]) -> None:
 
 _PROMISES: tuple[Promise, ...] = (
     _has_an_address,
+    _can_be_written,
     *responses.PROMISES,
     *jobs.PROMISES,
     *conversations.PROMISES,

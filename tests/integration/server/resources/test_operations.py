@@ -1,9 +1,18 @@
-"""`/status`: how the backends are doing, shown to this machine alone."""
+"""`/status`: how the backends are doing, shown to this machine alone. `/readyz`: whether requests can be served."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
+from antiphon.errors import StoreError
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.upstream.http import HttpBackend
 from tests.support.pair import KEY, error, pair, saying
-from tests.support.server import Served
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
 
 
 async def test_the_status_shows_each_backend_with_its_models_and_its_last_error() -> None:
@@ -27,3 +36,45 @@ async def test_nobody_elsewhere_sees_it(served: Served, header: str) -> None:
     url = served.url.removesuffix("/v1") + "/status"
     async with served.http.get(url, headers={header: "x"}) as response:
         assert (response.status, (await response.json())["error"]["code"]) == (403, "status_not_allowed")
+
+
+# Readiness.
+
+
+@asynccontextmanager
+async def answering(reply: bytes) -> AsyncIterator[str]:
+    """A backend that gives one reply to every request, and closes the connection."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(reply)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+async def readiness(served: Served) -> tuple[int, dict[str, Any]]:
+    async with served.http.get(served.url.removesuffix("/v1") + "/readyz") as response:
+        return response.status, await response.json()
+
+
+@pytest.mark.parametrize(("status", "is_ready"), [(b"404 Not Found", True), (b"401 Unauthorized", True), (b"", False)])
+async def test_a_backend_that_answers_at_all_was_reached(status: bytes, is_ready: bool) -> None:
+    reply = b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status if status else b""
+    async with answering(reply) as url, serve(HttpBackend("b", url)) as served:
+        code, body = await readiness(served)
+
+    assert (code, body["backends"], body["store"]) == (200 if is_ready else 503, is_ready, True)
+
+
+async def test_a_store_that_cannot_be_written_serves_nobody(backend: ReplayBackend) -> None:
+    class Full(SqliteStore):
+        async def check_writable(self) -> None:
+            raise StoreError("The store's disk is full.")
+
+    async with serve(HttpBackend("b", backend.url), store=Full.open("sqlite://")) as served:
+        code, body = await readiness(served)
+
+    assert (code, body) == (503, {"status": "unavailable", "store": False, "backends": True})

@@ -1,6 +1,7 @@
 """HTTP that no client would send: smuggled, endless, slow, too many (bad inputs 4, 18 to 20, threats 36 and 37)."""
 
 import asyncio
+import random
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -10,7 +11,8 @@ from websockets.asyncio.client import connect
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.http_limits import MAX_HEADERS, MAX_PIPELINED
 from antiphon.upstream.http import HttpBackend
-from tests.support.raw import BODY, connected, error_of, post, say, status_of
+from tests.support.chance import SEED, TIMES
+from tests.support.raw import BODY, PATIENCE, connected, error_of, post, say, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 
@@ -18,6 +20,14 @@ HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = HEAD + b"transfer-encoding: chunked\r\n"
 GET = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n"
 LAST = GET + b"connection: close\r\n\r\n"
+
+CODED = b"transfer-encoding: chunked\r\n\r\n"
+H2C = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
+SIZE = b"content-length: %d\r\n" % len(BODY)
+WEBSOCKET = (
+    b"connection: Upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n"
+)
 
 SMUGGLED = {
     "length and chunks": CHUNKED + b"content-length: 5\r\n\r\n0\r\n\r\n",
@@ -33,6 +43,16 @@ SMUGGLED = {
     "an unknown transfer coding": HEAD + b"transfer-encoding: gzip\r\n\r\nhello",
     "chunked, then something": HEAD + b"transfer-encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
     "nearly chunked": HEAD + b"transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "another coding before chunked": HEAD + b"transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "another coding in a line before": HEAD + b"transfer-encoding: bogus\r\n" + CODED + b"0\r\n\r\n",
+    "chunked twice": HEAD + b"transfer-encoding: chunked\r\n" + CODED + b"0\r\n\r\n",
+    "no coding": HEAD + b"transfer-encoding: \r\n\r\n0\r\n\r\n",
+    "chunks in HTTP/1.0": HEAD.replace(b"/1.1", b"/1.0") + CODED + b"0\r\n\r\n",
+    "an upgrade, nearly chunked": HEAD + H2C + b"transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "an upgrade, coded before chunked": HEAD + H2C + b"transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "an upgrade with an endless length": HEAD + H2C + b"content-length: " + b"9" * 30 + b"\r\n\r\n",
+    "a handshake that is not ASCII": GET + WEBSOCKET + b"sec-websocket-protocol: \xff\r\n\r\n",
+    "a handshake's key that is not ASCII": GET + WEBSOCKET.replace(b"==", b"\xad=") + b"\r\n",
     "a bad chunk size": CHUNKED + b"\r\nxyz\r\n",
     "a chunk size below zero": CHUNKED + b"\r\n-1\r\n",
     "a chunk size that overflows": CHUNKED + b"\r\nfffffffffffffffff\r\n",
@@ -58,7 +78,7 @@ SMUGGLED = {
 
 @pytest.mark.parametrize("said", SMUGGLED.values(), ids=SMUGGLED)
 async def test_what_two_programs_could_read_differently_is_refused_and_closed(
-    served: Served, backend: ReplayBackend, said: bytes
+    served: Served, backend: ReplayBackend, caplog: pytest.LogCaptureFixture, said: bytes
 ) -> None:
     reply = await say(served.url, said, LAST)
 
@@ -66,6 +86,76 @@ async def test_what_two_programs_could_read_differently_is_refused_and_closed(
     assert (error_of(reply)["type"], error_of(reply)["code"]) == ("invalid_request_error", None)
     assert reply.count(b"HTTP/1.1 ") == 1
     assert backend.requests == []
+    assert "ERROR" not in caplog.text
+
+
+@pytest.mark.parametrize("said", [HEAD + WEBSOCKET + SIZE + b"\r\n" + BODY, GET + WEBSOCKET + SIZE + b"\r\n" + BODY])
+async def test_an_upgrade_of_a_request_that_cannot_open_a_websocket_is_ignored(served: Served, said: bytes) -> None:
+    reply = await say(served.url, said + LAST)
+
+    assert status_of(reply) == 200
+
+
+async def test_a_handshake_with_a_line_too_long_for_a_websocket_is_refused(served: Served) -> None:
+    reply = await say(served.url, GET + WEBSOCKET + b"cookie: " + b"c" * 9_000 + b"\r\n\r\n")
+
+    assert status_of(reply) == 431
+
+
+async def test_a_body_that_is_refused_while_its_client_waits_to_send_it_is_refused_once(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    reply = await say(served.url, CHUNKED + b"expect: 100-continue\r\n\r\nzz\r\n")
+
+    assert status_of(reply) == 400
+    assert "ERROR" not in caplog.text
+
+
+WORDS = {
+    "method": [b"GET", b"GET", b"POST", b"POST", b"HEAD", b"OPTIONS", b"CONNECT"],
+    "path": [b"/v1/responses"] * 6
+    + [b"*", b"http://x", b"http://[::1/", b"/v1/%ff%00", b"?", b"//", b"/" + b"a" * 9_000],
+    "version": [b"1.1"] * 6 + [b"1.0", b"2.0"],
+    "framing": [
+        b"content-length: 5\r\n",
+        b"content-length: 0\r\n",
+        CODED[:-2],
+        b"transfer-encoding: gzip\r\n",
+        b"",
+        b"",
+    ],
+    "upgrade": [WEBSOCKET, WEBSOCKET, H2C, b"connection: Upgrade\r\n", b"upgrade: websocket\r\n", b"", b""],
+    "more": [
+        *(b"expect: 100-continue\r\n", b"sec-websocket-protocol: \xff\r\n", b"sec-websocket-extensions: ;;\r\n"),
+        *(
+            b"host: \xff\r\n",
+            b"origin: \xff\r\n",
+            b"content-encoding: \xff\r\n",
+            b"authorization: Bearer \xff\r\n",
+            b"",
+        ),
+    ],
+    "body": [b"", b"hello", b"5\r\nhello\r\n0\r\n\r\n", b"zz\r\n", b"\x81\x85\0\0\0\0hello", BODY, LAST],
+}
+
+
+async def test_no_request_is_a_fault(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    chance = random.Random(SEED)
+    for _ in range(150 * TIMES):
+        parts = {name: chance.choice(words) for name, words in WORDS.items()}
+        said = b"%(method)b %(path)b HTTP/%(version)b\r\nhost: x\r\n%(upgrade)b%(framing)b%(more)b\r\n%(body)b" % {
+            name.encode(): part for name, part in parts.items()
+        }
+        cut = chance.randrange(len(said))
+        async with connected(served.url) as (reader, writer):
+            writer.write(said[:cut])
+            await asyncio.sleep(0)
+            writer.write(said[cut:])
+            writer.write_eof()
+            async with asyncio.timeout(PATIENCE):
+                await reader.read()
+        errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+        assert (said, errors) == (said, [])
 
 
 async def test_a_body_in_chunks_is_taken(served: Served) -> None:
@@ -147,10 +237,6 @@ async def test_too_many_requests_at_once_end_the_connection(
     assert (await served.get("/models"))[0] == 200
     wait.set()
     assert "A fault in Antiphon" not in caplog.text
-
-
-H2C = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
-SIZE = b"content-length: %d\r\n" % len(BODY)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from antiphon.server.application import create_app
@@ -314,6 +315,24 @@ async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
     app = create_app(engine()[0], None, has_websocket=False)  # type: ignore[arg-type]
     await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close"}]
+
+
+# An upgrade that is refused.
+
+
+@pytest.mark.parametrize(("path", "status"), [("/v1/nowhere", 404), ("/v1/responses", 403)])
+async def test_a_refused_upgrade_is_one_line_of_the_access_log(
+    served: Served, caplog: pytest.LogCaptureFixture, path: str, status: int
+) -> None:
+    caplog.set_level("INFO", "antiphon.access")
+    url = served.url.replace("http://", "ws://").removesuffix("/v1") + path
+    with pytest.raises(InvalidStatus) as refused:
+        async with connect(url, origin="http://elsewhere.example" if status == 403 else None):
+            pass
+
+    lines = [record for record in caplog.records if record.name.startswith(("antiphon", "uvicorn"))]
+    assert refused.value.response.status_code == status
+    assert [(line.name, line.levelname) for line in lines] == [("antiphon.access", "INFO")]
 
 
 # What a connection holds.

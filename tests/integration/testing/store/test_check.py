@@ -36,6 +36,16 @@ class NoAddress(SqliteStore):
         super().__init__("", *rest)
 
 
+class WritesOnlyOnce(SqliteStore):
+    _has_written = False
+
+    async def check_writable(self) -> None:
+        if self._has_written:
+            raise StoreError("It is there already.")
+        self._has_written = True
+        await super().check_writable()
+
+
 class ForgetsSeals(SqliteStore):
     async def save(self, response: StoredResponse, **how: Any) -> bool:
         items = [replace(item, sealed=item.sealed or None) for item in response.input]
@@ -260,6 +270,7 @@ class ForgetsWhoPays(SqliteStore):
 
 BROKEN = [
     (NoAddress, "`url` says where it keeps things."),
+    (WritesOnlyOnce, "`check_writable` writes something, as often as it is asked."),
     (ForgetsSeals, "What was saved comes back whole, its items in order."),
     (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and no error."),
     (KeepsOldItems, "Saving the same id again replaces all of it:"),

@@ -1,0 +1,52 @@
+"""Which rights a server needs of its role in the database: they follow from the statements that it executes."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from antiphon.errors import ConfigError
+from antiphon.storage.sql import QUERIES, migrations
+
+OF_THE_COMMAND_LINE = {"put_api_key"}
+"""Statements that no server executes: its role may be kept from making keys."""
+
+_TABLE = re.compile(r"CREATE TABLE (\w+)")
+_RIGHTS = {
+    "SELECT": re.compile(r"(?:FROM|JOIN) (\w+)"),
+    "INSERT": re.compile(r"INSERT INTO (\w+)"),
+    "UPDATE": re.compile(r"UPDATE (\w+)|INSERT INTO (\w+)(?=.*DO UPDATE)", re.DOTALL),
+    "DELETE": re.compile(r"DELETE FROM (\w+)"),
+}
+
+_MISSING = """
+SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege(name, $2) ORDER BY name
+"""
+
+
+async def check_rights(connection: Any, shown: str) -> None:
+    """Raise `ConfigError` that names the rights which the role lacks; `shown` is the database's URL."""
+    lacks = []
+    for right, tables in needed().items():
+        if missing := [row[0] for row in await connection.fetch(_MISSING, sorted(tables), right)]:
+            lacks.append(f"{right} on {', '.join(missing)}")
+    if lacks:
+        role = await connection.fetchval("SELECT current_user")
+        raise ConfigError(
+            f"store: {shown} cannot be used: the role '{role}' lacks the rights {'; '.join(lacks)}. Grant them, or "
+            "name a role that has them."
+        )
+
+
+@cache
+def needed() -> Mapping[str, set[str]]:
+    """Return the tables for which each right is needed."""
+    tables = set(_TABLE.findall("\n".join(migrations("postgres"))))
+    return {right: set(_named(pattern)) & tables for right, pattern in _RIGHTS.items()}
+
+
+def _named(pattern: re.Pattern[str]) -> Iterator[str]:
+    for name, text in QUERIES.items():
+        if name not in OF_THE_COMMAND_LINE:
+            for found in pattern.finditer(text):
+                yield from filter(None, found.groups())

@@ -1,0 +1,44 @@
+"""What is left out of a URL before a person or a log sees it."""
+
+import pytest
+
+from antiphon.errors import ConfigError, redacted, without_secrets
+
+SECRET = "s3cr3t"
+
+SHOWN = {
+    "http://127.0.0.1:11434/v1": "http://127.0.0.1:11434/v1",
+    f"http://user:{SECRET}@host/v1": "http://…@host/v1",
+    f"http://{SECRET}@host/v1": "http://…@host/v1",
+    f"user:{SECRET}@host/v1": "…@host/v1",
+    f"http://host/v1?key={SECRET}&{SECRET}#{SECRET}": "http://host/v1?key=…&…#…",
+    f"http://[user:{SECRET}@host": "http://…@host",
+    f"http://user:with @ and / and {SECRET}@host": "http://…@host",
+    "postgresql://user@host/database": "postgresql://user@host/database",
+    f"postgresql://user:{SECRET}@host/database": "postgresql://user@host/database",
+    f"postgresql://user:a/{SECRET}@host/database": "postgresql://user@host/database",
+    f"postgresql://h/db?user=u&password={SECRET}&sslmode=require": "postgresql://h/db?user=u&password=…&sslmode=require",
+    "sqlite:////home/me@work/a.db": "sqlite:////home/me@work/a.db",
+    f"sqlite://user:{SECRET}@host/a.db": "sqlite://…@host/a.db",
+    "/home/me@work/a.db": "/home/me@work/a.db",
+}
+
+
+@pytest.mark.parametrize(("url", "shown"), SHOWN.items(), ids=range(len(SHOWN)))
+def test_what_may_be_secret_in_a_url_is_left_out(url: str, shown: str) -> None:
+    assert redacted(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"The backend 'http://a:{SECRET}@h/v1' failed.", "The backend 'http://…@h/v1' failed."),
+        (f"Traces go to http://h/?key={SECRET}, at once.", "Traces go to http://h/?key=…"),
+        ("Does its URL end in /v1? Use postgresql://user@host/database.", None),
+        ("store: /home/me@work/a.db is locked", None),
+    ],
+)
+def test_a_message_about_settings_quotes_no_secret(text: str, shown: str | None) -> None:
+    assert str(ConfigError(text)).startswith(shown or text)
+    assert without_secrets(without_secrets(text)) == without_secrets(text)
+    assert SECRET not in ConfigError(text).message
