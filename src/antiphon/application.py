@@ -326,6 +326,7 @@ def _share(configured: BackendConfig, number: int) -> BackendOptions:
         configured.weight,
         configured.concurrency,
         configured.queue,
+        configured.tenant_concurrency,
         configured.name or f"backend-{number}",
         api=configured.api,
         cache=configured.cache,

@@ -124,7 +124,7 @@ async def test_what_a_backend_is_to_do_is_configured(backend: ReplayBackend) -> 
         (served,) = built.engine.models.backends
         share = served.options
         assert (share.models, share.aliases, share.weight) == ({"m"}, {"big": "m"}, 2.0)
-        assert (served.slots.concurrency, served.slots.bound) == (3, 4)
+        assert (served.slots.capacity, served.slots.bound) == (3, 4)
         assert [target.name for target in await built.engine.models.candidates("x")] == ["m"]
 
 

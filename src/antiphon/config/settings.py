@@ -28,6 +28,8 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Requests that it is sent at once; 0 for any number."""
     queue: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
     """Requests that may wait for it beyond `concurrency`."""
+    tenant_concurrency: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    """Requests of one tenant that it is sent at once; 0 for as many as `concurrency`."""
     cache: bool = False
     """Whether its answers are kept, and given again to who asks the same."""
     connect_timeout: Annotated[float, Meta(gt=0)] | None = None

@@ -24,9 +24,8 @@ from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.tokens import asked_tokens, tokens_of
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
-from antiphon.upstream.call import Refusal, UpstreamReply, attempt
-from antiphon.upstream.retry_after import wait_of
-from antiphon.upstream.retry_policy import Failure
+from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
+from antiphon.upstream.retry_policy import rejected
 
 PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/responses"}
 """The endpoint of each API."""
@@ -132,7 +131,7 @@ class ModelCaller:
     async def open(self, record: ResponseRecord, step: CallModel | AuxiliaryCall) -> ModelStream | None:
         """Call the model; return its answer, to be read. None: the turn decides what to do instead."""
         route, plan = self._route, self._plan
-        if route.target.state.health.rests and route.redirect():
+        if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
         body = encode_body(step.body)
@@ -256,8 +255,7 @@ class ModelCaller:
         """Return whether this answer counts though it failed; where it said nothing, another may come instead."""
         if is_silent and self._turn.asks_plainly():
             return False
-        status = 0 if stream.is_broken else error.status
-        failure = Failure(status, error.code, wait_of({}, error.message), is_broken=stream.is_broken)
+        failure = BROKEN if stream.is_broken else rejected(error.status, {}, error)
         if not is_silent:
             stream.upstream.report_failure(failure, error)
             return True

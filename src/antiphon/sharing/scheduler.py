@@ -23,6 +23,9 @@ from dataclasses import dataclass, field
 MEMORY = 0.1
 """Weight of the newest operation in the mean of how long one takes."""
 
+FEWEST_TAGS = 64
+"""Tenants whose next start tag is kept even where it says nothing any more."""
+
 SHARE = 4.0
 """With `leaves_room`: a tenant may hold this many times the free slots, so one tenant alone holds about 80 %."""
 
@@ -86,12 +89,15 @@ class FairScheduler:
         self.waiting = 0
         self._per_tenant = per_tenant
         self._leaves_room = leaves_room
-        self._is_limited = bool(capacity or per_tenant)
+        self.is_limited = bool(capacity or per_tenant)
+        """Whether an operation may have to wait. Where none has to, the owner may count in `in_use` by itself."""
         self._clock = clock
         self._held: dict[str, int] = {}
         self._queues: dict[str, _Queue] = {}
         self._tags: dict[str, float] = {}
         """The next start tag of each tenant that received more than its share until now."""
+        self._most_tags = FEWEST_TAGS
+        """As many are kept before those that say nothing any more are dropped."""
         self._now = 0.0
         """Virtual time: the start tag of the operation that was admitted last."""
         self._took = 0.0
@@ -119,14 +125,16 @@ class FairScheduler:
 
     def takes(self, tenant: str) -> bool:
         """Whether an operation of this tenant is accepted now, if only to wait."""
-        return self._is_free_for(tenant) or self.waiting < self.bound or self._to_drop(tenant) is not None
+        return self.is_free_for(tenant) or self.waiting < self.bound or self._to_drop(tenant) is not None
 
-    def take(self, tenant: str = "") -> bool:
+    def take(self, tenant: str = "", *, cost: float = 1.0) -> bool:
         """Take a slot if one is free for this tenant, and return whether it was; `leave` returns it."""
-        if self._is_limited:
-            if not self._is_free_for(tenant):
+        if self.is_limited:
+            if not self.is_free_for(tenant):
                 return False
             self._held[tenant] = self._held.get(tenant, 0) + 1
+            self._now = max(self._now, self._tags.get(tenant, 0.0))
+            self._remember(tenant, self._now + cost)
         self.in_use += 1
         return True
 
@@ -136,7 +144,7 @@ class FairScheduler:
         `cost` is the size of the operation in units of the caller's choice. A patient operation waits in any case:
         what was begun is to be ended.
         """
-        if self.take(tenant):
+        if self.take(tenant, cost=cost):
             return
         if self.waiting >= self.bound and not is_patient:
             self._make_room(tenant)
@@ -177,13 +185,15 @@ class FairScheduler:
         finally:
             self.leave(tenant, self._clock() - begun)
 
-    def resize(self, capacity: int, bound: int) -> None:
-        """Change the number of slots; operations keep theirs, and their places in the queue."""
+    def resize(self, capacity: int, bound: int, per_tenant: int | None = None) -> None:
+        """Change the number of slots, and of each tenant's; operations keep theirs, and their places in the queue."""
         self.capacity, self.bound = capacity, bound
-        self._is_limited = bool(capacity or self._per_tenant)
+        if per_tenant is not None:
+            self._per_tenant = per_tenant
+        self.is_limited = bool(capacity or self._per_tenant)
         self._admit()
 
-    def _is_free_for(self, tenant: str) -> bool:
+    def is_free_for(self, tenant: str) -> bool:
         """Whether a slot is free that this tenant may take, before everything of its own that waits."""
         return tenant not in self._queues and self._may_hold_more(tenant)
 
@@ -244,6 +254,8 @@ class FairScheduler:
 
     def _remember(self, tenant: str, tag: float) -> None:
         """Keep what a tenant received beyond its share, so that a queue that empties for a moment gains nothing."""
-        self._tags = {one: known for one, known in self._tags.items() if known > self._now}
+        if len(self._tags) >= self._most_tags:
+            self._tags = {one: known for one, known in self._tags.items() if known > self._now}
+            self._most_tags = 2 * len(self._tags) + FEWEST_TAGS
         if tag > self._now:
             self._tags[tenant] = tag

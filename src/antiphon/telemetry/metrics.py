@@ -288,7 +288,7 @@ def known(models: ModelRegistry, responses_in_flight: Callable[[], int]) -> list
     in_flight = "Responses that are being made."
     return [
         Known("antiphon_responses_in_flight", in_flight, look=lambda: {(): responses_in_flight()}),
-        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.in_flight),
+        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.in_use),
         each("queue", "Requests that wait for a backend.", lambda served: served.slots.waiting),
         each("up", "Whether a backend is asked: 0 where it was taken out.", is_up),
         each("ejections", "Times that a backend was taken out.", lambda served: served.health.ejections, "counter"),

@@ -96,7 +96,11 @@ class Backend(Protocol):
         ...
 
     async def list_models(self) -> Listing:
-        """GET `/models`. Raises `BackendError` where the backend cannot be reached or does not answer a list."""
+        """GET `/models`. Raises `BackendError` where the backend does not answer a list.
+
+        The error's status is 503 where the backend cannot be reached, its own where it rejects the request (4xx), and
+        502 where it fails.
+        """
         ...
 
     async def close(self) -> None:

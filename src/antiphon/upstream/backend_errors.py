@@ -13,7 +13,8 @@ from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat import error_code, error_message
 from antiphon.translation.from_chat.text_filters import repaired
 from antiphon.translation.to_chat.request import responses_parameter
-from antiphon.upstream.retry_after import wait_of, waits
+from antiphon.upstream.rate_limits import never_fits
+from antiphon.upstream.retry_after import LONGEST_WAIT, wait_of, waits
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
@@ -69,6 +70,17 @@ def too_long(param: str | None = "input") -> ClientError:
     return ClientError(TOO_LONG, code="context_length_exceeded", param=param)
 
 
+def overloaded(wait: float) -> BackendError:
+    """Return the error for one request more than a backend's queue holds, which may have passed in `wait` seconds."""
+    return BackendError(
+        "The server is overloaded. Please try again later.",
+        status=503,
+        type="service_unavailable_error",
+        code="server_is_overloaded",
+        headers=waits(min(wait, LONGEST_WAIT)),
+    )
+
+
 def is_overflow(error: AntiphonError) -> bool:
     """Whether the input did not fit the model's context."""
     return error.code == "context_length_exceeded"
@@ -103,6 +115,10 @@ def _model_not_found(model: str) -> ClientError:
 
 
 def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
+    if never_fits(message):  # the same request fails whenever it comes, so the SDKs are not to retry it
+        return ClientError(
+            message, status=429, type="tokens", code="rate_limit_exceeded", headers={"x-should-retry": "false"}
+        )
     waits = _wait(headers, message)
     wait = waits.get("retry-after")
     text = message or "Rate limit reached."

@@ -1,5 +1,6 @@
 """One backend: its options, what it says of itself, what it does now, and how its requests ended."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -7,11 +8,11 @@ from weakref import WeakSet
 
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
-from antiphon.upstream.slots import Slots
 
 ANY = "*"
 """Among a backend's models: any name that is requested."""
@@ -37,6 +38,8 @@ class BackendOptions:
     """Requests at once; 0 for any number."""
     queue: int = 100
     """Requests that may wait beyond."""
+    tenant_concurrency: int = 0
+    """Requests of one tenant at once; 0 for as many as `concurrency`."""
     label: str = ""
     """The backend's name in replies to clients; empty for its own name."""
     api: Literal["auto", "chat", "responses"] = "chat"
@@ -97,7 +100,10 @@ class BackendState:
         """What is known of its models, by the name that clients use."""
         self._followers: WeakSet[Target] = WeakSet()
         """These and those that a response still uses though they are forgotten."""
-        self.slots = Slots()
+        self.slots = FairScheduler()
+        """Requests that it has, and those that wait for it, tenant by tenant."""
+        self.listing: asyncio.Event | None = None
+        """Set once it has listed its models: one that does one thing at a time is sent no request meanwhile."""
         self.health = Health()
         self.load = NO_REPORT
         self.error = "not asked yet"
@@ -140,7 +146,8 @@ class BackendState:
         self.label = options.label or self.name
         self.is_probed = wanted == "probe"
         self.api = (self.probed or "chat") if wanted == "probe" else wanted
-        self.slots.resize(1 if dialect.one_at_a_time else options.concurrency, options.queue)
+        concurrency = 1 if dialect.one_at_a_time else options.concurrency
+        self.slots.resize(concurrency, options.queue, options.tenant_concurrency)
         for target in self._followers:
             target.follow()
 

@@ -15,8 +15,7 @@ from antiphon.errors import AntiphonError, BackendError
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_errors import read_failure
 from antiphon.upstream.backend_state import Target
-from antiphon.upstream.retry_after import wait_of
-from antiphon.upstream.retry_policy import Failure, unanswered
+from antiphon.upstream.retry_policy import Failure, rejected, unanswered
 from antiphon.upstream.router import Route
 
 MAX_ERROR_BODY = 1024 * 1024
@@ -164,12 +163,13 @@ async def attempt(
             return None
         if reply.status < 400 or takes_any_status:
             is_accepted = True
+            if route.probed is not None and reply.status < 400:
+                route.lift()
             return upstream
         refusal = await _refused(reply, target, record, rename)
         if not records_status:
             record.error = refusal.error
-        failure = Failure(refusal.status, refusal.error.code, wait_of(refusal.headers, refusal.error.message))
-        if not route.fail_over(failure, refusal.error):
+        if not route.fail_over(rejected(refusal.status, refusal.headers, refusal.error), refusal.error):
             on_refusal(refusal)
         return None
     finally:
@@ -193,6 +193,8 @@ async def call(
     Raises `AntiphonError` where no backend answers.
     """
     while True:
+        if route.target.state.health.pauses:
+            route.redirect()
         sent = body(route.target)
         await route.acquire()
         upstream = await attempt(route, path, sent, observer, record(route.target), takes_any_status=takes_any_status)

@@ -67,7 +67,7 @@ def _rank(one: Candidate) -> tuple[bool, int, bool, bool, bool, bool, float, flo
     return (
         one.was_tried,
         one.fallback,
-        one.is_full,  # before all that follows: to queue takes longer than to load a model or to read a prefix again
+        one.is_full,  # before all that follows: to wait for an answer's end takes longer than to read a prefix again
         not one.is_warm,
         not one.is_loaded,
         not one.has_free,

@@ -139,7 +139,8 @@ class HttpBackend:
                 hint = (
                     "" if exchange.response.status != 404 or self.url.endswith("/v1") else " Does its URL end in /v1?"
                 )
-                raise BackendError(f"Listing models failed with status {exchange.response.status}.{hint}")
+                text = f"Listing models failed with status {exchange.response.status}.{hint}"
+                raise BackendError(text, status=exchange.response.status if exchange.response.status < 500 else 502)
             value = msgspec.json.decode(await exchange.read(MAX_LISTING) or b"")
         except (ValueError, RecursionError) as error:
             raise BackendError("The backend answered something that is not JSON.") from error

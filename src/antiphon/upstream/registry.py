@@ -24,6 +24,9 @@ INSISTED_ON = re.compile(r"gpt-|o\d|codex-|chatgpt-")
 UNREACHED = 503
 """Status of the error for a backend that cannot be reached."""
 
+OWN_FAULT = 500
+"""From this status on the backend failed; below, it looked at the request, and is there."""
+
 MAX_TARGETS = 1000
 """Models that are remembered: where a backend lists none, clients make up names."""
 
@@ -143,15 +146,20 @@ class ModelRegistry:
         return list(seen.values())
 
     async def _poll(self, state: BackendState) -> None:
-        """List a backend's models; not while it is busy if it takes one request at a time: its list can wait."""
+        """List a backend's models; not while it is busy if it takes one request at a time: its list can wait.
+
+        Requests wait for the list without a place in the queue: a list takes no time, and a backend that seems full
+        for that moment would lose its conversations to others.
+        """
         if not state.dialect.one_at_a_time:
             await self._ask(state)
-        elif not state.slots.in_flight:
-            await state.slots.enter(is_patient=True)
+        elif not state.slots.in_use:
+            state.listing = listed = asyncio.Event()
             try:
                 await self._ask(state)
             finally:
-                state.slots.leave()
+                state.listing = None
+                listed.set()
 
     async def _ask(self, state: BackendState) -> None:
         """Learn what a backend says of itself, unless another has its name by then."""
@@ -176,6 +184,10 @@ class ModelRegistry:
     def _missed(self, state: BackendState, error: BackendError) -> None:
         """Note that a backend could not be asked for its models."""
         state.error, state.is_reached = error.message, error.status != UNREACHED
+        if 400 <= error.status < OWN_FAULT:
+            state.health.seen()  # it has no list, and answers
+            return
+        state.health.missed()
         if error.status == UNREACHED:
             state.health.failed(unanswered(error), error, self.clock())
 

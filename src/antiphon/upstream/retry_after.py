@@ -59,9 +59,9 @@ def _date(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def resting(error: AntiphonError, rest: float) -> AntiphonError:
-    """Return the error for which a backend rests, for a request that was not sent: with what is left of the wait."""
-    seconds = max(1, math.ceil(rest))
+def paused(error: AntiphonError, wait: float) -> AntiphonError:
+    """Return the error that paused a backend, for a request that was not sent: with what is left of the wait."""
+    seconds = max(1, math.ceil(wait))
     again = ClientError if isinstance(error, ClientError) else type(error)
     message = error.message
     if error.code == "rate_limit_exceeded":

@@ -1,24 +1,20 @@
 """What follows from a failure, for the backend and for the request: a table. And how many retries there may be."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from antiphon.errors import AntiphonError, BackendError
+from antiphon.upstream.rate_limits import is_about_request
+from antiphon.upstream.retry_after import wait_of
 
-QUOTA_REST = 600.0
-"""Seconds that a backend rests whose account is used up: money does not come back in a minute."""
+LONGEST_PAUSE = 30.0
+"""Seconds for which a backend is left alone at most, whatever it asks for: then one request finds out."""
 
-KEY_REST = 60.0
-"""Seconds that a backend rests which refuses this server's key."""
+QUOTA_WAIT = 600.0
+"""Seconds that clients are to wait at least where the account is used up: money does not come back in a minute."""
 
-RATE_REST = 1.0
-"""Seconds that a backend rests which limits its rate and does not say for how long."""
-
-ERROR_REST = 30.0
-"""Seconds that a failing backend rests at most, whatever it asks for: it does not know how long it will fail."""
-
-LONGEST_REST = 3600.0
-"""Seconds: a backend that asks for more is tried again after these."""
+LONGEST_DELAY = 86_400.0
+"""Seconds that a backend can ask clients to wait; Azure asks for as many."""
 
 RETRIES = 0.1
 """Retries that each request adds to the budget."""
@@ -36,11 +32,20 @@ class Failure:
     wait: float | None = None
     is_broken: bool = False
     """The connection was made: the answer did not come in time, or broke off."""
+    is_about_request: bool = False
+    """The backend limits its rate, and this request is too large for what it allows; a smaller one may not be."""
 
 
 def unanswered(error: AntiphonError) -> Failure:
     """Return the failure of a call to which no answer began."""
     return Failure(0, is_broken=isinstance(error, BackendError) and error.is_broken)
+
+
+def rejected(status: int, headers: Mapping[str, str], error: AntiphonError) -> Failure:
+    """Return the failure of a call that the backend answered with this status, or with this error in its stream."""
+    is_rate = status in {413, 429} or error.code == "rate_limit_exceeded"
+    is_own = is_rate and is_about_request(error.message)
+    return Failure(status, error.code, wait_of(headers, error.message), is_about_request=is_own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,16 @@ class Verdict:
     """That is a retry of the budget: the backend did work, and more failures will not help it."""
     counts: bool = False
     """It counts against the backend's health."""
+    ejects: bool = False
+    """It is enough to leave the backend out, as long as there is another."""
     is_gone: bool = False
     """It could not be connected to: it is healthy as soon as it can be reached."""
-    rest: float = 0.0
-    """Seconds for which the backend is not to be called for this model."""
-    rests_whole: bool = False
-    """Nor for any other: it is about the account."""
+    pause: float = 0.0
+    """Seconds for which the backend is not to be called for this model, until one request finds out."""
+    wait: float = 0.0
+    """Seconds that the backend asked for: what clients are told. At least those of the pause."""
+    pauses_whole: bool = False
+    """The pause is for every model: it is about the account."""
 
 
 def verdict(failure: Failure) -> Verdict:
@@ -66,28 +75,38 @@ def verdict(failure: Failure) -> Verdict:
     return next((made(failure) for fits, made in ROWS if fits(failure)), Verdict())
 
 
-def _wait(failure: Failure, default: float, most: float = LONGEST_REST) -> float:
-    return min(default if failure.wait is None else failure.wait, most)
+def _limited(failure: Failure) -> Verdict:
+    """The key has used up what it may. Without a wait, nothing says that the next request is rejected too."""
+    wait = min(failure.wait or 0.0, LONGEST_DELAY)
+    return Verdict(moves=True, pause=min(wait, LONGEST_PAUSE), wait=wait)
+
+
+def _without_quota(failure: Failure) -> Verdict:
+    wait = min(max(failure.wait or 0.0, QUOTA_WAIT), LONGEST_DELAY)
+    return Verdict(moves=True, pause=LONGEST_PAUSE, wait=wait, pauses_whole=True)
+
+
+def _failed(failure: Failure) -> Verdict:
+    """It does not know how long it will fail, so the wait that it asks for has the same bound as the pause."""
+    wait = min(failure.wait or 0.0, LONGEST_PAUSE)
+    return Verdict(moves=True, costs=True, counts=True, pause=wait, wait=wait)
 
 
 ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...] = (
     (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
-    (
-        lambda failure: failure.code == "insufficient_quota",
-        lambda failure: Verdict(moves=True, rest=max(_wait(failure, QUOTA_REST), QUOTA_REST), rests_whole=True),
-    ),
-    (lambda failure: failure.status == 401, lambda _: Verdict(moves=True, rest=KEY_REST, rests_whole=True)),
-    # What may be about this one request takes the backend from nobody else.
+    # What may be about this one request takes the backend from no other: `rate_limits.py` has the words.
+    (lambda failure: failure.is_about_request, lambda _: Verdict(moves=True)),
+    (lambda failure: failure.code == "insufficient_quota", _without_quota),
+    # A refused key: a gateway in front of the backend may have refused one request only.
+    (lambda failure: failure.status == 401, lambda _: Verdict(moves=True, counts=True, ejects=True)),
     (lambda failure: failure.status in {402, 403}, lambda _: Verdict(moves=True)),
-    (lambda failure: failure.status == 429, lambda failure: Verdict(moves=True, rest=_wait(failure, RATE_REST))),
+    # In a stream the status says nothing (OpenAI's `response.failed`, openai/codex#38366), the code does.
+    (lambda failure: failure.status == 429 or failure.code == "rate_limit_exceeded", _limited),
     (
         lambda failure: failure.status == 0,
         lambda failure: Verdict(moves=True, counts=True, is_gone=not failure.is_broken),
     ),
-    (
-        lambda failure: failure.status >= 500,
-        lambda failure: Verdict(moves=True, costs=True, counts=True, rest=_wait(failure, 0.0, ERROR_REST)),
-    ),
+    (lambda failure: failure.status >= 500, _failed),
 )
 
 

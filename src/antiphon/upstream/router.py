@@ -12,10 +12,13 @@ from collections.abc import Sequence
 
 from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse
+from antiphon.sharing.scheduler import NoRoomError
+from antiphon.upstream.backend_errors import overloaded
 from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.candidates import Candidate, Candidates, next_turn, order
+from antiphon.upstream.health import Pause
 from antiphon.upstream.registry import ModelRegistry
-from antiphon.upstream.retry_after import LONGEST_WAIT, resting
+from antiphon.upstream.retry_after import LONGEST_WAIT, paused
 from antiphon.upstream.retry_policy import Failure, RetryBudget, Verdict, verdict
 
 MOST_ATTEMPTS = 3
@@ -82,14 +85,19 @@ class Route:
         self._is_patient = is_patient
         self._is_late = is_late
         self._tried: list[Target] = []
-        self._pauses = False
+        self._is_again = False
+        """The target has failed at this very request, and is called once more."""
         self._held: BackendState | None = None
+        self._is_counted = False
+        """The slot that is held counts for the tenant."""
         self._since = 0.0
+        self.probed: Pause | None = None
+        """The pause of the target whose end the request finds out."""
         self.target: Target = candidates[0]
         self.is_settled = len(candidates) == 1 and not is_late
         """Nothing is chosen again when the target is called: there is one, and what rejects requests was asked."""
         state = self.target.state
-        if len(candidates) > 1 or state.health.rests or state.slots.concurrency:
+        if len(candidates) > 1 or state.health.pauses or state.slots.is_limited:
             self._select(rejects=not (is_patient or is_late))
 
     def reselect(self) -> None:
@@ -108,8 +116,8 @@ class Route:
         self.target = target or self._soonest()
 
     def redirect(self) -> bool:
-        """Return whether `target`, which came to rest since it was chosen, is now another that can be called now."""
-        target = self._choose() if self.target.state.health.rests and self._rest(self.target) else None
+        """Return whether `target`, which was paused since it was chosen, is now another that can be called now."""
+        target = self._choose() if self._pause(self.target) else None
         if target is None:
             return False
         self.target = target
@@ -118,20 +126,23 @@ class Route:
     async def acquire(self) -> None:
         """Acquire a slot of the target; `release` gives it back. Raises `BackendError` (503) where its queue is full.
 
-        A patient request waits in the queue in any case, and before that until the target rests no longer; where that
-        takes longer than clients wait, raises the error for which it rests.
+        Where the target is paused, raises the error that paused it. A patient request waits in the queue in any case,
+        and before that until the pause ends, unless it is to take longer than clients wait.
         """
         state = self.target.state
-        if self._pauses:
-            self._pauses = False
+        if self._is_again:
+            self._is_again = False
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
-        if self._is_patient and state.health.rests:
+        if state.health.pauses:
             await self._wait_out()
+        while state.listing is not None:
+            await state.listing.wait()
         slots = state.slots
-        if slots.concurrency:
-            await slots.enter(self._tenant, is_patient=self._is_patient)
+        self._is_counted = slots.is_limited
+        if self._is_counted:
+            await self._enter(state)
         else:
-            slots.in_flight += 1
+            slots.in_use += 1
         self._held, self._since = state, self._router.registry.clock()
         budget = self._router.budget
         if budget.left < budget.reserve and not self._tried:
@@ -143,15 +154,40 @@ class Route:
             state.turn += 1 / state.options.weight
         if state.health.probe_at is not None:
             state.health.asked(self._since)
+        if state.health.pauses:
+            self.probed = state.health.probe(self._since, self.target.model, self._tenant)
+
+    async def _enter(self, state: BackendState) -> None:
+        """Take a slot in the tenant's turn; in the queue the backend may have been paused."""
+        while True:
+            try:
+                await state.slots.enter(self._tenant, is_patient=self._is_patient)
+            except NoRoomError as error:
+                raise overloaded(error.wait) from None
+            if not state.health.pauses or self._pause(self.target) is None:
+                return
+            state.slots.leave(self._tenant)
+            await self._wait_out()
 
     def release(self) -> None:
         """Release the slot, where one is held; the target may be another by now."""
-        if self._held is not None:
-            slots, self._held = self._held.slots, None
-            if slots.concurrency:
-                slots.leave(self._router.registry.clock() - self._since)
-            else:
-                slots.in_flight -= 1
+        if self._held is None:
+            return
+        state, self._held = self._held, None
+        slots = state.slots
+        if self._is_counted or slots.is_limited:
+            slots.leave(self._tenant, self._router.registry.clock() - self._since)
+        else:
+            slots.in_use -= 1
+        if self.probed is not None:
+            state.health.give_up(self.probed)
+            self.probed = None
+
+    def lift(self) -> None:
+        """The target accepted the request that finds out whether its pause is over."""
+        if self.probed is not None and self._held is not None:
+            self._held.health.lift(self.probed)
+            self.probed = None
 
     def succeeded(self, *chains: str) -> None:
         """The target answered to the end; where others could have, the chains go to it from now on."""
@@ -167,12 +203,13 @@ class Route:
         """Note that the target failed in the middle of its answer; return what follows from that."""
         state, found = self.target.state, verdict(failure)
         if not found.moves:
+            self.lift()  # it looked at the request
             return found
         state.failed += 1
-        if state.health.failed(failure, error, self._router.registry.clock(), self.target.model):
-            log.warning("The backend '%s' failed too often and is left out for a while: %s", state.name, error.gist)
-        elif found.rest:
-            log.warning("The backend '%s' is left alone for %.0f s: %s", state.name, found.rest, error.gist)
+        if state.health.failed(failure, error, self._router.registry.clock(), self.target.model, self._tenant):
+            log.warning("The backend '%s' is left out while there is another: %s", state.name, error.gist)
+        elif found.pause:
+            log.warning("The backend '%s' is paused for %.0f s: %s", state.name, found.pause, error.gist)
         return found
 
     def fail_over(self, failure: Failure, error: AntiphonError) -> bool:
@@ -186,7 +223,7 @@ class Route:
         target = self._choose() if len(self._candidates) > 1 else None
         if target is None or (found.costs and not self._router.budget.spend()):
             return False
-        self._pauses = target in self._tried
+        self._is_again = target in self._tried
         self.target = target
         return True
 
@@ -194,7 +231,7 @@ class Route:
         if len(self._candidates) > 1:
             return self._best(self._router.registry.clock())
         only = self._candidates[0]
-        if only.state.health.rests or (only.state.slots.concurrency and only.state.slots.is_full):
+        if only.state.health.pauses or only.state.slots.is_limited:
             return only if self._is_able(only, self._router.registry.clock()) else None
         return only
 
@@ -206,7 +243,9 @@ class Route:
     def _is_able(self, target: Target, now: float) -> bool:
         """Whether it can be called at all: the only one can be, whatever its health."""
         state = target.state
-        return not state.health.rest(now, target.model) and (self._is_patient or state.slots.takes(self._tenant))
+        if state.health.pauses and state.health.pause(now, target.model, self._tenant):
+            return False
+        return self._is_patient or not state.slots.is_limited or state.slots.takes(self._tenant)
 
     def _candidate(self, target: Target, rank: int, now: float) -> Candidate:
         state = target.state
@@ -216,11 +255,11 @@ class Route:
             is_able=self._is_able(target, now),
             was_tried=target in self._tried,
             fallback=rank,
-            is_full=slots.is_full,
+            is_full=slots.is_limited and not slots.is_free_for(self._tenant),
             is_warm=state.name == self._warm,
             is_loaded=state.load.has_loaded(target.model),
             has_free=state.load.free != 0,
-            load=(slots.in_flight + slots.waiting) / state.options.weight,
+            load=(slots.in_use + slots.waiting) / state.options.weight,
             turn=state.turn,
         )
 
@@ -229,26 +268,31 @@ class Route:
         return next_turn(state.turn, state.options.weight, [(one.turn, one.options.weight) for one in others])
 
     async def _wait_out(self) -> None:
+        """Wait until the target's pause ends. Raises the error that paused it where the request is not to wait."""
         clock = self._router.registry.clock
         latest = clock() + LONGEST_WAIT
-        while rest := self._rest(self.target):
-            if clock() + rest > latest:
+        while pause := self._pause(self.target):
+            if not self._is_patient or pause.asked > latest:
                 raise self._refusal(self.target)
-            await asyncio.sleep(rest)
+            await asyncio.sleep(pause.left(clock()))
 
-    def _rest(self, target: Target) -> float:
-        return target.state.health.rest(self._router.registry.clock(), target.model)
+    def _pause(self, target: Target) -> Pause | None:
+        """Return the pause that holds for this request."""
+        return target.state.health.pause(self._router.registry.clock(), target.model, self._tenant)
 
     def _soonest(self) -> Target:
         """Return of the model's own backends the one that can be called first."""
-        candidates = self._candidates
-        return min((target for target in candidates if target.name == candidates[0].name), key=self._rest)
+        own = [target for target in self._candidates if target.name == self._candidates[0].name]
+        pauses = {target: self._pause(target) for target in own}
+        return min(own, key=lambda target: pause.until if (pause := pauses[target]) else 0.0)
 
     def _refusal(self, target: Target | None = None) -> AntiphonError:
         """Return why this one cannot be called; by default the one that can be first, where none can now."""
         target = target or self._soonest()
-        rest, error = self._rest(target), target.state.health.resting_for(target.model)
-        return resting(error, rest) if error is not None and rest else target.state.slots.overloaded()
+        pause = self._pause(target)
+        if pause is None:
+            return overloaded(target.state.slots.expected_wait)
+        return paused(pause.error, pause.asked - self._router.registry.clock())
 
 
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Several backends behind one server, over real TCP: who is asked, who is asked instead, and what the client sees."""
 
 import asyncio
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -248,7 +249,7 @@ async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> No
 
     async with pair(slow, slow, shares=shares) as two:
         taken = [asyncio.create_task(two.ask()) for _ in range(4)]
-        while sum(served.slots.in_flight + served.slots.waiting for served in two.served.engine.models.backends) < 4:
+        while sum(served.slots.in_use + served.slots.waiting for served in two.served.engine.models.backends) < 4:
             await asyncio.sleep(0.01)
         async with two.served.http.post(two.served.url + "/responses", json=BODY) as response:
             body = await response.json()
@@ -259,7 +260,7 @@ async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> No
         assert [said for said, _ in await asyncio.gather(*taken)] == ["Late"] * 4
         assert (response.status, body["error"]["code"]) == (503, "server_is_overloaded")
         assert int(response.headers["retry-after"]) >= 1
-        assert all(served.slots.in_flight == 0 for served in two.served.engine.models.backends)
+        assert all(served.slots.in_use == 0 for served in two.served.engine.models.backends)
 
 
 async def test_one_that_leaves_while_it_waits_leaves_nothing_behind() -> None:
@@ -277,7 +278,7 @@ async def test_one_that_leaves_while_it_waits_leaves_nothing_behind() -> None:
                 await asyncio.sleep(0.01)
             for task in asked:
                 task.cancel()
-            while any(one.waiting or one.in_flight for one in slots):
+            while any(one.waiting or one.in_use for one in slots):
                 await asyncio.sleep(0.01)
         go.set()
 
@@ -315,6 +316,68 @@ async def test_what_is_refused_of_one_request_takes_the_backend_from_nobody_else
         assert await two.ask() == ("a", "a")
 
 
+TOO_LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Requested 36278."
+TOO_LARGE_IN_STREAM = {"error": {"message": TOO_LARGE, "type": "tokens", "code": "rate_limit_exceeded"}}
+
+
+@pytest.mark.parametrize("status", [429, 413])
+@pytest.mark.parametrize("wait", [{}, {"retry_after": "600"}])
+@pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
+async def test_a_request_that_is_too_large_for_a_limit_of_rate_pauses_nothing(
+    status: int, wait: dict[str, str], path: str
+) -> None:
+    refuses = error(status, TOO_LARGE, "rate_limit_exceeded", **wait)
+    async with pair(refuses, saying("b"), models=("m", "n")) as two:
+        body = BODY if path == "/responses" else CHAT
+        async with two.served.http.post(two.served.url + path, json=body) as response:
+            told = (await response.json())["error"]
+        assert (response.status, told["message"], told["code"]) == (status, TOO_LARGE, "rate_limit_exceeded")
+        if status == 429:
+            assert response.headers["x-should-retry"] == "false"
+        two.a.script = saying("a")
+        assert await two.ask() == ("a", "a")
+
+    async with pair(refuses, saying("b")) as two:
+        assert await two.ask() == ("b", "b")
+
+
+async def test_a_limit_of_rate_in_a_stream_is_one_like_any_other() -> None:
+    in_stream = lambda _: Answer([sse(TOO_LARGE_IN_STREAM, done=False)])  # noqa: E731 - a script like the others
+    async with pair(in_stream, saying("b"), models=("m", "n")) as two:
+        for _ in range(MOST_FAILURES):
+            async with two.served.http.post(two.served.url + "/responses", json={**BODY, "stream": True}) as response:
+                assert TOO_LARGE in await response.text()
+        health = two.served.engine.models.backends[0].health
+
+        assert (health.failures, health.pauses) == (0, {})
+
+
+@pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
+async def test_one_refused_key_costs_nobody_else_the_only_backend(path: str) -> None:
+    async with pair(error(401), saying("b"), models=("m", "n")) as two:
+        status, _ = await two.served.post(path, json=BODY if path == "/responses" else CHAT)
+        assert status == 502
+        two.a.script = saying("a")
+
+        assert await two.ask() == ("a", "a")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_chain_stays_with_the_backend_that_began_it_where_each_does_one_thing_at_a_time(stream: bool) -> None:
+    shares = {name: BackendOptions(concurrency=1, queue=0) for name in "ab"}
+    async with pair(saying("a"), saying("b"), shares=shares) as two:
+        previous: dict[str, Any] = {}
+        begun = set()
+        for _ in range(20):
+            body = {**BODY, **previous, "stream": stream}
+            async with two.served.http.post(two.served.url + "/responses", json=body) as response:
+                seen = await response.text()
+            begun.add(response.headers["antiphon-backend"])
+            previous = {"previous_response_id": re.findall(r"resp_\w+", seen)[-1]}
+
+        assert len(begun) == 1
+
+
 BREAKS: dict[str, Script] = {
     "silent before its status": lambda _: Answer([], wait=asyncio.Event()),
     "closed before its status": lambda _: Answer([], cut=True),
@@ -346,6 +409,26 @@ async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
         a.update(backend=there)
         await two.served.engine.models.refresh()
         assert not a.health.is_ejected
+
+
+async def test_one_that_hung_is_back_as_soon_as_the_active_check_sees_it_answer() -> None:
+    hung = await asyncio.start_server(lambda *_: asyncio.Event().wait(), "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{hung.sockets[0].getsockname()[1]}/v1"
+    try:
+        async with pair(saying("a"), saying("b"), models=("m", "n")) as two:
+            a = two.served.engine.models.backends[0]
+            there = a.backend
+            a.update(backend=HttpBackend(there.name, url, list_timeout=0.05))
+            for _ in range(MOST_FAILURES):
+                await two.served.engine.models.refresh()
+            assert a.health.is_ejected
+            await a.backend.close()
+
+            a.update(backend=there)
+            await two.served.engine.models.refresh()
+            assert not a.health.is_ejected
+    finally:
+        hung.close()
 
 
 BEFORE_THE_FIRST_TOKEN = {

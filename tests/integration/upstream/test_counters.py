@@ -69,7 +69,7 @@ def test_whatever_way_requests_end_no_slot_is_lost(
         await asyncio.gather(*tasks, return_exceptions=True)
         await made.store.close()
 
-        assert (served.slots.in_flight, served.slots.waiting) == (0, 0)
+        assert (served.slots.in_use, served.slots.waiting) == (0, 0)
         assert not served.slots._queues
         assert not made.runs
 

@@ -60,7 +60,7 @@ def test_slots_and_the_queue_are_told() -> None:
     made, _ = engine()
     served = made.models.backends[0]
     served.update(options=BackendOptions(concurrency=3, queue=7))
-    served.slots.in_flight, served.slots.waiting = 2, 1
+    served.slots.in_use, served.slots.waiting = 2, 1
     (one,) = status_of(made.models, len(made.runs)).backends
 
     assert (one.in_flight, one.concurrency, one.waiting, one.queue) == (2, 3, 1, 7)

@@ -118,7 +118,7 @@ async def test_of_a_backend_killed_under_200_streams_those_before_their_first_to
                 await _kill_under_streams(served, process)
 
                 assert victim.health.is_ejected
-                assert victim.slots.in_flight == heir.slots.in_flight == 0
+                assert victim.slots.in_use == heir.slots.in_use == 0
                 assert not served.engine.runs
     finally:
         if process.returncode is None:

@@ -179,6 +179,27 @@ async def test_the_next_slot_goes_to_the_tenant_that_holds_the_fewest() -> None:
     await crowd.close()
 
 
+async def test_a_slot_that_was_free_counts_as_well_so_the_other_tenant_is_next() -> None:
+    crowd = Crowd(FairScheduler(1, 20))
+    for tenant in ("noisy", "noisy", "noisy", "quiet"):
+        await crowd.come(tenant)
+    await crowd.finish_oldest()
+
+    assert crowd.order == ["noisy", "quiet"]
+    await crowd.close()
+
+
+async def test_what_is_known_of_tenants_has_a_bound() -> None:
+    scheduler = FairScheduler(1)
+    for number in range(10_000):
+        assert scheduler.take(f"t{number}")
+        scheduler.leave(f"t{number}")
+        assert scheduler.take("same")
+        scheduler.leave("same")
+
+    assert len(scheduler._tags) < 200
+
+
 async def test_a_tenant_with_costly_operations_gets_fewer_of_them() -> None:
     crowd = Crowd(FairScheduler(1, 100))
     await crowd.come("first")
@@ -251,6 +272,29 @@ async def test_the_tenant_that_fills_the_queue_makes_room_for_one_with_less_in_i
     assert crowd.scheduler.waiting == 3
     await crowd.come("noisy")
     assert crowd.refused == ["noisy", "noisy"]
+    await crowd.close()
+
+
+async def test_queues_that_differ_by_exactly_one_make_no_room_for_each_other() -> None:
+    crowd = Crowd(FairScheduler(1, 3))
+    for tenant in ("noisy", "noisy", "noisy", "quiet"):
+        await crowd.come(tenant)
+    assert not crowd.refused
+
+    await crowd.come("quiet")  # two of the other wait, and one of its own: to drop one would only turn this round
+    assert crowd.refused == ["quiet"]
+    await crowd.close()
+
+
+async def test_a_queue_that_is_longer_by_two_makes_room() -> None:
+    crowd = Crowd(FairScheduler(1, 2))
+    for tenant in ("noisy", "noisy", "noisy"):
+        await crowd.come(tenant)
+    assert crowd.scheduler.takes("quiet")
+    await crowd.come("quiet")
+
+    assert crowd.refused == ["noisy"]
+    assert not crowd.scheduler.takes("quiet")
     await crowd.close()
 
 

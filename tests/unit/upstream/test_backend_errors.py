@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
-from antiphon.upstream.backend_errors import is_overflow, read_failure
+from antiphon.upstream.backend_errors import is_overflow, overloaded, read_failure
 
 
 def failure(status: int, body: Any = None, **headers: str) -> AntiphonError:
@@ -128,6 +128,25 @@ def test_a_rate_limit_says_the_wait_once() -> None:
     assert failure(429, envelope("Slow down."), retry_after="7").message == "Slow down. Please try again in 7s."
     told = "Limit reached. Please try again in 7s."
     assert failure(429, envelope(told), retry_after="7").message == told
+
+
+TOO_LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Requested 36278."
+
+
+def test_a_request_that_no_wait_lets_through_is_not_to_be_retried() -> None:
+    for headers in ({}, {"retry_after": "600"}, {"retry_after": "1"}):
+        error = failure(429, envelope(TOO_LARGE, code="rate_limit_exceeded"), **headers)
+
+        assert error.body() == {"message": TOO_LARGE, "type": "tokens", "code": "rate_limit_exceeded", "param": None}
+        assert (error.status, error.headers) == (429, {"x-should-retry": "false"})
+
+
+@pytest.mark.parametrize(("wait", "seconds"), [(0.0, "1"), (4.0, "4"), (4.1, "5"), (120.0, "120"), (1e9, "120")])
+def test_an_overloaded_backend_says_when_its_queue_may_have_passed(wait: float, seconds: str) -> None:
+    error = overloaded(wait)
+
+    assert (error.status, error.code, error.type) == (503, "server_is_overloaded", "service_unavailable_error")
+    assert error.headers == {"retry-after": seconds}
 
 
 def test_an_overflow_is_known_by_its_code() -> None:

@@ -64,7 +64,7 @@ class Field:
 
     @property
     def in_flight(self) -> list[int]:
-        return [state.slots.in_flight for state in self.registry.backends]
+        return [state.slots.in_use for state in self.registry.backends]
 
 
 def record(target: Target) -> Record:

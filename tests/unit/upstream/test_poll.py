@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import BackendError
-from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend import Listing, Reply
 from antiphon.upstream.backend_state import NO_REPORT, LoadReport
 from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.poll import REPORTS, Poll, of_llamacpp, of_ollama, of_vllm
 from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.retry_policy import Failure
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import Listed
 
@@ -63,6 +64,61 @@ async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_i
     assert known.backends[0].health.is_ejected
 
     backend.models = ["m"]
+    await watch.look()
+    assert not known.backends[0].health.is_ejected
+
+
+@pytest.mark.parametrize("failure", [Failure(500), Failure(401), Failure(0, is_broken=True)])
+async def test_a_backend_that_did_not_answer_and_does_again_is_healthy_whatever_its_requests_failed_of(
+    failure: Failure,
+) -> None:
+    backend = Listed("a", ["m"])
+    known = models(backend, Listed("b", ["m"]))
+    health, watch = known.backends[0].health, Poll(known, 10)
+    backend.models = None
+    await watch.look()
+    for _ in range(MOST_FAILURES):
+        health.failed(failure, BackendError("It failed."), known.clock())
+    backend.models = ["m"]
+    await watch.look()
+
+    assert not health.is_ejected
+    assert health.is_up(known.clock())
+
+
+async def test_a_backend_whose_list_never_failed_is_healthy_only_once_a_request_succeeds() -> None:
+    known = models(Listed("a", ["m"]), Listed("b", ["m"]))
+    health = known.backends[0].health
+    for _ in range(MOST_FAILURES):
+        health.failed(Failure(500), BackendError("It failed."), known.clock())
+    await Poll(known, 10).look()
+
+    assert health.is_ejected
+
+
+class Listless(Listed):
+    """A backend whose list of models is not there, or fails."""
+
+    status = 404
+
+    async def list_models(self) -> Listing:
+        if self.models is not None:
+            raise BackendError("Listing models failed.", status=self.status)
+        return await super().list_models()
+
+
+async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answers_at_all() -> None:
+    backend = Listless("a", None)
+    known = models(backend, Listed("b", ["m"]))
+    watch = Poll(known, 10)
+    for _ in range(MOST_FAILURES):
+        await watch.look()
+    assert known.backends[0].health.is_ejected
+
+    backend.models, backend.status = [], 502
+    await watch.look()
+    assert known.backends[0].health.is_ejected
+    backend.status = 404
     await watch.look()
     assert not known.backends[0].health.is_ejected
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import BackendError, ClientError
-from antiphon.upstream.retry_after import resting, wait_of
+from antiphon.upstream.retry_after import paused, wait_of
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 
@@ -74,7 +74,7 @@ QUOTA = ClientError("You exceeded …", status=429, type="insufficient_quota", c
     [(0.2, {"retry-after": "1"}), (11.2, {"retry-after": "12"}), (300, {"x-should-retry": "false"})],
 )
 def test_who_was_not_asked_is_told_what_is_left_of_the_wait(rest: float, headers: dict[str, str]) -> None:
-    error = resting(LIMIT, rest)
+    error = paused(LIMIT, rest)
 
     assert (error.status, error.code, error.headers) == (429, "rate_limit_exceeded", headers)
     assert "20s" not in error.message
@@ -82,7 +82,7 @@ def test_who_was_not_asked_is_told_what_is_left_of_the_wait(rest: float, headers
 
 
 def test_the_reason_stays() -> None:
-    quota, key = resting(QUOTA, 600), resting(BackendError("It refused this server's credentials."), 60)
+    quota, key = paused(QUOTA, 600), paused(BackendError("It refused this server's credentials."), 60)
 
     assert (quota.body(), quota.status) == (QUOTA.body(), 429)
     assert (key.status, type(key), key.message) == (502, BackendError, "It refused this server's credentials.")

@@ -2,17 +2,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.errors import BackendError, ClientError
 from antiphon.upstream.retry_policy import (
-    ERROR_REST,
-    KEY_REST,
-    LONGEST_REST,
-    QUOTA_REST,
-    RATE_REST,
+    LONGEST_DELAY,
+    LONGEST_PAUSE,
+    QUOTA_WAIT,
     Failure,
     RetryBudget,
     Verdict,
+    rejected,
     verdict,
 )
+
+QUOTA = Verdict(moves=True, pause=LONGEST_PAUSE, wait=QUOTA_WAIT, pauses_whole=True)
 
 
 @pytest.mark.parametrize(
@@ -21,16 +23,24 @@ from antiphon.upstream.retry_policy import (
         (Failure(0), Verdict(moves=True, counts=True, is_gone=True)),
         (Failure(0, is_broken=True), Verdict(moves=True, counts=True)),
         (Failure(500), Verdict(moves=True, costs=True, counts=True)),
-        (Failure(503, wait=7), Verdict(moves=True, costs=True, counts=True, rest=7)),
-        (Failure(503, wait=86_400), Verdict(moves=True, costs=True, counts=True, rest=ERROR_REST)),
+        (Failure(503, wait=7), Verdict(moves=True, costs=True, counts=True, pause=7, wait=7)),
+        (
+            Failure(503, wait=86_400),
+            Verdict(moves=True, costs=True, counts=True, pause=LONGEST_PAUSE, wait=LONGEST_PAUSE),
+        ),
         (Failure(529), Verdict(moves=True, costs=True, counts=True)),
-        (Failure(429), Verdict(moves=True, rest=RATE_REST)),
-        (Failure(429, wait=300), Verdict(moves=True, rest=300)),
-        (Failure(429, wait=1e9), Verdict(moves=True, rest=LONGEST_REST)),
-        (Failure(429, "insufficient_quota", wait=1), Verdict(moves=True, rest=QUOTA_REST, rests_whole=True)),
-        (Failure(402, "insufficient_quota"), Verdict(moves=True, rest=QUOTA_REST, rests_whole=True)),
+        (Failure(429), Verdict(moves=True)),
+        (Failure(429, wait=7), Verdict(moves=True, pause=7, wait=7)),
+        (Failure(429, wait=300), Verdict(moves=True, pause=LONGEST_PAUSE, wait=300)),
+        (Failure(429, wait=1e9), Verdict(moves=True, pause=LONGEST_PAUSE, wait=LONGEST_DELAY)),
+        (Failure(502, "rate_limit_exceeded", wait=7), Verdict(moves=True, pause=7, wait=7)),
+        (Failure(429, wait=600, is_about_request=True), Verdict(moves=True)),
+        (Failure(413, is_about_request=True), Verdict(moves=True)),
+        (Failure(502, "rate_limit_exceeded", is_about_request=True), Verdict(moves=True)),
+        (Failure(429, "insufficient_quota", wait=1), QUOTA),
+        (Failure(402, "insufficient_quota"), QUOTA),
         (Failure(402), Verdict(moves=True)),
-        (Failure(401), Verdict(moves=True, rest=KEY_REST, rests_whole=True)),
+        (Failure(401), Verdict(moves=True, counts=True, ejects=True)),
         (Failure(403), Verdict(moves=True)),
         (Failure(403, "model_not_found"), Verdict(moves=True)),
         (Failure(401, "model_not_found"), Verdict(moves=True)),
@@ -45,11 +55,35 @@ def test_what_follows_from_a_failure(failure: Failure, expected: Verdict) -> Non
 
 
 @given(st.integers(0, 599), st.none() | st.floats(0, 1e12))
-def test_nobody_rests_for_longer_than_an_hour_and_only_servers_are_taken_out(status: int, wait: float | None) -> None:
+def test_no_pause_is_longer_than_half_a_minute_and_only_servers_and_refused_keys_are_taken_out(
+    status: int, wait: float | None
+) -> None:
     found = verdict(Failure(status, wait=wait))
 
-    assert 0 <= found.rest <= LONGEST_REST
-    assert not found.counts or status == 0 or status >= 500
+    assert 0 <= found.pause <= found.wait <= LONGEST_DELAY
+    assert found.pause <= LONGEST_PAUSE
+    assert not found.counts or status in {0, 401} or status >= 500
+
+
+TOO_LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Requested 36278."
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "is_about_request"),
+    [
+        (429, ClientError(TOO_LARGE, code="rate_limit_exceeded"), True),
+        (413, ClientError(TOO_LARGE, code="rate_limit_exceeded"), True),
+        (502, BackendError(TOO_LARGE, code="rate_limit_exceeded"), True),
+        (400, ClientError(TOO_LARGE), False),
+        (429, ClientError("Slow down.", code="rate_limit_exceeded"), False),
+    ],
+)
+def test_a_rejection_by_rate_may_be_about_the_request(
+    status: int, error: ClientError | BackendError, is_about_request: bool
+) -> None:
+    failure = rejected(status, {"retry-after": "600"}, error)
+
+    assert failure == Failure(status, error.code, 600.0, is_about_request=is_about_request)
 
 
 def test_the_first_failures_may_all_be_retried() -> None:

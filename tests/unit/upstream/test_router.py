@@ -1,17 +1,22 @@
+import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.requests import CreateResponse
+from antiphon.upstream.backend import Listing
 from antiphon.upstream.backend_state import BackendOptions, LoadReport
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.health import MOST_FAILURES, PROBE_AFTER
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_after import LONGEST_WAIT
-from antiphon.upstream.retry_policy import Failure
+from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure
 from antiphon.upstream.router import Route, Router, chains_of
+from tests.support.chance import examples
 from tests.support.engine import Listed
 
 ERROR = BackendError("It failed.")
@@ -58,9 +63,9 @@ class Field:
         while not self.served[name].health.is_ejected:
             self.broke(name, Failure(500), ERROR)
 
-    def broke(self, name: str, failure: Failure, error: AntiphonError) -> None:
+    def broke(self, name: str, failure: Failure, error: AntiphonError, tenant: str = "") -> None:
         candidates = Candidates.of([self.served[name].target("m", "m")])
-        Route(self.router, candidates, (), "", is_patient=True).report_failure(failure, error)
+        Route(self.router, candidates, (), tenant, is_patient=True).report_failure(failure, error)
 
 
 def who(route: Route) -> str:
@@ -79,7 +84,7 @@ async def test_requests_at_once_are_spread_by_weight() -> None:
     for _ in range(40):
         await (await field.route()).acquire()
 
-    assert [served.slots.in_flight for served in field.served.values()] == [30, 10]
+    assert [served.slots.in_use for served in field.served.values()] == [30, 10]
 
 
 async def test_a_chain_returns_to_who_served_it_last_unless_that_one_is_full() -> None:
@@ -251,6 +256,247 @@ async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
     assert field.served["a"].asked == 0
 
 
+REFUSED = BackendError("It refused this server's credentials.")
+
+
+async def test_a_backend_that_refuses_a_key_is_left_out_where_there_is_another_and_never_where_there_is_none() -> None:
+    field = Field("a", "b")
+    field.broke("a", Failure(401), REFUSED)
+    assert {await field.answer() for _ in range(10)} == {"b"}
+    field.clock.now += PROBE_AFTER
+    assert "a" in [await field.answer() for _ in range(10)]
+
+    field = Field("a")
+    for _ in range(10):
+        field.broke("a", Failure(401), REFUSED)
+        assert await field.answer() == "a"
+
+
+async def test_a_rejection_about_one_request_moves_it_and_pauses_nothing() -> None:
+    field = Field("a", "b")
+    route = await field.route()
+    first = who(route)
+    assert route.fail_over(Failure(429, "rate_limit_exceeded", 600, is_about_request=True), RATE)
+
+    assert who(route) != first
+    assert all(not served.health.pauses for served in field.served.values())
+
+
+async def test_what_the_backend_rejects_of_one_tenant_pauses_it_for_that_tenant_alone() -> None:
+    field = Field("a")
+    field.broke("a", LIMITED, RATE, "noisy")
+
+    with pytest.raises(ClientError):
+        await field.route(tenant="noisy")
+    assert who(await field.route(tenant="quiet")) == "a"
+    field.broke("a", LIMITED, RATE, "quiet")
+    for tenant in ("noisy", "quiet", "third"):
+        with pytest.raises(ClientError):
+            await field.route(tenant=tenant)
+
+
+LIMITED = Failure(429, "rate_limit_exceeded", 600)
+
+
+async def paused(field: Field) -> list[Route]:
+    """Requests that were accepted before the backend was paused, at the moment when one of them may find out."""
+    routes = [await field.route() for _ in range(5)]
+    field.broke("a", LIMITED, RATE)
+    field.clock.now += LONGEST_PAUSE
+    return routes
+
+
+async def refused(field: Field) -> ClientError:
+    with pytest.raises(ClientError) as caught:
+        await field.route()
+    return caught.value
+
+
+async def test_one_request_finds_out_and_the_others_are_rejected_until_its_verdict() -> None:
+    field = Field("a")
+    probe, other, *_ = await paused(field)
+    await probe.acquire()
+    with pytest.raises(ClientError) as caught:
+        await other.acquire()
+    assert (caught.value.code, caught.value.headers) == ("rate_limit_exceeded", {"x-should-retry": "false"})
+    assert (await refused(field)).code == "rate_limit_exceeded"
+
+    probe.lift()
+    assert await field.answer() == "a"
+    probe.release()
+    assert not field.served["a"].health.pauses
+
+
+async def test_a_probe_that_is_rejected_pauses_anew_and_one_without_a_verdict_leaves_it_to_the_next() -> None:
+    field = Field("a")
+    probe, other, *_ = await paused(field)
+    async with slot(probe):
+        pass  # its client left
+    async with slot(other):
+        other.report_failure(LIMITED, RATE)
+
+    assert field.served["a"].asked == 2
+    assert (await refused(field)).headers == {"x-should-retry": "false"}
+
+
+async def test_a_clients_own_mistake_shows_too_that_a_pause_is_over() -> None:
+    field = Field("a")
+    probe, *_ = await paused(field)
+    async with slot(probe):
+        probe.report_failure(Failure(400), ClientError("No."))
+
+    assert not field.served["a"].health.pauses
+
+
+async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_was_paused_meanwhile() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1))
+    first = await field.route()
+    await first.acquire()
+    waiting = asyncio.create_task((await field.route()).acquire())
+    await asyncio.sleep(0)
+    first.report_failure(LIMITED, RATE)
+    first.release()
+
+    with pytest.raises(ClientError):
+        await waiting
+    slots = field.served["a"].slots
+    assert (field.served["a"].asked, slots.in_use, slots.waiting) == (1, 0, 0)
+
+
+class Slow(Listed):
+    """A backend that lists its models once it may."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ["m"])
+        self.may = asyncio.Event()
+        self.is_asked = asyncio.Event()
+
+    async def list_models(self) -> Listing:
+        self.is_asked.set()
+        await self.may.wait()
+        return await super().list_models()
+
+
+async def listing(queue: int = 100) -> tuple[Router, list[Slow], asyncio.Task[None]]:
+    """Two backends that do one thing at a time, while they list their models; `a` has the chain `resp_1` warm."""
+    backends = [Slow("a"), Slow("b")]
+    for backend in backends:
+        backend.may.set()
+    options = {backend.name: BackendOptions(queue=queue) for backend in backends}
+    registry = ModelRegistry(backends, lambda: 0.0, dict.fromkeys("ab", "llama-cpp-python"), options)
+    await registry.refresh()
+    router = Router(registry)
+    router.follow(["resp_1"], "a")
+    for backend in backends:
+        backend.may.clear()
+        backend.is_asked.clear()
+    task = asyncio.create_task(registry.refresh())
+    for backend in backends:
+        await backend.is_asked.wait()
+    return router, backends, task
+
+
+async def test_a_chain_stays_with_its_warm_backend_while_that_one_lists_its_models() -> None:
+    router, backends, refresh = await listing(queue=0)
+    route = await router.route("m", "resp_1")
+    assert who(route) == "a"
+
+    acquired = asyncio.create_task(route.acquire())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not acquired.done(), "a request goes out beside the list"
+    for backend in backends:
+        backend.may.set()
+    await acquired
+    await refresh
+    assert route.target.state.slots.in_use == 1
+    assert route.target.state.listing is None
+
+
+async def test_a_request_that_is_cancelled_while_models_are_listed_leaves_nothing_behind() -> None:
+    router, backends, refresh = await listing()
+    routes = [await router.route("m", "resp_1") for _ in range(2)]
+    first, second = [asyncio.create_task(route.acquire()) for route in routes]
+    await asyncio.sleep(0)
+    first.cancel()
+    for backend in backends:
+        backend.may.set()
+    await refresh
+    await second
+
+    assert [state.slots.in_use for state in router.registry.backends] == [1, 0]
+
+
+@examples(20)
+@given(st.integers(1, 8), st.integers(1, 3), st.lists(st.integers(0, 7), max_size=20), st.integers(0, 7))
+def test_a_tenant_with_one_request_waits_for_one_slot_at_most_however_many_another_has_waiting(
+    concurrency: int, hostile: int, ended: list[int], last: int
+) -> None:
+    """`hostile` tenants have 1,000 requests waiting; after some of these, B sends its one."""
+
+    async def play() -> None:
+        field = Field("a", a=BackendOptions(concurrency=concurrency, queue=2000))
+        await field.models.refresh()
+        running: list[Route] = []
+        asked = [asyncio.create_task(_hold(field, f"A{number % hostile}", running)) for number in range(1000)]
+        await _settle()
+        assert len(running) == concurrency
+        for which in ended:
+            running.pop(which % len(running)).release()
+            await _settle()
+
+        asked.append(asyncio.create_task(_hold(field, "B", running)))
+        await _settle()
+        running.pop(last % len(running)).release()
+        await _settle()
+        assert running[-1]._tenant == "B"
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    asyncio.run(play())
+
+
+async def _hold(field: Field, tenant: str, running: list[Route]) -> None:
+    route = await field.route(tenant=tenant)
+    await route.acquire()
+    running.append(route)
+
+
+async def _settle() -> None:
+    for _ in range(4):
+        await asyncio.sleep(0)
+
+
+async def test_a_tenant_alone_may_use_every_slot_of_a_backend() -> None:
+    field = Field("a", a=BackendOptions(concurrency=4))
+    async with AsyncExitStack() as stack:
+        for _ in range(4):
+            await stack.enter_async_context(slot(await field.route(tenant="alone")))
+        assert field.served["a"].slots.free == 0
+
+
+async def test_no_tenant_has_more_requests_at_a_backend_than_its_share() -> None:
+    field = Field("a", "b", **{name: BackendOptions(concurrency=4, tenant_concurrency=1, queue=0) for name in "ab"})
+    async with slot(await field.route(tenant="noisy")), slot(await field.route(tenant="noisy")):
+        with pytest.raises(BackendError) as caught:
+            await field.route(tenant="noisy")
+        assert caught.value.code == "server_is_overloaded"
+        assert [served.slots.in_use for served in field.served.values()] == [1, 1]
+        await (await field.route(tenant="quiet")).acquire()
+
+
+async def test_a_slot_of_a_backend_whose_limit_is_lifted_meanwhile_is_returned() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1))
+    state = field.served["a"]
+    async with slot(await field.route(tenant="t")):
+        state.update(options=BackendOptions())
+    state.update(options=BackendOptions(concurrency=1))
+    async with slot(await field.route(tenant="t")):
+        assert (state.slots.in_use, state.slots.free) == (1, 0)
+    assert (state.slots.in_use, state.slots._held) == (0, {})
+
+
 async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> None:
     field = Field("a", a=BackendOptions(concurrency=1, queue=0))
     async with slot(await field.route()):
@@ -308,7 +554,7 @@ async def test_background_work_does_not_wait_for_a_long_rest_nor_ask_who_rests(s
         await route.acquire()
 
     assert (caught.value.code, caught.value.headers) == ("rate_limit_exceeded", {"x-should-retry": "false"})
-    assert (slept, field.served["a"].asked, field.served["a"].slots.in_flight) == ([], 0, 0)
+    assert (slept, field.served["a"].asked, field.served["a"].slots.in_use) == ([], 0, 0)
 
 
 async def test_who_came_to_rest_since_it_was_chosen_is_left_for_another_that_does_not() -> None:
@@ -383,5 +629,5 @@ async def test_what_is_known_of_a_backend_outlives_new_settings() -> None:
     known = {served.name: served for served in field.models.backends}
 
     assert known["a"] is field.served["a"]
-    assert (known["a"].health.failures, known["a"].slots.concurrency) == (MOST_FAILURES, 3)
+    assert (known["a"].health.failures, known["a"].slots.capacity) == (MOST_FAILURES, 3)
     assert {await field.answer() for _ in range(5)} == {"c"}

@@ -283,7 +283,7 @@ async def test_a_request_that_is_passed_on_may_be_anything(backend: ReplayBacken
     backend.script = lambda _: Answer([completion("fine")], JSON)
     async with traced_by(seen, backend) as served:
         first, _ = await served.post("/chat/completions", json={"model": "m", **odd})
-        assert served.engine.models.backends[0].slots.in_flight == 0
+        assert served.engine.models.backends[0].slots.in_use == 0
     assert first in {200, 400}
     assert len(seen.spans()) == (2 if first == 200 else 1)
 
