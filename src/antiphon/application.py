@@ -19,8 +19,10 @@ from antiphon.cache.semantic import Similarity
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
 from antiphon.errors import ConfigError
 from antiphon.jobs.worker import Worker
-from antiphon.outbound.ssrf import Reach, read_networks
+from antiphon.outbound.lookups import Lookups, lookup_turns
+from antiphon.outbound.ssrf import LookUp, Reach, read_networks
 from antiphon.runs.engine import Engine
+from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.telemetry.access_log import AccessLog
@@ -36,7 +38,7 @@ from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
 from antiphon.upstream.poll import Poll
 from antiphon.upstream.registry import ModelRegistry
-from antiphon.webhooks.courier import Courier, webhook_reach
+from antiphon.webhooks.courier import Courier, delivery_turns, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class Application:
     listing: asyncio.Task[None]
     watch: Poll | None = None
     traces: "Traces | None" = None
+    shared: SharedResources = field(default_factory=SharedResources)
+    """What tenants share in this process, for metrics and `antiphon status`."""
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
 
@@ -120,9 +124,11 @@ async def build(
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
     begin_traces = _tracing(settings, environment)
-    toolset = toolset_of(settings, environment)
-    line = await _backends(settings, environment)
+    shared = SharedResources()
+    look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
     measures = Measures()
+    toolset = toolset_of(settings, environment, shared, look_up, measures)
+    line = await _backends(settings, environment)
     store = timed(await open_store(settings.store, settings.store_connections, is_written=True), measures)
     try:
         keyring = await open_keyring(store, keys)
@@ -155,11 +161,12 @@ async def build(
     if traces is not None:
         engine.observers.add(traces.observer)
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
-    reach = webhook_reach(takes_private=settings.webhook_private_addresses)
-    courier = Courier(store, ids.now, reach, count=measures.webhooks.add)
-    endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach)
+    reach = webhook_reach(takes_private=settings.webhook_private_addresses, look_up=look_up)
+    deliveries = shared.add("webhook_deliveries", delivery_turns())
+    courier = Courier(store, ids.now, reach, turns=deliveries, count=measures.webhooks.add)
+    endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
-    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, traces, shared)
 
 
 @dataclass(slots=True)
@@ -207,18 +214,31 @@ def library_parts(backend: str | Backend | None, key: str, store: str, settings:
     return LibraryParts(backend, store, toolset_of(settings))
 
 
-def toolset_of(settings: Settings, environment: Mapping[str, str] | None = None) -> Toolset:
-    """Return the tools that these settings have a server run. Raises `ConfigError` where a key is missing."""
+def toolset_of(
+    settings: Settings,
+    environment: Mapping[str, str] | None = None,
+    shared: SharedResources | None = None,
+    look_up: LookUp | None = None,
+    measures: Measures | None = None,
+) -> Toolset:
+    """Return the tools that these settings have a server run, which report what tenants share to `shared`.
+
+    `look_up` finds the addresses of names, `measures` counts. Raises `ConfigError` where a key is missing.
+    """
     environment = os.environ if environment is None else environment
-    reach = Reach(read_networks(settings.outgoing_networks))
+    shared, measures = shared or SharedResources(), measures or Measures()
+    look_up = look_up or Lookups(shared.add("dns_lookups", lookup_turns()))
+    reach = Reach(read_networks(settings.outgoing_networks), look_up=look_up)
     servers = McpServers(
         settings.mcp_servers,
         reach,
         list_ttl=settings.mcp_list_ttl,
         timeout=settings.mcp_tool_timeout,
         environment=environment,
+        shared=shared,
+        count_left_out=lambda flaw, count: measures.mcp_left_out.add(flaw, by=count),
     )
-    web = web_search_of(settings, environment, reach)
+    web = web_search_of(settings, environment, reach, shared)
     return Toolset(web_search=web, mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
 
 
@@ -246,7 +266,9 @@ def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
     return f"{base.rstrip('/')}/v1/traces" if base else ""
 
 
-def web_search_of(settings: Settings, environment: Mapping[str, str], reach: Reach) -> "WebSearch | None":
+def web_search_of(
+    settings: Settings, environment: Mapping[str, str], reach: Reach, shared: SharedResources | None = None
+) -> "WebSearch | None":
     """Return the tool that searches the web, None where nobody does. Raises `ConfigError` where its key is missing.
 
     `reach` says where pages may be; the provider is where the settings say.
@@ -267,7 +289,7 @@ def web_search_of(settings: Settings, environment: Mapping[str, str], reach: Rea
         )
     place = settings.web_search_url or (settings.web_search if is_url else "")
     asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout)
-    return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results)
+    return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results, shared=shared)
 
 
 def _room(settings: Settings) -> Room:

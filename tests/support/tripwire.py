@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from antiphon.outbound.lookups import Asker
+
 PRIVATE = "169.254.169.254"
 
 
@@ -37,7 +39,7 @@ async def tripwire() -> AsyncIterator[Tripwire]:
             yield wire
 
 
-async def worst_names(name: str) -> list[str]:
+async def worst_names(name: str, asker: Asker) -> list[str]:
     """Look a name up where every name leads to this machine or into its network; numbers are read as the system does."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)

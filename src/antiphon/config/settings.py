@@ -96,6 +96,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether `/v1/responses` takes WebSockets."""
     webhook_private_addresses: bool = False
     """Whether webhooks may be delivered by plain HTTP and to private addresses."""
+    webhook_endpoints_per_tenant: Annotated[int, Meta(ge=1, le=100_000)] = 20
+    """Webhook endpoints that a tenant may have; each of its events is delivered to all of them."""
     outgoing_networks: list[str] = field(default_factory=list)
     """Private networks in which MCP servers and web pages may be, as CIDR."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30

@@ -1,27 +1,33 @@
 """An HTTP client that connects only to addresses that were looked at: resolved once, every one checked, then pinned."""
 
+import asyncio
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from antiphon.outbound.ssrf import PrivateAddressError, Reach, check_url, read_url
+from antiphon.outbound.lookups import Asker
+from antiphon.outbound.ssrf import Pinned, PrivateAddressError, Reach, check_url
 
 MAX_ANSWER = 64 * 1024
 """Bytes of an answer that are read."""
 
 
-class ReachResolver(AbstractResolver):
-    """Resolves names within a reach. What it returns is what is connected to."""
+class PinnedResolver(AbstractResolver):
+    """Returns the addresses of one URL, which were looked up and checked before, and of no other host."""
 
-    def __init__(self, reach: Reach) -> None:
-        self._reach = reach
+    def __init__(self, pinned: Pinned) -> None:
+        self._pinned = pinned
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Return the addresses of a name. Raises `PrivateAddressError`, `OSError`."""
+        """Return the addresses. Raises `OSError` for another host."""
+        if host != self._pinned.url.raw_host:
+            raise OSError("its address was not looked up")
         return [
             ResolveResult(
                 hostname=host,
@@ -31,15 +37,15 @@ class ReachResolver(AbstractResolver):
                 proto=0,
                 flags=socket.AI_NUMERICHOST,
             )
-            for address in await self._reach.addresses(host)
+            for address in self._pinned.addresses
         ]
 
     async def close(self) -> None:
         """There is nothing to close."""
 
 
-def connector(reach: Reach) -> aiohttp.TCPConnector:
-    """Return aiohttp's connections to addresses within a reach, whatever asks for them."""
+def connector(reach: Reach, pinned: Pinned) -> aiohttp.TCPConnector:
+    """Return aiohttp's connections to one URL within a reach."""
 
     def open_socket(info: tuple[Any, ...]) -> socket.socket:
         """Every connection comes by here, also one to a URL's literal address, which no resolver sees."""
@@ -49,44 +55,63 @@ def connector(reach: Reach) -> aiohttp.TCPConnector:
 
     # Kept connections would outlive the look at their address.
     return aiohttp.TCPConnector(
-        resolver=ReachResolver(reach), socket_factory=open_socket, use_dns_cache=False, force_close=True
+        resolver=PinnedResolver(pinned), socket_factory=open_socket, use_dns_cache=False, force_close=True
     )
 
 
-def session(reach: Reach, timeout: float | None) -> aiohttp.ClientSession:
-    """Return a session that tells nothing of its own: no cookies, no password files, no proxies of the environment."""
+def session(reach: Reach, pinned: Pinned) -> aiohttp.ClientSession:
+    """Return a session for one request, without cookies, password files and proxies of the environment.
+
+    A session of many requests would have a limit of connections, and no tenant would have a share of it.
+    """
     return aiohttp.ClientSession(
-        connector=connector(reach),
-        timeout=aiohttp.ClientTimeout(total=timeout),
+        connector=connector(reach, pinned),
+        timeout=aiohttp.ClientTimeout(total=None),
         trust_env=False,
         cookie_jar=aiohttp.DummyCookieJar(),
     )
 
 
+@contextmanager
+def paused(limit: asyncio.Timeout) -> Iterator[None]:
+    """Stop the clock of a time limit inside the block, where an operation waits for its tenant's turn."""
+    loop, ends = asyncio.get_running_loop(), limit.when()
+    if ends is None or limit.expired():
+        yield
+        return
+    left = ends - loop.time()
+    limit.reschedule(None)
+    try:
+        yield
+    finally:
+        limit.reschedule(loop.time() + left)
+
+
 class Client:
-    """Posts to addresses within a reach. Redirects are not followed."""
+    """Posts to addresses within a reach, within `timeout` seconds. Redirects are not followed."""
 
     def __init__(self, reach: Reach, timeout: float) -> None:
         self._reach = reach
         self._timeout = timeout
-        self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, url: str, body: bytes, headers: dict[str, str]) -> int:
+    async def post(self, url: str, body: bytes, headers: dict[str, str], tenant: str = "") -> int:
         """Post, return the status. Raises `ClientError` for a URL that is refused, `OSError` where nobody answers."""
         check_url(url, self._reach)
-        if self._session is None:
-            self._session = session(self._reach, self._timeout)
         try:
-            async with self._session.post(read_url(url), data=body, headers=headers, allow_redirects=False) as answer:
-                await answer.content.read(MAX_ANSWER)
-                return answer.status
+            async with asyncio.timeout(self._timeout) as limit:
+                reach = self._reach.on_behalf(Asker(tenant, lambda: paused(limit)))
+                return await _post(reach, await reach.pin(url, plain=True), body, headers)
         except (aiohttp.ClientError, OSError, UnicodeError, ValueError) as error:
             raise OSError(reason(error)) from error
 
-    async def close(self) -> None:
-        """Let go of the connections."""
-        if self._session is not None:
-            await self._session.close()
+
+async def _post(reach: Reach, pinned: Pinned, body: bytes, headers: dict[str, str]) -> int:
+    async with (
+        session(reach, pinned) as asking,
+        asking.post(pinned.url, data=body, headers=headers, allow_redirects=False) as answer,
+    ):
+        await answer.content.read(MAX_ANSWER)
+        return answer.status
 
 
 def private_address(error: BaseException) -> PrivateAddressError | None:

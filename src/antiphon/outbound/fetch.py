@@ -10,7 +10,8 @@ from urllib.parse import urljoin
 import aiohttp
 from yarl import URL
 
-from antiphon.outbound.client import private_address, reason, session
+from antiphon.outbound.client import paused, private_address, reason, session
+from antiphon.outbound.lookups import Asker
 from antiphon.outbound.ssrf import Reach, read_url
 from antiphon.version import __version__
 
@@ -59,7 +60,6 @@ class Fetcher:
 
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
-        self._session: aiohttp.ClientSession | None = None
 
     async def fetch(
         self,
@@ -69,14 +69,16 @@ class Fetcher:
         may_ask: MayAsk = lambda url: True,
         max_bytes: int = MAX_BYTES,
         seconds: float = SECONDS,
+        tenant: str = "",
     ) -> Fetched:
-        """Return a page. Raises `FetchError`.
+        """Return a page. Raises `FetchError`. Waiting for the tenant's turn to look a name up is not counted.
 
         `types` are the content types that are taken, `text/html` or `text/*`; only a success must have one of them.
         """
         try:
-            async with asyncio.timeout(seconds):
-                return await self._follow(url, types, may_ask, max_bytes)
+            async with asyncio.timeout(seconds) as limit:
+                reach = self._reach.on_behalf(Asker(tenant, lambda: paused(limit)))
+                return await _follow(reach, url, types, may_ask, max_bytes)
         except FetchError:
             raise
         except TimeoutError as error:
@@ -84,25 +86,20 @@ class Fetcher:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise FetchError("private" if private_address(error) else "dead", reason(error)) from error
 
-    async def close(self) -> None:
-        """Let go of the connections."""
-        if self._session is not None:
-            await self._session.close()
 
-    async def _follow(self, url: str, types: Sequence[str], may_ask: MayAsk, max_bytes: int) -> Fetched:
-        place = _vetted(url, may_ask)
-        for _ in range(MAX_REDIRECTS + 1):
-            async with self._opened().get(place, headers=_headers(types), allow_redirects=False) as answer:
-                location = answer.headers.get("location") if answer.status in _REDIRECTS else None
-                if location is None:
-                    return await _taken(answer, place, types, max_bytes)
-                place = _vetted(location, may_ask, place)
-        raise FetchError("too_many_redirects", f"it redirects more than {MAX_REDIRECTS} times")
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = session(self._reach, timeout=None)
-        return self._session
+async def _follow(reach: Reach, url: str, types: Sequence[str], may_ask: MayAsk, max_bytes: int) -> Fetched:
+    place = _vetted(url, may_ask)
+    for _ in range(MAX_REDIRECTS + 1):
+        pinned = await reach.pin(str(place), plain=True)
+        async with (
+            session(reach, pinned) as asking,
+            asking.get(place, headers=_headers(types), allow_redirects=False) as answer,
+        ):
+            location = answer.headers.get("location") if answer.status in _REDIRECTS else None
+            if location is None:
+                return await _taken(answer, place, types, max_bytes)
+            place = _vetted(location, may_ask, place)
+    raise FetchError("too_many_redirects", f"it redirects more than {MAX_REDIRECTS} times")
 
 
 def _vetted(url: str, may_ask: MayAsk, base: URL | None = None) -> URL:

@@ -1,16 +1,14 @@
 """Addresses that clients name: the URL is read once, resolved once, and every address is checked (threats 14 to 17)."""
 
-import asyncio
 import re
-import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon.errors import ClientError
+from antiphon.outbound.lookups import NOBODY, Asker, Lookups, lookup_turns
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -113,25 +111,12 @@ def _is_host(host: str) -> bool:
 
 
 Network = IPv4Network | IPv6Network
-LookUp = Callable[[str], Awaitable[list[str]]]
+LookUp = Callable[[str, Asker], Awaitable[list[str]]]
 """Returns every address of a name. Raises `OSError` where it has none."""
-
-# Of our own: a name that is answered late must not keep the lookups of backends waiting.
-_LOOKUPS = ThreadPoolExecutor(8, "lookup")
 
 
 class PrivateAddressError(OSError):
     """The address belongs to a private network that no setting lists; the message names the setting."""
-
-
-async def look_up(name: str) -> list[str]:
-    """Return every address of a name, as the system knows it. Raises `OSError`."""
-    find = asyncio.get_running_loop().run_in_executor
-    try:
-        found = await find(_LOOKUPS, socket.getaddrinfo, name, None, 0, socket.SOCK_STREAM)
-    except UnicodeError as error:
-        raise OSError("it is no name") from error
-    return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +138,13 @@ class Reach:
     networks: tuple[Network, ...] = ()
     setting: str = "outgoing_networks"
     """What would permit more."""
-    look_up: LookUp = look_up
+    look_up: LookUp = field(default_factory=lambda: Lookups(lookup_turns()))
+    asker: Asker = NOBODY
+    """On whose behalf names are looked up."""
+
+    def on_behalf(self, asker: Asker) -> "Reach":
+        """Return this reach for the operations of one tenant."""
+        return replace(self, asker=asker)
 
     def admits(self, address: str) -> bool:
         """Whether an address, and all that is packed into it, may be connected to. Raises `ValueError` for none."""
@@ -169,7 +160,7 @@ class Reach:
         With `is_plain` they must be listed ones, since nothing is encrypted on the way. Raises `PrivateAddressError`,
         and `OSError` for a name that is not known.
         """
-        found = [host] if is_address(host) else await self.look_up(host)
+        found = [host] if is_address(host) else await self.look_up(host, self.asker)
         if not found:
             raise OSError("it has no address")
         if not all(map(self.admits, found)):

@@ -12,6 +12,7 @@ from antiphon.storage.records import (
     ChainExtent,
     DayOfUse,
     Delivery,
+    DueDelivery,
     Frames,
     Job,
     KeyReservation,
@@ -39,6 +40,7 @@ __all__ = [
     "ChainExtent",
     "DayOfUse",
     "Delivery",
+    "DueDelivery",
     "Frames",
     "Job",
     "KeyReservation",
@@ -296,8 +298,11 @@ class Keys(Protocol):
 class Webhooks(Protocol):
     """Webhook endpoints, and the outbox of what is to be delivered."""
 
-    async def put_endpoint(self, endpoint: WebhookEndpoint) -> None:
-        """Keep an endpoint; the same id again replaces it."""
+    async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
+        """Keep an endpoint; the same id again replaces it.
+
+        Return False, and keep nothing, where the tenant has `most` other endpoints; 0 allows any number.
+        """
         ...
 
     async def load_endpoint(self, tenant: str, endpoint_id: str) -> WebhookEndpoint | None:
@@ -312,8 +317,15 @@ class Webhooks(Protocol):
         """Forget an endpoint and what was to be delivered there; False where it is unknown."""
         ...
 
-    async def due(self, limit: int, hold: int) -> list[Delivery]:
-        """Take the deliveries whose time has come, for `hold` seconds: until then nobody else gets them."""
+    async def due(self, limit: int) -> list[DueDelivery]:
+        """Return deliveries whose time has come: the first of each tenant, then the second of each, and so on.
+
+        So the deliveries of one tenant, however many, hide those of no other.
+        """
+        ...
+
+    async def claim_delivery(self, delivery_id: str, hold: int) -> Delivery | None:
+        """Take a delivery for `hold` seconds, in which nobody else gets it; None where its time has not come."""
         ...
 
     async def delivered(self, delivery_id: str) -> None:

@@ -213,6 +213,14 @@ class WebhookEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class DueDelivery:
+    """A delivery whose time has come, before anyone has claimed it."""
+
+    id: str
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One event on its way to one endpoint. `attempts` counts those begun; `failed_at` is set once it was given up."""
 

@@ -27,6 +27,7 @@ from antiphon.storage.records import (
     ChainExtent,
     DayOfUse,
     Delivery,
+    DueDelivery,
     Frames,
     Job,
     KeyReservation,
@@ -306,9 +307,9 @@ class SqlStore(ABC):
 
     # Webhooks.
 
-    async def put_endpoint(self, endpoint: WebhookEndpoint) -> None:
+    async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
         """See `Store.put_endpoint`."""
-        await self._write(lambda: webhooks.put(endpoint), endpoint.tenant)
+        return await self._write(lambda: webhooks.put(endpoint, most), endpoint.tenant)
 
     async def load_endpoint(self, tenant: str, endpoint_id: str) -> WebhookEndpoint | None:
         """See `Store.load_endpoint`."""
@@ -322,9 +323,14 @@ class SqlStore(ABC):
         """See `Store.delete_endpoint`."""
         return await self._write(lambda: webhooks.delete(tenant, endpoint_id), tenant)
 
-    async def due(self, limit: int, hold: int) -> list[Delivery]:
+    async def due(self, limit: int) -> list[DueDelivery]:
         """See `Store.due`."""
-        return await self._write(lambda: webhooks.due(limit, hold, self._now()))
+        # It goes through every delivery that is due, so not where reads of SQLite are made: on the event loop.
+        return await self._write(lambda: webhooks.due(limit, self._now()))
+
+    async def claim_delivery(self, delivery_id: str, hold: int) -> Delivery | None:
+        """See `Store.claim_delivery`."""
+        return await self._write(lambda: webhooks.claim(delivery_id, hold, self._now()))
 
     async def delivered(self, delivery_id: str) -> None:
         """See `Store.delivered`."""

@@ -172,6 +172,9 @@ class Measures:
         )
         self.calls = Counter("antiphon_backend_calls", "Calls of a model.", "backend", "outcome")
         self.tools = Counter("antiphon_tool_calls", "Calls of tools that this server runs.", "kind", "outcome")
+        self.mcp_left_out = Counter(
+            "antiphon_mcp_tools_left_out", "Tools in lists of MCP servers that cannot be used.", "reason"
+        )
         self.cache = Counter("antiphon_cache_lookups", "Looks into the response cache.", "outcome")
         self.jobs = Counter(
             "antiphon_background_jobs", "Background responses: claimed here, done here, or lost to another.", "outcome"

@@ -36,6 +36,7 @@ WRITES = {
         "put_endpoint",
         "delete_endpoint",
         "due",
+        "claim_delivery",
         "delivered",
         "postpone",
         "secret",

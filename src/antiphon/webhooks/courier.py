@@ -8,20 +8,29 @@ from typing import TYPE_CHECKING
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
-from antiphon.outbound.ssrf import ANYWHERE, Reach
-from antiphon.storage.contract import Delivery, Store, WebhookEndpoint
+from antiphon.outbound.lookups import Lookups, lookup_turns
+from antiphon.outbound.ssrf import ANYWHERE, LookUp, Reach
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.storage.contract import Delivery, DueDelivery, Store, WebhookEndpoint
 from antiphon.webhooks.sign import signature
 
 if TYPE_CHECKING:
     from antiphon.outbound.client import Client
 
 TIMEOUT = 10.0
-"""Seconds that an endpoint has to answer."""
+"""Seconds that an endpoint has to answer, from the moment at which its name may be looked up."""
 
 HOLD = 60
-"""Seconds for which a delivery that is under way is nobody else's."""
+"""Seconds for which an attempt's delivery is nobody else's."""
 
-AT_ONCE = 16
+LONGEST_ATTEMPT = 45.0
+"""Seconds that an attempt may take, its wait for a lookup included: it ends before another process repeats it."""
+
+AT_ONCE = 64
+"""Attempts at once. They wait for other servers and cost next to no CPU."""
+
+LOOK_FOR = 256
+"""Deliveries that one look into the outbox finds."""
 
 LOOK_EVERY = 1.0
 """Seconds between looks into the outbox."""
@@ -37,9 +46,10 @@ USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
 """Receivers that look for it take no other (specification section 12)."""
 
 
-def webhook_reach(*, takes_private: bool) -> Reach:
+def webhook_reach(*, takes_private: bool, look_up: LookUp | None = None) -> Reach:
     """Return where webhooks may be delivered: to public addresses, or anywhere."""
-    return Reach(ANYWHERE if takes_private else (), setting="webhook_private_addresses")
+    look_up = look_up or Lookups(lookup_turns())
+    return Reach(ANYWHERE if takes_private else (), setting="webhook_private_addresses", look_up=look_up)
 
 
 def wait_after(attempts: int, chance: float) -> float:
@@ -47,8 +57,17 @@ def wait_after(attempts: int, chance: float) -> float:
     return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(attempts - 1, 40)) * (0.8 + 0.4 * chance)
 
 
+def delivery_turns() -> FairScheduler:
+    """Return the scheduler of a process's attempts to deliver."""
+    return FairScheduler(AT_ONCE, 2 * LOOK_FOR, leaves_room=True)
+
+
 class Courier:
-    """Delivers what is due, from `start` to `close`. Every process has one; the store sees that none do it twice."""
+    """Delivers what is due, from `start` to `close`. Every process has one; the store sees that none do it twice.
+
+    An attempt begins as soon as its tenant's turn has come, however long others still take. Until then nothing is
+    claimed in the store, so that another process may deliver it first.
+    """
 
     def __init__(
         self,
@@ -56,6 +75,7 @@ class Courier:
         now: Clock,
         reach: Reach,
         *,
+        turns: FairScheduler | None = None,
         chance: Callable[[], float] = random.random,
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
@@ -64,8 +84,15 @@ class Courier:
         self._chance = chance
         self._count = count
         self._reach = reach
+        self._turns = turns or delivery_turns()
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
+        self._attempts: dict[str, asyncio.Task[None]] = {}
+        """By the delivery's id: those that wait for their turn, and those that are being made."""
+        self._has_more = False
+        """Whether the outbox has more deliveries than the last look found."""
+        self._needed = asyncio.Event()
+        """Set when it is time to look for them."""
 
     def start(self) -> None:
         """Begin to deliver."""
@@ -73,12 +100,19 @@ class Courier:
 
     async def close(self) -> None:
         """Deliver no more; what was under way is tried again by another, or later."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-        if self._client is not None:
-            await self._client.close()
+        tasks = [*([self._task] if self._task else []), *self._attempts.values()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def test(self, endpoint: WebhookEndpoint, delivery_id: str, body: bytes) -> int:
+        """Send one event now, in its tenant's turn; return the status.
+
+        Raises `NoRoomError` where too much waits, and what `send` raises.
+        """
+        async with self._turns.slot(endpoint.tenant):
+            return await self.send(endpoint, delivery_id, body)
 
     async def send(self, endpoint: WebhookEndpoint, delivery_id: str, body: bytes) -> int:
         """Send one event now; return the status. Raises `ClientError` or `OSError` where it cannot be sent."""
@@ -97,25 +131,49 @@ class Courier:
             from antiphon.outbound.client import Client  # noqa: PLC0415 - loaded for the first delivery
 
             self._client = Client(self._reach, TIMEOUT)
-        return await self._client.post(endpoint.url, body, headers)
+        return await self._client.post(endpoint.url, body, headers, endpoint.tenant)
 
     async def _deliver(self) -> None:
         while True:
+            self._needed.clear()
             try:
-                due = await self._store.due(AT_ONCE, HOLD)
-                await asyncio.gather(*map(self._try, due))
+                due = await self._store.due(LOOK_FOR)
+                self._has_more = len(due) == LOOK_FOR
+                for one in due:
+                    if one.id not in self._attempts:
+                        self._begin(one)
             except StoreError as error:
-                due = []
                 log.debug("Webhooks wait for the store: %s", error)
-            if len(due) < AT_ONCE:
-                await asyncio.sleep(LOOK_EVERY)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_EVERY):
+                    await self._needed.wait()
+
+    def _begin(self, due: DueDelivery) -> None:
+        task = asyncio.create_task(self._attempt(due))
+        self._attempts[due.id] = task
+        task.add_done_callback(lambda task: self._ended(due.id, task))
+
+    def _ended(self, delivery_id: str, task: "asyncio.Task[None]") -> None:
+        del self._attempts[delivery_id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("A fault in Antiphon", exc_info=error)
+        if self._has_more and len(self._attempts) <= LOOK_FOR // 2:
+            self._needed.set()
+
+    async def _attempt(self, due: DueDelivery) -> None:
+        """Deliver once the tenant's turn has come, unless another process was faster."""
+        try:
+            async with self._turns.slot(due.tenant):
+                delivery = await self._store.claim_delivery(due.id, HOLD)
+                if delivery is not None:
+                    await self._try(delivery)
+        except NoRoomError:
+            """The store has it, and a later look finds it again."""
+        except StoreError as error:
+            log.debug("A webhook waits for the store: %s", error)
 
     async def _try(self, delivery: Delivery) -> None:
-        try:
-            status = await self.send(delivery.endpoint, delivery.id, delivery.body)
-            trouble = "" if 200 <= status < 300 else f"it answered with status {status}"
-        except (ClientError, OSError) as error:
-            trouble = str(error)
+        trouble = await self._trouble(delivery)
         if not trouble:
             self._count("delivered")
             await self._store.delivered(delivery.id)
@@ -127,3 +185,14 @@ class Courier:
         await self._store.postpone(delivery.id, None if is_over else due_at, trouble)
         if is_over:
             log.warning("A webhook for %s was given up: %s", delivery.endpoint.id, trouble)
+
+    async def _trouble(self, delivery: Delivery) -> str:
+        """Send a delivery; return why it was not received, empty where it was."""
+        try:
+            async with asyncio.timeout(LONGEST_ATTEMPT):
+                status = await self.send(delivery.endpoint, delivery.id, delivery.body)
+        except TimeoutError:
+            return "its name was not looked up in time"
+        except (ClientError, OSError) as error:
+            return str(error)
+        return "" if 200 <= status < 300 else f"it answered with status {status}"

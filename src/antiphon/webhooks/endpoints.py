@@ -1,5 +1,6 @@
 """The management of webhook endpoints (specification section 12)."""
 
+import math
 import os
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +9,7 @@ from antiphon.errors import ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.outbound.ssrf import Reach, check_url
 from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
+from antiphon.sharing.scheduler import NoRoomError
 from antiphon.storage.contract import Store, WebhookEndpoint
 from antiphon.webhooks.announcement import announcement
 from antiphon.webhooks.courier import Courier
@@ -17,6 +19,9 @@ OVERLAP = 24 * 3600
 """Seconds for which the old secret signs beside the new one, where that is asked."""
 
 SECRET_BYTES = 32
+
+MOST = 20
+"""Endpoints that a tenant may have, where no setting says: each event is delivered to all of them."""
 
 
 @dataclass(slots=True)
@@ -28,9 +33,14 @@ class Endpoints:
     new_id: NewId
     now: Clock
     reach: Reach
+    most: int = MOST
+    """Endpoints that a tenant may have."""
 
     async def create(self, tenant: str, request: CreateWebhookEndpoint) -> dict[str, Any]:
-        """Make an endpoint; its secret is shown now and never again. Raises `ClientError` (400) for a bad URL."""
+        """Create an endpoint; its secret is shown now and never again.
+
+        Raises `ClientError` (400) for a bad URL, and where the tenant has as many endpoints as it may have.
+        """
         check_url(request.url, self.reach)
         now = int(self.now())
         endpoint = WebhookEndpoint(
@@ -43,7 +53,11 @@ class Endpoints:
             updated_at=now,
             secret=new_secret(os.urandom(SECRET_BYTES)),
         )
-        await self.store.put_endpoint(endpoint)
+        if not await self.store.put_endpoint(endpoint, self.most):
+            raise ClientError(
+                f"You have {self.most} webhook endpoints, which is as many as this server allows. Delete one first.",
+                code="webhook_endpoint_limit_reached",
+            )
         return shown(endpoint, with_secret=True)
 
     async def list(self, tenant: str, query: EndpointsQuery) -> dict[str, Any]:
@@ -102,15 +116,23 @@ class Endpoints:
         return shown(endpoint, with_secret=True)
 
     async def test(self, tenant: str, endpoint_id: str, event_type: str) -> dict[str, Any]:
-        """Send an example of an event now and tell what was answered.
+        """Send an example of an event now; return the status of the answer.
 
-        Raises `ClientError`: 404, 400 where nobody answers or the address is refused.
+        Raises `ClientError`: 404, 400 where nobody answers or the address is refused, 429 where too many wait.
         """
         endpoint = await self._load(tenant, endpoint_id)
         status = event_type.rpartition(".")[2]
         event = announcement(self.new_id, self.now, self.new_id("resp"), status)
         try:
-            answered = await self.courier.send(endpoint, self.new_id("wh"), event.body)
+            answered = await self.courier.test(endpoint, self.new_id("wh"), event.body)
+        except NoRoomError as error:
+            raise ClientError(
+                "Too many of your webhooks wait to be delivered. Try again when they have been.",
+                status=429,
+                type="requests",
+                code="rate_limit_exceeded",
+                headers={"retry-after": str(max(1, math.ceil(error.wait)))},
+            ) from error
         except OSError as error:
             raise ClientError(f"The webhook endpoint cannot be asked: {error}.", code="webhook_unreachable") from error
         return {

@@ -80,7 +80,7 @@ async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -
     job = await store.find_job("", "resp_1")
     assert job is not None
     await store.finish(job, queued, announcement=Announcement("evt_1", "response.completed", 1, b"{}"))
-    (delivery,) = await store.due(1, 60)
+    (delivery,) = await store.due(1)
     await store.postpone(delivery.id, None, "it answered with status 500")
     await store.close()
     done = await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)

@@ -13,6 +13,7 @@ from aiohttp import web
 from yarl import URL
 
 from antiphon.outbound.fetch import MAX_BYTES, MAX_REDIRECTS, Fetched, Fetcher, FetchError
+from antiphon.outbound.lookups import Asker
 from antiphon.outbound.ssrf import Reach, read_networks
 from tests.support.tripwire import tripwire
 
@@ -35,7 +36,7 @@ class Web:
     def url(self, path: str = "/", host: str = "site.example") -> str:
         return f"http://{host}:{self.port}{path}"
 
-    async def look_up(self, name: str) -> list[str]:
+    async def look_up(self, name: str, asker: Asker) -> list[str]:
         self.asked.append(name)
         answers = self.names.get(name, [["127.0.0.1"]])
         return answers[min(self.asked.count(name), len(answers)) - 1]
@@ -58,7 +59,6 @@ async def small_web(**pages: Answering) -> AsyncIterator[tuple[Web, Fetcher]]:
     try:
         yield one, fetcher
     finally:
-        await fetcher.close()
         one.is_over.set()
         await runner.cleanup()
 
@@ -281,13 +281,12 @@ async def test_a_slow_page_ends_after_its_time(begins: bool) -> None:
 
 
 async def test_the_time_counts_over_all_redirects_and_names() -> None:
-    async def never(name: str) -> list[str]:
+    async def never(name: str, asker: Asker) -> list[str]:
         await asyncio.Event().wait()
         return []
 
     fetcher = Fetcher(Reach(look_up=never))
     assert (await trouble(fetcher.fetch("http://a.example/", HTML, seconds=0.05)))[0] == "slow"
-    await fetcher.close()
 
 
 async def test_where_nobody_listens_the_page_is_dead() -> None:
@@ -295,16 +294,14 @@ async def test_where_nobody_listens_the_page_is_dead() -> None:
         port = site.port
     fetcher = Fetcher(Reach(read_networks(["127.0.0.1"])))
     assert await trouble(fetcher.fetch(f"http://127.0.0.1:{port}/", HTML)) == ("dead", "it could not be reached")
-    await fetcher.close()
 
 
 async def test_where_a_name_is_unknown_the_page_is_dead() -> None:
-    async def unknown(name: str) -> list[str]:
+    async def unknown(name: str, asker: Asker) -> list[str]:
         raise OSError("nobody knows it")
 
     fetcher = Fetcher(Reach(look_up=unknown))
     assert await trouble(fetcher.fetch("http://a.example/", HTML)) == ("dead", "it could not be reached")
-    await fetcher.close()
 
 
 @pytest.mark.parametrize(
@@ -332,4 +329,3 @@ async def test_an_answer_that_is_none_is_a_dead_page(said: bytes, reason: str) -
         port = server.sockets[0].getsockname()[1]
         assert await trouble(fetcher.fetch(f"http://127.0.0.1:{port}/", HTML)) == ("dead", reason)
         assert (await trouble(fetcher.fetch(f"https://127.0.0.1:{port}/", HTML)))[0] == "dead"
-    await fetcher.close()

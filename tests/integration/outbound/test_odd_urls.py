@@ -25,7 +25,6 @@ async def test_the_tripwire_is_there_and_is_touched_where_it_is_within_reach() -
         for url in SEEN:
             assert (await fetcher.fetch(url.replace("{port}", str(wire.port)), ["text/html"])).body == b"secret"
         assert wire.touched == len(SEEN) > 5
-    await fetcher.close()
 
 
 def test_there_are_odd_urls_enough() -> None:
@@ -40,7 +39,6 @@ async def test_no_odd_url_is_fetched() -> None:
                 await fetcher.fetch(url, ["text/html"])
             assert caught.value.kind in {"private", "refused"}, url
         assert wire.touched == 0
-    await fetcher.close()
 
 
 async def test_no_odd_url_is_pinned() -> None:
@@ -56,7 +54,6 @@ async def test_no_odd_url_is_posted_to() -> None:
             with pytest.raises((OSError, ClientError)):
                 await client.post(url.replace("http:", "https:", 1), b"{}", {})
         assert wire.touched == 0
-    await client.close()
 
 
 NASTY = st.lists(

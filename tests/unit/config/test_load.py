@@ -96,6 +96,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEB_SEARCH_KEY_ENV": "MY_KEY",
         "WEB_SEARCH_TIMEOUT": "3",
         "WEB_SEARCH_RESULTS": "4",
+        "WEBHOOK_ENDPOINTS_PER_TENANT": "3",
         "MAX_CONNECTION_BYTES": "5000",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})

@@ -1,11 +1,16 @@
 """Webhook endpoints, and the outbox."""
 
 from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
-from antiphon.storage.records import Announcement, Delivery, WebhookEndpoint
+from antiphon.storage.records import Announcement, Delivery, DueDelivery, WebhookEndpoint
 
 
-def put(endpoint: WebhookEndpoint) -> Operation[None]:
-    """Keep an endpoint."""
+def put(endpoint: WebhookEndpoint, most: int) -> Operation[bool]:
+    """Keep an endpoint, unless the tenant has as many others as it may have; 0 for any number."""
+    if most:
+        yield from ask("lock_endpoints", endpoint.tenant)
+        ((others,),) = yield from ask("count_endpoints", endpoint.tenant, endpoint.id)
+        if others >= most:
+            return False
     yield from ask(
         "put_endpoint",
         endpoint.id,
@@ -19,6 +24,7 @@ def put(endpoint: WebhookEndpoint) -> Operation[None]:
         endpoint.old_secret,
         endpoint.old_secret_until,
     )
+    return True
 
 
 def load(tenant: str, endpoint_id: str) -> Operation[WebhookEndpoint | None]:
@@ -47,14 +53,17 @@ def announce(tenant: str, event: Announcement) -> Operation[None]:
     yield from ask_many("announce", rows)
 
 
-def due(limit: int, hold: int, now: int) -> Operation[list[Delivery]]:
-    """Take the deliveries whose time has come."""
-    rows = yield from ask("due", now, limit)
-    yield from ask_many("take", [(row[0], now + hold) for row in rows])
-    found: list[Row] = []
-    for row in rows:
-        found += yield from ask("delivery", row[0])
-    return [_delivery(row) for row in found]
+def due(limit: int, now: int) -> Operation[list[DueDelivery]]:
+    """Get the deliveries whose time has come, in turns by tenant."""
+    return [DueDelivery(*row) for row in (yield from ask("due", now, limit))]
+
+
+def claim(delivery_id: str, hold: int, now: int) -> Operation[Delivery | None]:
+    """Take a delivery for a while, if its time has come."""
+    if not (yield from ask("claim_delivery", delivery_id, now, now + hold)):
+        return None
+    row = yield from first("delivery", delivery_id)
+    return _delivery(row) if row else None
 
 
 def delivered(delivery_id: str) -> Operation[None]:

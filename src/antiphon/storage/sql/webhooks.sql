@@ -11,6 +11,13 @@ ON CONFLICT (id) DO UPDATE SET
 SELECT id, tenant, name, url, event_types, created_at, updated_at, secret, old_secret, old_secret_until
 FROM webhook_endpoints WHERE tenant = $1 ORDER BY created_at DESC, id DESC
 
+-- lock_endpoints --
+-- Two requests of one tenant count one after the other.
+SELECT id FROM webhook_endpoints WHERE tenant = $1 FOR UPDATE
+
+-- count_endpoints --
+SELECT count(*) FROM webhook_endpoints WHERE tenant = $1 AND id <> $2
+
 -- load_endpoint --
 SELECT id, tenant, name, url, event_types, created_at, updated_at, secret, old_secret, old_secret_until
 FROM webhook_endpoints WHERE id = $1 AND tenant = $2
@@ -23,12 +30,20 @@ INSERT INTO webhook_deliveries (id, endpoint, type, body, created_at, due_at, at
 VALUES ($1, $2, $3, $4, $5, $5, 0, NULL, '')
 
 -- due --
-SELECT id FROM webhook_deliveries
-WHERE failed_at IS NULL AND due_at <= $1
-ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+-- The first of each tenant, then the second of each, and so on: however many one tenant has, the others are among them.
+SELECT id, tenant FROM (
+    SELECT
+        webhook_deliveries.id, tenant, due_at,
+        row_number() OVER (PARTITION BY tenant ORDER BY due_at, webhook_deliveries.id) AS place
+    FROM webhook_deliveries JOIN webhook_endpoints ON webhook_endpoints.id = webhook_deliveries.endpoint
+    WHERE failed_at IS NULL AND due_at <= $1
+) AS waiting
+ORDER BY place, due_at, id LIMIT $2
 
--- take --
-UPDATE webhook_deliveries SET due_at = $2, attempts = attempts + 1 WHERE id = $1
+-- claim_delivery --
+UPDATE webhook_deliveries SET due_at = $3, attempts = attempts + 1
+WHERE id = $1 AND failed_at IS NULL AND due_at <= $2
+RETURNING id
 
 -- delivery --
 SELECT

@@ -27,6 +27,14 @@ async def _mine(store: Store, endpoint: WebhookEndpoint) -> list[Delivery]:
     return [one for one in await store.deliveries() if one.endpoint.id == endpoint.id]
 
 
+async def _claimed(store: Store, endpoint: WebhookEndpoint) -> list[Delivery]:
+    """Claim every delivery to this endpoint that is due."""
+    found = [
+        await store.claim_delivery(one.id, 600) for one in await store.due(10_000) if one.tenant == endpoint.tenant
+    ]
+    return [one for one in found if one is not None and one.endpoint.id == endpoint.id]
+
+
 async def _endpoints_are_kept(store: Store) -> None:
     """Endpoints come back whole, the newest first; the same id again replaces one."""
     tenant = new_id("tenant")
@@ -56,22 +64,53 @@ async def _outbox_delivers(store: Store) -> None:
     waiting = await _mine(store, wanting)
     hold(len(waiting) == 3, f"3 events are {len(waiting)} deliveries")
     hold(not await _mine(store, other) and not await _mine(store, stranger), "somebody gets what he did not want")
-    taken = [one for one in await store.due(1000, 600) if one.endpoint.id == wanting.id]
-    hold([one.attempts for one in taken] == [1, 1, 1], f"3 that are due are given out as {taken}")
+    taken = await _claimed(store, wanting)
+    hold([one.attempts for one in taken] == [1, 1, 1], f"3 that are due are claimed as {taken}")
     hold(taken[0].body == b'{"a":1}' and taken[0].endpoint == wanting, f"a delivery is {taken[0]}")
-    again = [one for one in await store.due(1000, 600) if one.endpoint.id == wanting.id]
-    hold(not again, "deliveries that are under way are given out again")
+    hold(not await _claimed(store, wanting), "deliveries that are claimed are due")
+    hold(await store.claim_delivery(taken[0].id, 600) is None, "a delivery is claimed twice")
     await store.delivered(taken[0].id)
     await store.postpone(taken[1].id, now - 1, "later")
     await store.postpone(taken[2].id, None, "never")
     left = {one.id: one for one in await _mine(store, wanting)}
     hold(left.keys() == {taken[1].id, taken[2].id}, "a delivery that was received is still there")
     hold(left[taken[2].id].failed_at is not None, "a delivery that was given up does not say so")
-    due = [one for one in await store.due(1000, 600) if one.endpoint.id == wanting.id]
+    hold(await store.claim_delivery(taken[2].id, 600) is None, "a delivery that was given up is claimed")
+    due = await _claimed(store, wanting)
     hold([(one.id, one.attempts, one.last_error) for one in due] == [(taken[1].id, 2, "later")], f"due is {due}")
     for one in (wanting, other, stranger):
         await store.delete_endpoint(one.tenant, one.id)
     hold(not await _mine(store, wanting), "deliveries outlive their endpoint")
 
 
-PROMISES: tuple[Promise, ...] = (_endpoints_are_kept, _outbox_delivers)
+async def _endpoints_are_limited(store: Store) -> None:
+    """A tenant has at most as many endpoints as are allowed; another tenant's do not count, and changes are free."""
+    tenant, other = new_id("tenant"), new_id("tenant")
+    mine = [_endpoint(tenant, "response.completed") for _ in range(3)]
+    theirs = _endpoint(other, "response.completed")
+    kept = [await store.put_endpoint(one, 2) for one in (theirs, *mine)]
+    hold(kept == [True, True, True, False], f"of 3 where 2 are allowed it keeps {kept[1:]}")
+    hold(len(await store.endpoints(tenant)) == 2, "an endpoint that was refused is there")
+    hold(await store.put_endpoint(replace(mine[0], name="new"), 2) is True, "one of 2 cannot be changed")
+    for one in (mine[0], mine[1], theirs):
+        await store.delete_endpoint(one.tenant, one.id)
+
+
+async def _outbox_is_fair(store: Store) -> None:
+    """However many deliveries of one tenant are due, the first of another tenant is among the first."""
+    many, few = (_endpoint(new_id("tenant"), "response.completed") for _ in range(2))
+    for endpoint, count in ((many, 12), (few, 1)):
+        await store.put_endpoint(endpoint)
+        for _ in range(count):
+            now = int(time.time())
+            await _announce(store, endpoint.tenant, Announcement(new_id("evt"), "response.completed", now, b"{}"))
+    tenants = [one.tenant for one in await store.due(10_000)]
+    last_first = max(tenants.index(many.tenant), tenants.index(few.tenant))
+    second = tenants.index(many.tenant, tenants.index(many.tenant) + 1)
+    hold(tenants.count(many.tenant) == 12, "deliveries that are due are missing")
+    hold(last_first < second, "a tenant's second delivery comes before another tenant's first")
+    for one in (many, few):
+        await store.delete_endpoint(one.tenant, one.id)
+
+
+PROMISES: tuple[Promise, ...] = (_endpoints_are_kept, _endpoints_are_limited, _outbox_delivers, _outbox_is_fair)

@@ -1,6 +1,8 @@
 """Which tools servers have, as far as it is known: asked once for all who want to know, and anew once it is old."""
 
 import asyncio
+import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
@@ -9,12 +11,23 @@ from typing import Literal
 import msgspec
 
 from antiphon.errors import log
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import Listing
-from antiphon.tools.mcp.result import ServerError
+from antiphon.tools.mcp.result import ServerError, Tools
 from antiphon.tools.mcp.sessions import Key
+from antiphon.tools.mcp.slices import in_slices, reading_turns
 from antiphon.tools.mcp.target import Target
 
 What = Literal["list", "call"]
+
+
+_FLAWS = {
+    "no_object": "with JSON that is no tool",
+    "name": "with a name that no tool may have",
+    "schema": "without a sound `inputSchema`",
+    "too_large": "with an `inputSchema` that is too large",
+    "too_deep": "with an `inputSchema` that is nested too deep",
+}
 
 
 class Standing:
@@ -22,6 +35,7 @@ class Standing:
 
     def __init__(self) -> None:
         self._failing: dict[str, What] = {}
+        self._left_out: dict[str, int] = {}
 
     def failed(self, target: Target, what: What, error: ServerError) -> None:
         """Take down that a server's list, or a call, could not be had."""
@@ -36,6 +50,21 @@ class Standing:
         if target.is_ours and not target.is_lent and self._failing.get(target.label) in (what, "call"):
             del self._failing[target.label]
             log.info("The MCP server '%s' works again.", target.label)
+
+    def listed(self, target: Target, found: Tools) -> None:
+        """Log how many tools of a list cannot be used, once until that changes."""
+        count = sum(found.left_out.values())
+        if self._left_out.get(target.key, 0) == count:
+            return
+        self._left_out.pop(target.key, None)
+        if not count:
+            return
+        self._left_out[target.key] = count
+        if len(self._left_out) > MAX_LISTS:
+            del self._left_out[next(iter(self._left_out))]
+        level = logging.WARNING if target.is_ours and not target.is_lent else logging.DEBUG
+        reasons = ", ".join(f"{count} {_FLAWS[flaw]}" for flaw, count in sorted(found.left_out.items()))
+        log.log(level, "Tools of the MCP server '%s' cannot be used: %s.", target.label, reasons)
 
 
 def _words(target: Target, error: ServerError) -> str:
@@ -52,16 +81,25 @@ MAX_KEPT = 32 * 1024 * 1024
 """Lists that are known at once, and bytes of all of them; as objects they would take twenty times as much."""
 
 
+SMALL = 64 * 1024
+"""Bytes of a list that is read in one step."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     until: float
-    listing: bytes
+    tools: list[bytes]
+    error: str
+    size: int
 
 
 class Lists:
-    """Lists of tools, each for `ttl` seconds."""
+    """Lists of tools, each for `ttl` seconds. `reading` shares the reading of what is known between tenants."""
 
-    def __init__(self, ttl: float, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, ttl: float, clock: Callable[[], float] = monotonic, reading: FairScheduler | None = None
+    ) -> None:
+        self._reading = reading or reading_turns()
         self._ttl = ttl
         self._clock = clock
         self._known: dict[Key, _Kept] = {}
@@ -72,11 +110,21 @@ class Lists:
         """Return the list of a server, by asking if need be. `ask` goes on where one of those who wait goes away."""
         kept = self._known.get(key)
         if kept is not None and self._clock() < kept.until:
-            return msgspec.json.decode(kept.listing, type=Listing)
+            return await self._read(kept, key[1])
         asking = self._asking.get(key)
         if asking is None:
             asking = self._asking[key] = asyncio.create_task(self._ask(key, ask))
         return await asyncio.shield(asking)
+
+    async def _read(self, kept: _Kept, tenant: str) -> Listing:
+        """Return what is known. It is read a few tools at a time where it is large."""
+        if kept.size < SMALL:
+            return Listing([msgspec.json.decode(tool) for tool in kept.tools], kept.error)
+        try:
+            async with self._reading.slot(tenant, cost=1 + kept.size / 2**20):
+                return Listing([msgspec.json.decode(tool) async for tool in in_slices(kept.tools)], kept.error)
+        except NoRoomError:
+            return Listing(error="Too many lists of MCP servers are being read. Try again later.")
 
     def forget(self, key: Key) -> None:
         """Do not use what is known, nor what is just being asked."""
@@ -103,8 +151,17 @@ class Lists:
         ttl = min(FAILED_TTL, self._ttl) if listing.error else self._ttl
         self._known.pop(key, None)
         self._known = {each: kept for each, kept in self._known.items() if now < kept.until}
-        kept = _Kept(now + ttl, msgspec.json.encode(listing))
-        if len(kept.listing) <= MAX_KEPT:
+        tools = [msgspec.json.encode(tool) for tool in listing.tools]
+        kept = _Kept(now + ttl, tools, listing.error, len(listing.error) + sum(map(len, tools)))
+        if kept.size <= MAX_KEPT:
             self._known[key] = kept
-        while len(self._known) > MAX_LISTS or sum(len(one.listing) for one in self._known.values()) > MAX_KEPT:
-            del self._known[next(iter(self._known))]
+        while len(self._known) > MAX_LISTS or sum(one.size for one in self._known.values()) > MAX_KEPT:
+            self._forget_one()
+
+    def _forget_one(self) -> None:
+        """Forget the oldest list of the tenant whose lists are largest, so that no tenant makes others' lists go."""
+        sizes = Counter[str]()
+        for (_, tenant), kept in self._known.items():
+            sizes[tenant] += 1 + kept.size
+        largest = max(sizes, key=lambda tenant: sizes[tenant])
+        del self._known[next(key for key in self._known if key[1] == largest)]

@@ -3,6 +3,7 @@
 import re
 from binascii import Error, a2b_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -103,6 +104,15 @@ def _values(named: Iterable[tuple[str, str]]) -> Iterator[str]:
         bare = _SCHEME.sub("", value, count=1).strip()
         if _IS_SECRET.search(name) and len(bare) >= SHORTEST:
             yield bare
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools of a server."""
+
+    tools: Sequence[Mapping[str, Any]]
+    left_out: Mapping[str, int]
+    """How many more it lists that cannot be used, by the reason: see `sound.Flaw`."""
 
 
 MAX_OUTPUT = 100_000

@@ -5,14 +5,19 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from functools import partial
 from os import environ
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from antiphon.errors import ClientError, log, reportable
-from antiphon.outbound.ssrf import Reach
+from antiphon.outbound.lookups import Asker
+from antiphon.outbound.ssrf import Reach, is_address
 from antiphon.protocol.tools import McpTool, Tool
+from antiphon.sharing.resources import SharedResources
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.mcp.lists import Lists, Standing, What
 from antiphon.tools.mcp.result import ServerError, came, failed, without
-from antiphon.tools.mcp.sessions import IDLE, STARTING, Pauses, Sessions, loaded, retrieve
+from antiphon.tools.mcp.sessions import IDLE, STARTING, Pauses, Sessions, loaded, retrieve, session_turns
+from antiphon.tools.mcp.slices import reading_turns
 from antiphon.tools.mcp.target import Configured, Target, Targets
 
 if TYPE_CHECKING:
@@ -21,7 +26,18 @@ if TYPE_CHECKING:
 LIST_TIMEOUT = 10.0
 """Seconds that a list of tools may take, beside the start of a program."""
 
+AT_ONCE = 256
+"""Lists and calls at once. They wait for other servers."""
+
+WAITING = 2_000
+"""Lists and calls that may wait for their turn."""
+
 T = TypeVar("T")
+
+
+def call_turns() -> FairScheduler:
+    """Return the scheduler of a process's lists and calls."""
+    return FairScheduler(AT_ONCE, WAITING, leaves_room=True)
 
 
 class McpServers:
@@ -41,13 +57,25 @@ class McpServers:
         timeout: float = 60.0,
         environment: Mapping[str, str] | None = None,
         idle: float = IDLE,
+        shared: SharedResources | None = None,
+        count_left_out: Callable[[str, int], None] = lambda flaw, count: None,
     ) -> None:
+        self._count_left_out = count_left_out
+        shared = shared or SharedResources()
+        self._turns = shared.add("mcp_calls", call_turns())
         configured = list(configured)
         self._targets = Targets(configured, reach or Reach(), environ if environment is None else environment)
         self._timeout = timeout
-        self._lists = Lists(list_ttl)
+        reading = shared.add("mcp_lists", reading_turns())
+        self._lists = Lists(list_ttl, reading=reading)
         longest = max(timeout, LIST_TIMEOUT, *(one.timeout or 0 for one in configured))
-        self._sessions = Sessions(self._lists.forget, longest + 1, idle)
+        self._sessions = Sessions(
+            self._lists.forget,
+            longest + 1,
+            idle,
+            shared.add("mcp_sessions", session_turns()),
+            reading,
+        )
         self._pauses = Pauses()
         self._standing = Standing()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -97,13 +125,17 @@ class McpServers:
 
     async def _ask(self, target: Target, tenant: str) -> Listing:
         try:
-            return Listing(await self._heard(target, tenant, "list", lambda session: session.list_tools()))
+            found = await self._heard(target, tenant, "list", lambda session: session.list_tools())
         except ServerError as error:
             whose = f"The MCP server '{target.label}'"
             is_told = error.type == "http_error" or error.message.startswith(whose)
             return Listing(error=error.message if is_told else f"{whose} refuses: {error.message}")
         except Exception as error:
             return Listing(error=reportable(error).message)
+        for flaw, count in found.left_out.items():
+            self._count_left_out(flaw, count)
+        self._standing.listed(target, found)
+        return Listing(found.tools)
 
     async def _heard(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
         """Ask, unless it hung just now, and take down what that says of the server. Raises `ServerError`."""
@@ -112,9 +144,8 @@ class McpServers:
         if self._pauses.has(pause):
             raise ServerError(f"The MCP server '{target.label}' did not answer in time and is left alone for a moment.")
         await loaded()
-        asked = self._asked(target, tenant, ask, may_repeat=what == "list")
         try:
-            answer = await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
+            answer = await self._in_turn(target, tenant, what, ask)
         except ServerError as error:
             if what == "call" and self._is_of_tool(error, target, tenant):
                 log.debug("A call of the MCP server '%s' failed: %s", target.label, error.gist)
@@ -126,6 +157,17 @@ class McpServers:
         self._pauses.end(pause)
         self._standing.answered(target, what)
         return answer
+
+    async def _in_turn(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
+        """Ask once the tenant's turn has come; the time limit begins then. Raises `ServerError`."""
+        try:
+            async with self._turns.slot(tenant):
+                if not self._sessions.is_open(target, tenant):
+                    await _resolve(target, tenant)
+                asked = self._asked(target, tenant, ask, may_repeat=what == "list")
+                return await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
+        except NoRoomError as error:
+            raise ServerError("Too many calls of MCP servers wait for their turn. Try again later.") from error
 
     def _limit(self, target: Target, what: What) -> float:
         """Return how many seconds it may take."""
@@ -167,10 +209,25 @@ class McpServers:
         raise ServerError(f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.", is_slow=True)
 
 
-async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:
-    """Return what a server answers without the credentials that it was sent, also where that is a `ServerError`."""
+async def _resolve(target: Target, tenant: str) -> None:
+    """Look up a server's name before its time limit begins; what is found is at hand for a moment.
+
+    Raises `ServerError` where it has no address.
+    """
+    host = urlsplit(target.url).hostname or ""
+    if not host or is_address(host):
+        return
     try:
-        return without(secrets, await answer)
+        await target.reach.look_up(host, Asker(tenant))
+    except OSError as error:
+        message = f"The MCP server '{target.label}' failed: it cannot be reached."
+        raise ServerError(message, may_repeat=True) from error
+
+
+async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:
+    """Return what a server answers; where that is a `ServerError`, without the credentials that it was sent."""
+    try:
+        return await answer
     except ServerError as error:
         error.message = without(secrets, error.message)
         raise

@@ -2,13 +2,17 @@
 
 import asyncio
 import importlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from antiphon.outbound.lookups import Asker
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.mcp.result import ServerError
+from antiphon.tools.mcp.slices import reading_turns
 from antiphon.tools.mcp.target import Target
 
 if TYPE_CHECKING:
@@ -55,6 +59,15 @@ IDLE = 60.0
 MOST_SESSIONS = 256
 """Sessions that are open at once."""
 
+
+def session_turns() -> FairScheduler:
+    """Return what counts the open sessions of a process: a tenant that has its share closes an idle one for the next.
+
+    Nothing waits in it, since each call has had its turn before.
+    """
+    return FairScheduler(MOST_SESSIONS, leaves_room=True)
+
+
 OPENING = 10.0
 STARTING = 60.0
 """Seconds that a session may take to open, over HTTP and with a program, which may have to be fetched first."""
@@ -83,10 +96,20 @@ class _Held:
 class Sessions:
     """Opens sessions, lends them, and closes those that nobody used for `idle` seconds.
 
-    `on_change` is told whose tools have changed. `silence`: see `Session`.
+    `on_change` is told whose tools have changed. `silence`: see `Session`. `turns` counts the sessions of each tenant,
+    `reading` shares the reading of lists.
     """
 
-    def __init__(self, on_change: Callable[[Key], None], silence: float, idle: float = IDLE) -> None:
+    def __init__(
+        self,
+        on_change: Callable[[Key], None],
+        silence: float,
+        idle: float = IDLE,
+        turns: FairScheduler | None = None,
+        reading: FairScheduler | None = None,
+    ) -> None:
+        self._turns = turns or session_turns()
+        self._reading = reading or reading_turns()
         self._on_change = on_change
         self._silence = silence
         self._idle = idle
@@ -127,23 +150,31 @@ class Sessions:
     def _begin(self, key: Key, target: Target) -> _Held:
         if key in self._held:
             self._let_go(key, self._held[key])
-        if len(self._held) >= MOST_SESSIONS:
-            self._make_room()
+        while not self._turns.take(key[1]):
+            self._make_room(key[1])
         opening = asyncio.create_task(self._open(key, target))
         opening.add_done_callback(retrieve)
         held = self._held[key] = _Held(opening)
         return held
 
-    def _make_room(self) -> None:
-        idle = next((key for key, held in self._held.items() if not held.users), None)
-        if idle is None:
+    def _make_room(self, tenant: str) -> None:
+        """Close a session that nobody uses: one of this tenant, else one of the tenant that has most of them.
+
+        Raises `ServerError` where this tenant uses all that it may have.
+        """
+        idle = [key for key, held in self._held.items() if not held.users]
+        own = [key for key in idle if key[1] == tenant]
+        if not own and (not idle or self._turns.free):  # what is free is for other tenants
             raise ServerError("Too many MCP servers are in use at once. Try again later.", may_repeat=True)
-        self._let_go(idle, self._held[idle])
+        count = Counter(holder for _, holder in self._held)
+        key = own[0] if own else max(idle, key=lambda key: count[key[1]])
+        self._let_go(key, self._held[key])
 
     def _let_go(self, key: Key, held: _Held) -> None:
         """Stop lending a session, and begin to close it."""
         if self._held.get(key) is held:
             del self._held[key]
+            self._turns.leave(key[1])
         if held.going is not None:
             held.going.cancel()
         closing = asyncio.create_task(_close(held))
@@ -152,9 +183,10 @@ class Sessions:
 
     async def _open(self, key: Key, target: Target) -> "Session":
         module = await loaded()
+        target = replace(target, reach=target.reach.on_behalf(Asker(key[1])))
 
         async def opened(way: "Way") -> "Session":
-            session: Session = module.Session(target, way, self._silence, lambda: self._on_change(key))
+            session: Session = module.Session(target, way, self._silence, lambda: self._on_change(key), self._reading)
             await session.open(STARTING if way == "stdio" else OPENING)
             return session
 

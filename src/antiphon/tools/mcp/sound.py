@@ -1,21 +1,46 @@
 """What servers answer, made sound before anybody reads it: whatever is not what the protocol says is left out."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec import Raw, Struct
 
-from antiphon.tools.mcp.result import refused, shortened
+from antiphon.tools.mcp.result import refused, shortened, without
 
 MAX_DESCRIPTION = 4_000
 """Characters of a tool's description that are kept."""
 
 MAX_SCHEMA = 100_000
-"""Nodes and characters of the schema of a tool's arguments; a tool with a bigger one is left out."""
+"""Characters of the schema of a tool's arguments; a tool with a bigger one is left out."""
+
+MAX_NODES = 10_000
+"""Values of such a schema."""
+
+MAX_PARTS = 250_000
+"""Objects of a page of tools, and values where not all of its tools are objects: to tell more apart takes over 20 ms.
+
+A page of 2 MiB has some 60,000 objects.
+"""
+
+MAX_NOTES = 8 * 1024
+"""Bytes of a tool's annotations."""
+
+MAX_BLOCKS = 1_000
+"""Parts of a tool's result that are read."""
+
+MAX_VALUES = 150_000
+"""Objects and arrays of a tool's result, brackets in its texts included."""
+
+SMALL = 64 * 1024
+"""Bytes that may be read in any case, whatever they are."""
 
 DEEPEST = 64
 """Objects and arrays inside each other."""
+
+Flaw = Literal["no_object", "name", "schema", "too_large", "too_deep"]
+"""Why a tool is left out."""
 
 _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 _UNKEEPABLE = re.compile("[\x00\ud800-\udfff]")
@@ -26,16 +51,18 @@ _NOTES = {"title": str, **dict.fromkeys(("readOnlyHint", "destructiveHint", "ide
 _INVALID_REQUEST = -32600
 """JSON-RPC's."""
 
-_COMMON = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-"""What results of 2026 must have; in those before, the SDK leaves it out."""
+_INTERNAL_ERROR = -32603
 
-_BLOCKS: Mapping[str, Mapping[str, type]] = {
-    "text": {"text": str},
-    "image": {"data": str, "mimeType": str},
-    "audio": {"data": str, "mimeType": str},
-    "resource": {"resource": dict},
-    "resource_link": {"name": str, "uri": str},
+_BLOCKS: Mapping[str, Mapping[str, str]] = {
+    "text": {"text": "text"},
+    "image": {"data": "data", "mimeType": "mime_type"},
+    "audio": {"data": "data", "mimeType": "mime_type"},
+    "resource": {},
+    "resource_link": {"name": "name", "uri": "uri"},
 }
+"""What each kind of part must have, all of it text, and where it is in a `_Block`."""
+
+_RESOURCE = {"uri": "uri", "mimeType": "mime_type", "text": "text", "blob": "blob"}
 
 
 def clean(value: Any) -> Any:
@@ -47,43 +74,168 @@ def clean(value: Any) -> Any:
     return [clean(inner) for inner in value] if isinstance(value, list) else value
 
 
-def sound_page(page: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result of `tools/list` with those of its tools that are tools."""
-    tools = page.get("tools")
-    found = [_tool(tool) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    cursor = page.get("nextCursor")
-    rest = {"nextCursor": cursor} if isinstance(cursor, str) and cursor else {}
-    return {**_COMMON, "tools": [tool for tool in found if tool is not None], **rest}
+class FlawError(Exception):
+    """A tool is none that can be used."""
+
+    def __init__(self, flaw: Flaw) -> None:
+        super().__init__(flaw)
+        self.flaw: Flaw = flaw
 
 
-def sound_result(result: Mapping[str, Any]) -> dict[str, Any]:
+class _Object(Struct, gc=False):
+    """Any object."""
+
+
+class _Objects(Struct):
+    tools: list[_Object] = []
+
+
+class _Page(Struct, rename="camel"):
+    tools: list[Raw] = []
+    next_cursor: Raw = Raw()
+
+
+class _LastPage(Struct, rename="camel"):
+    next_cursor: Raw = Raw()
+
+
+class _Tool(Struct, rename="camel"):
+    name: Raw = Raw()
+    description: Raw = Raw()
+    input_schema: Raw = Raw()
+    annotations: Raw = Raw()
+
+
+class _Result(Struct, rename="camel"):
+    result_type: Raw = Raw()
+    content: Raw = Raw()
+    structured_content: Raw = Raw()
+    is_error: Raw = Raw()
+
+
+class _Block(Struct, rename="camel"):
+    type: Raw = Raw()
+    text: Raw = Raw()
+    data: Raw = Raw()
+    mime_type: Raw = Raw()
+    resource: Raw = Raw()
+    name: Raw = Raw()
+    uri: Raw = Raw()
+    blob: Raw = Raw()
+
+
+def check_page(raw: bytes) -> None:
+    """Raise `ServerError` for a result of `tools/list` that takes too long to split."""
+    most = raw.count(b"{")
+    if most <= MAX_PARTS and len(raw) > SMALL:
+        try:
+            _read(raw, _Objects)  # it ends at the first tool that is no object
+        except ValueError:
+            most = raw.count(b",")
+    if most > MAX_PARTS:
+        raise refused(_INTERNAL_ERROR, f"It lists tools of more than {MAX_PARTS:,} values.")
+
+
+def split_page(raw: bytes) -> tuple[list[bytes], str]:
+    """Return the tools of a result of `tools/list`, unread, and where the next page begins, empty on the last.
+
+    The page has passed `check_page`. Raises `ValueError` where it is no page.
+    """
+    try:
+        page = _read(raw, _Page)
+    except msgspec.ValidationError:
+        return [], _string(_read(raw, _LastPage).next_cursor)  # its tools are no list
+    return [bytes(tool) for tool in page.tools], _string(page.next_cursor)
+
+
+def sound_tool(raw: bytes, secrets: Iterable[str] = ()) -> dict[str, Any]:
+    """Return a tool with what is read of it, and without secrets. Raises `FlawError` where it is none."""
+    try:
+        tool = _read(raw, _Tool)
+        name, schema = _string(tool.name), _read_schema(tool.input_schema)
+        description, notes = _string(tool.description), tool.annotations
+        sound: dict[str, Any] = {
+            "name": name,
+            "description": shortened(clean(description[: 2 * MAX_DESCRIPTION]), MAX_DESCRIPTION) or None,
+            "input_schema": _schema(clean(schema)),
+            "annotations": _notes(_read(notes, dict)) if _is(notes, b"{") and len(bytes(notes)) <= MAX_NOTES else None,
+        }
+    except ValueError as error:
+        raise FlawError("no_object") from error
+    except RecursionError as error:
+        raise FlawError("too_deep") from error
+    if not _NAME.fullmatch(name):
+        raise FlawError("name")
+    return without(secrets, sound)
+
+
+def sound_result(raw: bytes) -> dict[str, Any]:
     """Return a result of `tools/call` with those of its parts that are parts; an object alone becomes text.
 
-    Raises `ServerError` where the server wants to ask its user something first (MCP 2026-07-28, input required).
+    Raises `ServerError` where the server wants to ask its user something first (MCP 2026-07-28, input required), or
+    where the result has too many values, and `ValueError` where it is no result.
     """
-    if result.get("resultType") == "input_required":
+    if len(raw) > SMALL and len(raw) - len(raw.translate(None, b"[{")) > MAX_VALUES:
+        raise refused(_INTERNAL_ERROR, f"Its result has more than {MAX_VALUES:,} values.")
+    result = _read(raw, _Result)
+    if _string(result.result_type) == "input_required":
         raise refused(_INVALID_REQUEST, "The tool asks its user something, and nobody can be asked here.")
-    blocks = result.get("content")
-    content = [_block(clean(block)) for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-    alone = result.get("structuredContent")
-    if not content and alone is not None:
-        content = [_text(msgspec.json.encode(clean(alone)).decode())]
-    return {**_COMMON, "content": content, "isError": result.get("isError") is True}
+    content = _blocks(bytes(result.content)) if _is(result.content, b"[") else []
+    alone = bytes(result.structured_content)
+    if not content and alone not in (b"", b"null"):
+        content = [_text(_compact(alone))]
+    return {"content": content, "isError": bytes(result.is_error) == b"true"}
 
 
-def _tool(tool: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a tool with what is read of it, None where that is none."""
-    name, schema = tool.get("name"), tool.get("inputSchema")
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or not isinstance(schema, dict):
-        return None
-    if _size(schema) > MAX_SCHEMA:
-        return None
-    sound = {"name": name, "inputSchema": _schema(clean(schema))}
-    if isinstance(said := tool.get("description"), str):
-        sound["description"] = shortened(clean(said), MAX_DESCRIPTION)
-    if isinstance(notes := tool.get("annotations"), dict):
-        sound["annotations"] = _notes(notes)
-    return sound
+T = TypeVar("T")
+
+
+def _read(raw: Any, kind: type[T]) -> T:
+    """Return JSON as this type. Raises `ValueError` for other JSON and for none, also where it is nested too deep."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _is(raw: Raw, first: bytes) -> bool:
+    return bytes(memoryview(raw)[:1]) == first
+
+
+def _string(raw: Raw) -> str:
+    """Return a string, empty where the value is none."""
+    return msgspec.json.decode(raw, type=str) if _is(raw, b'"') else ""
+
+
+def _read_schema(raw: Raw) -> dict[str, Any]:
+    """Return the schema of a tool's arguments. Raises `FlawError`."""
+    data = bytes(raw)
+    if data[:1] != b"{":
+        raise FlawError("schema")
+    # Before it is read: an escape has six bytes for a character, and text has commas too.
+    if len(data) > 6 * MAX_SCHEMA or len(data) - len(data.translate(None, b"[{,")) > 4 * MAX_NODES:
+        raise FlawError("too_large")
+    schema: dict[str, Any] = msgspec.json.decode(data)
+    _check_size(schema)
+    return schema
+
+
+def _check_size(schema: dict[str, Any]) -> None:
+    """Raise `FlawError` for a schema of too many values or characters, or too deep a one."""
+    nodes = characters = 0
+    left: list[tuple[Any, int]] = [(schema, 0)]
+    while left:
+        value, depth = left.pop()
+        nodes += 1
+        if isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, dict | list):
+            if depth == DEEPEST:
+                raise FlawError("too_deep")
+            characters += sum(map(len, value)) if isinstance(value, dict) else 0
+            left += [(inner, depth + 1) for inner in (value.values() if isinstance(value, dict) else value)]
+        if nodes > MAX_NODES or characters > MAX_SCHEMA:
+            raise FlawError("too_large")
 
 
 def _schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -104,33 +256,49 @@ def _notes(notes: dict[str, Any]) -> dict[str, Any]:
     return {name: shortened(clean(one), 256) if isinstance(one, str) else one for name, one in kept.items()}
 
 
-def _block(block: dict[str, Any]) -> dict[str, Any]:
+def _blocks(raw: bytes) -> list[dict[str, Any]]:
+    if len(raw) > SMALL:
+        _read(raw, list[_Object])  # it ends at the first that is none; to tell apart a million numbers takes long
+    found = [one for one in _read(raw, list[Raw]) if _is(one, b"{")]
+    blocks = [_block(_read(one, _Block)) for one in found[:MAX_BLOCKS]]
+    more = len(found) - len(blocks)
+    return [*blocks, _text(f"[{more:,} more parts are left out]")] if more else blocks
+
+
+def _block(block: _Block) -> dict[str, Any]:
     """Return a part of a result, or a note where it is none that we know."""
-    kind = block.get("type")
-    needed = _BLOCKS.get(kind) if isinstance(kind, str) else None
-    if needed is None or not all(isinstance(block.get(name), wanted) for name, wanted in needed.items()):
-        return _text(f"[content of the type {shortened(repr(kind), 100)}, which cannot be shown]")
-    if kind == "resource" and not _is_resource(block["resource"]):
-        return _text("[a resource that is none]")
-    return {"type": kind, **{name: block[name] for name in needed}}
+    kind = clean(_string(block.type))
+    if kind == "resource":
+        held = _resource(block.resource)
+        return {"type": kind, "resource": held} if held else _text("[a resource that is none]")
+    wanted = _BLOCKS.get(kind, {})
+    values = _strings(block, wanted)
+    if not wanted or len(values) < len(wanted):
+        shown = repr(kind) if _is(block.type, b'"') else "None"
+        return _text(f"[content of the type {shortened(shown, 100)}, which cannot be shown]")
+    return {"type": kind, **values}
 
 
-def _is_resource(resource: dict[str, Any]) -> bool:
-    held = resource.get("text", resource.get("blob"))
-    return isinstance(resource.get("uri"), str) and isinstance(held, str)
+def _strings(block: _Block, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the wanted values that are text."""
+    raws = {name: getattr(block, place) for name, place in wanted.items()}
+    return {name: clean(_string(raw)) for name, raw in raws.items() if _is(raw, b'"')}
+
+
+def _resource(raw: Raw) -> dict[str, str] | None:
+    """Return a resource, None where it is none."""
+    if not _is(raw, b"{"):
+        return None
+    found = _strings(_read(raw, _Block), _RESOURCE)
+    return found if "uri" in found and ("text" in found or "blob" in found) else None
+
+
+def _compact(raw: bytes) -> str:
+    """Return JSON as text, without blanks where it is small enough to be read for that."""
+    is_large = len(raw) > SMALL
+    text: str = clean(raw.decode(errors="replace") if is_large else msgspec.json.encode(_read(raw, object)).decode())
+    return text
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-def _size(value: Any, depth: int = 0) -> int:
-    """Return how many nodes and characters some JSON has; more than allowed where it is too deep."""
-    if isinstance(value, str):
-        return len(value)
-    if not isinstance(value, dict | list):
-        return 1
-    if depth == DEEPEST:
-        return MAX_SCHEMA + 1
-    inner = value.items() if isinstance(value, dict) else enumerate(value)
-    return 1 + sum(_size(one, depth + 1) + (len(key) if isinstance(key, str) else 0) for key, one in inner)

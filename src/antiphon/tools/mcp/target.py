@@ -39,9 +39,6 @@ _OURS = frozenset(
 _SALT = urandom(16)
 """Digests of credentials mean something to this process alone."""
 
-_ANYWHERE = Reach(ANYWHERE)
-"""Where servers of the settings may be: the operator knows."""
-
 
 class Configured(Protocol):
     """A server of the settings, as the file describes it; see `antiphon.config.McpServerConfig`."""
@@ -108,7 +105,9 @@ class Targets:
 
     def __init__(self, configured: Iterable[Configured], reach: Reach, environment: Mapping[str, str]) -> None:
         self._reach = reach
-        self._labelled = {one.label: _configured(one, environment) for one in configured}
+        # Servers of the settings may be anywhere: the operator knows.
+        anywhere = replace(reach, networks=ANYWHERE)
+        self._labelled = {one.label: _configured(one, environment, anywhere) for one in configured}
         self._connectors = {one.connector: self._labelled[one.label] for one in configured if one.connector}
         self.descriptions = {one.label: one.description for one in configured if one.description}
 
@@ -180,7 +179,7 @@ def _refused(message: str) -> ClientError:
     return ClientError(message, code="invalid_value", param="tools")
 
 
-def _configured(one: Configured, environment: Mapping[str, str]) -> Target:
+def _configured(one: Configured, environment: Mapping[str, str], reach: Reach) -> Target:
     """Return a server of the settings. Raises `ConfigError`."""
     key = _variable(environment, one.key_env, one.label) if one.key_env else ""
     if not (key.isascii() and key.isprintable()):
@@ -192,7 +191,7 @@ def _configured(one: Configured, environment: Mapping[str, str]) -> Target:
         {name: _variable(environment, name, one.label) for name in one.env},
         {"authorization": f"Bearer {key}"} if key else {},
         "stdio" if one.command else one.transport,
-        _ANYWHERE,
+        reach,
         is_ours=True,
         timeout=one.timeout,
     )

@@ -6,9 +6,10 @@ session of all. So its requests go through here, and what became of one stands i
 
 import asyncio
 import ssl
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpcore2
@@ -19,10 +20,10 @@ from antiphon.outbound.ssrf import PrivateAddressError, Reach
 from antiphon.version import __version__
 
 MAX_ANSWER = 8 * 1024 * 1024
-"""Bytes that the answer to a call may have: 5 MB of images, and some. The SDK reads JSON at 10 MiB/s, on the loop."""
+"""Bytes that the answer to a call may have: 5 MB of images, and some."""
 
-MAX_LIST = 4 * 1024 * 1024
-"""Bytes that all pages of a list may have together."""
+MAX_LIST = 2 * 1024 * 1024
+"""Bytes that all pages of a list may have together: 2,000 tools of 1 KiB. To split twice as many takes over 20 ms."""
 
 MAX_REFUSAL = 64 * 1024
 """Bytes of an HTTP error that are read."""
@@ -57,6 +58,16 @@ class Exchange:
     """Bytes that all its answers may have."""
     read: int = 0
     """Bytes that they had."""
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    """The sound tools of its pages."""
+    containers: int = 0
+    """Objects and arrays of the pages that were read."""
+    headered: set[str] = field(default_factory=set)
+    """The names of those whose arguments go into headers, of the page that was read last."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How many tools were left out of them, by the reason."""
+    result: dict[str, Any] = field(default_factory=dict)
+    """The sound result of its call."""
 
     @property
     def was_refused(self) -> bool:

@@ -9,6 +9,7 @@ counts characters, `memory` bytes. Output: `title`, `text` and `is_cut`, in JSON
 
 import codecs
 import json
+import os
 import re
 import sys
 from html import unescape
@@ -23,6 +24,7 @@ except ImportError:  # Windows has none; there the parent's clock is the only bo
 
 CPU = 10
 """Seconds."""
+NICENESS = 10
 DEEPEST = 200
 """Elements inside each other; what lies deeper is left out, as the library's work grows with the depth."""
 
@@ -109,6 +111,9 @@ def _without_own_links(text: str, url: str) -> str:
 
 
 def _bound(memory: int) -> None:
+    """Bound what reading may take, and let the server have a CPU before it."""
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     if resource is not None:
         for kind, amount in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, CPU), (resource.RLIMIT_CORE, 0)):
             resource.setrlimit(kind, (amount, amount))

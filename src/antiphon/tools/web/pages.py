@@ -11,6 +11,7 @@ from yarl import URL
 from antiphon.errors import log
 from antiphon.outbound.fetch import Fetched, Fetcher, FetchError, FetchTrouble
 from antiphon.outbound.ssrf import read_url
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import Use
 from antiphon.tools.web.options import Options
 from antiphon.tools.web.reading import Reader, ReadingError
@@ -95,13 +96,32 @@ class Page:
     is_cut: bool
 
 
+FETCHES = 128
+"""Pages that are fetched at once."""
+WAITING = 1_000
+"""Fetches that may wait."""
+
+
+def fetch_turns() -> FairScheduler:
+    """Return the scheduler of a process's fetches of pages."""
+    return FairScheduler(FETCHES, WAITING, leaves_room=True)
+
+
 class Pages:
     """The pages that this process reads."""
 
-    def __init__(self, fetcher: Fetcher, reader: Reader | None = None, cache: Cache[Page] | None = None) -> None:
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        reader: Reader | None = None,
+        cache: Cache[Page] | None = None,
+        turns: FairScheduler | None = None,
+    ) -> None:
+        """`turns` shares the fetches of pages between tenants."""
         self._fetcher = fetcher
         self._reader = reader or Reader()
         self._cache = cache or Cache()
+        self._turns = turns or fetch_turns()
 
     async def open(self, use: Use, given: str, options: Options) -> Page:
         """Return the page that the model asks for as `given`. Raises `PageError` for every failure."""
@@ -117,22 +137,21 @@ class Pages:
                 "this request does not allow pages to be fetched, and this one is not at hand. "
                 "Use what the search found"
             )
-        fetched = await self._fetch(url, options)
-        page = await self._read(url, fetched)
+        fetched = await self._fetch(url, options, use.tenant)
+        page = await self._read(url, fetched, use.tenant)
         if fetched.may_be_kept:
             self._cache.put((use.tenant, url), page, len(page.text) * 2)
         return page
 
-    async def close(self) -> None:
-        """Let go of the connections."""
-        await self._fetcher.close()
-
-    async def _fetch(self, url: str, options: Options) -> Fetched:
+    async def _fetch(self, url: str, options: Options, tenant: str) -> Fetched:
         def may_ask(place: URL) -> bool:
             return options.domains.admits_host(place.raw_host or "")
 
         try:
-            fetched = await self._fetcher.fetch(url, TYPES, may_ask=may_ask)
+            async with self._turns.slot(tenant):
+                fetched = await self._fetcher.fetch(url, TYPES, may_ask=may_ask, tenant=tenant)
+        except NoRoomError as error:
+            raise PageError("too many pages are being fetched at once; try again later") from error
         except FetchError as error:
             if error.kind == "private":
                 # No word of which: the model names it. The reason names the setting.
@@ -142,10 +161,11 @@ class Pages:
             raise PageError(f"its server answered with status {fetched.status}")
         return fetched
 
-    async def _read(self, url: str, fetched: Fetched) -> Page:
+    async def _read(self, url: str, fetched: Fetched, tenant: str) -> Page:
+        is_html = fetched.content_type in TYPES[:2]
         try:
             text = await self._reader.read(
-                fetched.body, url=fetched.url, charset=fetched.charset, is_html=fetched.content_type in TYPES[:2]
+                fetched.body, url=fetched.url, charset=fetched.charset, is_html=is_html, tenant=tenant
             )
         except ReadingError as error:
             raise PageError(str(error)) from error

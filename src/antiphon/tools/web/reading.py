@@ -9,15 +9,20 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+
 PROGRAM = Path(__file__).with_name("extract.py")
 """Not imported here: what it needs is large, and few servers need it."""
 LONGEST = 500_000
 """Characters of a page's text that are kept."""
 MEMORY = 768 * 1024 * 1024
 """Bytes of address space that reading a page may take."""
-AT_ONCE = 2
 SECONDS = 15.0
-"""For one page, with the wait for its turn."""
+"""For one page, once it has its turn."""
+WAITING = 32
+"""Pages that may wait for a reader; each is up to 5 MiB."""
+COST = 1_000_000
+"""Bytes of a page that count as much as reading a page at all."""
 
 _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
 """What the process is told of the environment: what Python needs to start, and no key."""
@@ -37,21 +42,36 @@ class Text:
     """Whether there was more than is kept."""
 
 
+def reader_turns(cpus: int | None = None) -> FairScheduler:
+    """Return the scheduler of a process's readers.
+
+    One tenant may have as many readers as there are CPUs, since reading is work of a CPU. One more starts at once for
+    another tenant, whatever the first one reads: so few slots leave no room by a fraction.
+    """
+    cpus = max(2, cpus or os.cpu_count() or 1)
+    return FairScheduler(cpus + 1, WAITING, per_tenant=cpus)
+
+
 class Reader:
     """Reads the pages of this process."""
 
-    def __init__(self, *, seconds: float = SECONDS, memory: int = MEMORY) -> None:
+    def __init__(self, turns: FairScheduler | None = None, *, seconds: float = SECONDS, memory: int = MEMORY) -> None:
         self._seconds = seconds
         self._memory = memory
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = turns or reader_turns()
 
-    async def read(self, body: bytes, *, url: str, charset: str, is_html: bool) -> Text:
-        """Return the text of a page that was found at `url`, where its links lead from. Raises `ReadingError`."""
+    async def read(self, body: bytes, *, url: str, charset: str, is_html: bool, tenant: str = "") -> Text:
+        """Return the text of a page that was found at `url`, where its links lead from. Raises `ReadingError`.
+
+        The wait for the tenant's turn is not counted.
+        """
         asked = {"url": url, "charset": charset, "is_html": is_html, "longest": LONGEST, "memory": self._memory}
         try:
-            async with asyncio.timeout(self._seconds), self._turns:
+            async with self._turns.slot(tenant, cost=1 + len(body) / COST), asyncio.timeout(self._seconds):
                 said = await _told(msgspec.json.encode(asked) + b"\n" + body)
             return msgspec.json.decode(said, type=Text)
+        except NoRoomError as error:
+            raise ReadingError("too many pages are being read at once; try again later") from error
         except TimeoutError as error:
             raise ReadingError("it took too long to read") from error
         except (OSError, msgspec.DecodeError) as error:

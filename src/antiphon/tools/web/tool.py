@@ -6,11 +6,13 @@ from typing import Any
 
 from antiphon.outbound.fetch import Fetcher
 from antiphon.protocol.tools import Tool
+from antiphon.sharing.resources import SharedResources
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.hits import Hit, Search, SearchError
 from antiphon.tools.web.options import MOST_RESULTS, Domains, Options, read_options
-from antiphon.tools.web.pages import Pages
+from antiphon.tools.web.pages import Pages, fetch_turns
+from antiphon.tools.web.reading import Reader, reader_turns
 from antiphon.tools.web.showing import find_in_page, open_page
 from antiphon.tools.web.untrusted import HOW_TO_CITE, Sources, clean, framed
 
@@ -131,10 +133,19 @@ USUAL_RESULTS = 10
 class WebSearch:
     """Searches by one provider, and opens pages. It is a `HostedTool`."""
 
-    def __init__(self, engine: SearchEngine, fetcher: Fetcher, *, results: int = USUAL_RESULTS) -> None:
-        """`fetcher` is closed with this; `results` are told of a search by default."""
+    def __init__(
+        self,
+        engine: SearchEngine,
+        fetcher: Fetcher,
+        *,
+        results: int = USUAL_RESULTS,
+        shared: SharedResources | None = None,
+    ) -> None:
+        """Searches return `results` hits by default. Readers and fetches are reported to `shared`."""
+        shared = shared or SharedResources()
+        readers = Reader(shared.add("page_readers", reader_turns()))
         self._engine = engine
-        self._pages = Pages(fetcher)
+        self._pages = Pages(fetcher, readers, turns=shared.add("page_fetches", fetch_turns()))
         self._results = results
 
     def check(self, tool: Tool, path: str = "tools") -> None:
@@ -153,4 +164,3 @@ class WebSearch:
     async def close(self) -> None:
         """Let go of the connections."""
         await self._engine.close()
-        await self._pages.close()

@@ -160,6 +160,21 @@ async def test_a_name_that_leads_home_is_not_connected_to(host: str) -> None:
         assert receiver.received == []
 
 
+async def test_a_tenant_has_a_limited_number_of_endpoints(stateful: Served) -> None:
+    stateful.endpoints.most = 2
+    webhooks = stateful.sdk.webhooks
+    made = [
+        await webhooks.create(name=f"n{i}", url="https://example.com/", event_types=["response.completed"])
+        for i in range(2)
+    ]
+    with pytest.raises(openai.BadRequestError, match="as many as this server allows") as caught:
+        await webhooks.create(name="more", url="https://example.com/", event_types=["response.completed"])
+    assert caught.value.code == "webhook_endpoint_limit_reached"
+    await webhooks.update(made[0].id, name="other")
+    await webhooks.delete(made[1].id)
+    await webhooks.create(name="again", url="https://example.com/", event_types=["response.completed"])
+
+
 WRONG: list[tuple[str, str, Any, int, str | None, str | None]] = [
     ("POST", "", {"url": "https://a.b", "event_types": ALL}, 400, "missing_required_parameter", "name"),
     ("POST", "", {"name": "n", "url": "https://a.b", "event_types": []}, 400, "empty_array", "event_types"),

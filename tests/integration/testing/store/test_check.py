@@ -26,6 +26,7 @@ from antiphon.storage.contract import (
     StoredItem,
     StoredResponse,
     UsageRecord,
+    WebhookEndpoint,
 )
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
@@ -239,8 +240,20 @@ class FreesEverything(SqliteStore):
 
 
 class DeliversAgain(SqliteStore):
-    async def due(self, limit: int, hold: int) -> Any:
-        return await super().due(limit, -10)
+    async def claim_delivery(self, delivery_id: str, hold: int) -> Any:
+        return await super().claim_delivery(delivery_id, -10)
+
+
+class ServesWhoeverHasMost(SqliteStore):
+    async def due(self, limit: int) -> Any:
+        found = await super().due(limit)
+        tenants = [one.tenant for one in found]
+        return sorted(found, key=lambda one: -tenants.count(one.tenant))
+
+
+class TakesAnyNumberOfEndpoints(SqliteStore):
+    async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
+        return await super().put_endpoint(endpoint)
 
 
 class ForgivesTheLate(SqliteStore):
@@ -302,6 +315,8 @@ BROKEN = [
     (RepliesForAnybody, "The reply is kept in one step with the response,"),
     (FreesEverything, "A worker can be told what it holds,"),
     (DeliversAgain, "An announcement waits once for each endpoint"),
+    (ServesWhoeverHasMost, "However many deliveries of one tenant are due,"),
+    (TakesAnyNumberOfEndpoints, "A tenant has at most as many endpoints as are allowed;"),
     (ForgivesTheLate, "A key that is revoked or has expired is not found;"),
     (GrantsTooMuch, "Of many who take at once exactly as many are granted"),
     (KeepsWhatWasTaken, "What was taken in advance is given back"),

@@ -123,14 +123,14 @@ async def test_a_list_that_leads_in_a_circle_is_given_up_at_once() -> None:
     assert server.asked.count("tools/list") == 2
 
 
-async def test_twenty_thousand_tools_are_listed_and_more_are_refused() -> None:
-    many = [{**GOOD, "name": f"t{number}"} for number in range(20_001)]
-    start = iter((many[:20_000], many))
+async def test_five_thousand_tools_are_listed_and_more_are_refused() -> None:
+    many = [{**GOOD, "name": f"t{number}"} for number in range(5_001)]
+    start = iter((many[:5_000], many))
     async with raw(lambda method, params: page(*next(start))) as server, using(list_ttl=0) as servers:
         first = await servers.list(at(server.url))
         second = await servers.list(at(server.url))
-    assert (len(first.tools), first.error) == (20_000, "")
-    assert second.error == "The MCP server 'tests' lists more than 20,000 tools."
+    assert (len(first.tools), first.error) == (5_000, "")
+    assert second.error == "The MCP server 'tests' lists more than 5,000 tools."
 
 
 async def test_a_page_of_many_megabytes_is_not_read_to_its_end() -> None:
@@ -141,7 +141,7 @@ async def test_a_page_of_many_megabytes_is_not_read_to_its_end() -> None:
 
     async with raw(say) as server, using() as servers:
         listing = await servers.list(at(server.url))
-    assert listing.error == "The MCP server 'tests' failed: it answers with more than 4 MiB."
+    assert listing.error == "The MCP server 'tests' failed: it answers with more than 2 MiB."
 
 
 async def test_pages_that_are_big_together_are_not_read_to_their_end() -> None:
@@ -152,7 +152,7 @@ async def test_pages_that_are_big_together_are_not_read_to_their_end() -> None:
 
     async with raw(say) as server, using() as servers:
         listing = await servers.list(at(server.url))
-    assert "more than 4 MiB" in listing.error
+    assert "more than 2 MiB" in listing.error
     assert next(pages) < 20
 
 

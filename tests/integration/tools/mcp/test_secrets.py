@@ -13,6 +13,7 @@ from aiohttp import web
 from starlette.responses import RedirectResponse
 
 from antiphon.config import McpServerConfig
+from antiphon.outbound.lookups import Asker
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import McpTool
 from antiphon.tools.mcp.result import secrets_of, without
@@ -220,7 +221,7 @@ async def test_a_request_gets_no_session_of_the_settings_to_an_address_that_it_m
 async def test_a_name_is_looked_up_and_looked_at_for_every_connection() -> None:
     addresses = ["127.0.0.1"]
 
-    async def look_up(name: str) -> list[str]:
+    async def look_up(name: str, asker: Asker) -> list[str]:
         assert name == "rebinding.example"
         return list(addresses)
 
@@ -241,7 +242,7 @@ async def test_a_name_is_looked_up_and_looked_at_for_every_connection() -> None:
 async def test_a_server_at_a_checked_address_must_still_show_that_it_has_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: str, is_right: bool
 ) -> None:
-    async def look_up(name: str) -> list[str]:
+    async def look_up(name: str, asker: Asker) -> list[str]:
         return ["127.0.0.1"]
 
     context, file = certificate(tmp_path, shown, timedelta(days=1))

@@ -1,13 +1,15 @@
 """Pages that are turned into text, whoever wrote them."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 import uvloop
 
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.web import reading
 from antiphon.tools.web.extract import decoded
-from antiphon.tools.web.reading import LONGEST, Reader, ReadingError, Text
+from antiphon.tools.web.reading import LONGEST, Reader, ReadingError, Text, reader_turns
 
 
 async def read(page: str | bytes, charset: str = "utf-8", *, is_html: bool = True, seconds: float = 30.0) -> Text:
@@ -105,6 +107,34 @@ async def test_a_page_that_would_take_all_memory_is_given_up() -> None:
 async def test_a_page_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(ReadingError, match="took too long"):
         await read("<title " * 300_000, seconds=0.3)
+
+
+async def test_waiting_for_a_reader_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def told(given: bytes) -> bytes:
+        return b'{"title": "", "text": "read", "is_cut": false}'
+
+    monkeypatch.setattr(reading, "_told", told)
+    turns, seconds = FairScheduler(1, 10), 0.02
+    await turns.enter()
+    page = Reader(turns, seconds=seconds).read(b"<p>x", url="https://e.x/", charset="", is_html=True)
+    waiting = asyncio.create_task(page)
+    await asyncio.wait({waiting}, timeout=5 * seconds)
+    turns.leave()
+    assert (await waiting).text == "read"
+
+
+async def test_more_pages_than_may_wait_are_refused() -> None:
+    turns = FairScheduler(1, 0)
+    await turns.enter()
+    with pytest.raises(ReadingError, match="too many pages"):
+        await Reader(turns).read(b"<p>x", url="https://e.x/", charset="", is_html=True)
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 8])
+def test_one_tenant_leaves_a_reader_to_others(cpus: int) -> None:
+    turns = reader_turns(cpus)
+    assert sum(turns.take("a") for _ in range(100)) == max(2, cpus)
+    assert turns.take("b")
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,30 @@
 """Whatever a server answers, what is made of it is what the protocol says, in all its versions."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 from mcp_types.methods import validate_server_result
 
-from antiphon.tools.mcp.result import came
-from antiphon.tools.mcp.sound import sound_page, sound_result
+from antiphon.tools.mcp.result import ServerError, came
+from antiphon.tools.mcp.sound import (
+    MAX_BLOCKS,
+    MAX_NODES,
+    MAX_SCHEMA,
+    FlawError,
+    check_page,
+    sound_result,
+    sound_tool,
+    split_page,
+)
 from tests.support.chance import examples
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+COMMON = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 WORDS = st.sampled_from(
     [
         *("name", "description", "inputSchema", "annotations", "title", "readOnlyHint", "type", "properties"),
@@ -49,16 +61,35 @@ BLOCK = st.dictionaries(WORDS, JSON, max_size=5) | st.fixed_dictionaries(
 )
 
 
+def encoded(value: Any) -> bytes:
+    """JSON as a server may write it, halves of surrogate pairs included."""
+    return json.dumps(value).encode()
+
+
+def tools_of(page: Any) -> list[dict[str, Any]]:
+    """The sound tools of a page."""
+    tools = []
+    for one in split_page(encoded(page))[0]:
+        with suppress(FlawError):
+            tools.append(sound_tool(one))
+    return tools
+
+
 @QUICK
 @given(st.fixed_dictionaries({"tools": st.lists(TOOL | JSON, max_size=5) | JSON}, optional={"nextCursor": JSON}))
 def test_a_page_of_anything_is_a_page(page: dict[str, Any]) -> None:
-    sound = sound_page(page)
+    try:
+        sound = tools_of(page)
+    except ValueError:
+        assert "\\ud8" in encoded(page).decode()
+        return
+    listed = {**COMMON, "tools": [{"name": one["name"], "inputSchema": one["input_schema"]} for one in sound]}
     for version in VERSIONS:
-        validate_server_result("tools/list", version, sound)
-    for tool in sound["tools"]:
-        find_invalid_x_mcp_header(tool["inputSchema"])
-        x_mcp_header_map(tool["inputSchema"])
-    json.dumps(sound["tools"]).encode()
+        validate_server_result("tools/list", version, listed)
+    for tool in sound:
+        find_invalid_x_mcp_header(tool["input_schema"])
+        x_mcp_header_map(tool["input_schema"])
+    json.dumps(sound).encode()
 
 
 @QUICK
@@ -66,10 +97,95 @@ def test_a_page_of_anything_is_a_page(page: dict[str, Any]) -> None:
     st.fixed_dictionaries({"content": st.lists(BLOCK | JSON, max_size=5) | JSON}, optional={"structuredContent": JSON})
 )
 def test_a_result_of_anything_is_a_result_that_can_be_stored_and_shown(result: dict[str, Any]) -> None:
-    sound = sound_result(result)
+    try:
+        sound = sound_result(encoded(result))
+    except ValueError:
+        assert "\\ud8" in encoded(result).decode()
+        return
     for version in VERSIONS:
-        validate_server_result("tools/call", version, sound)
+        validate_server_result("tools/call", version, {**COMMON, **sound})
     outcome = came(sound)
     told = outcome.fields["output"]
     assert "\0" not in told
     told.encode()
+
+
+GOOD = {"name": "good", "inputSchema": {"type": "object"}}
+
+
+def deep(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(depth):
+        schema = {"not": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("tool", "flaw"),
+    [
+        (7, "no_object"),
+        ({}, "schema"),
+        ({**GOOD, "name": "two words"}, "name"),
+        ({**GOOD, "name": 7}, "name"),
+        ({**GOOD, "inputSchema": []}, "schema"),
+        ({**GOOD, "inputSchema": "{}"}, "schema"),
+        ({**GOOD, "inputSchema": deep(65)}, "too_deep"),
+        ({**GOOD, "inputSchema": deep(200)}, "too_deep"),
+        ({**GOOD, "inputSchema": {"title": "x" * (MAX_SCHEMA + 1)}}, "too_large"),
+        ({**GOOD, "inputSchema": {"x" * (MAX_SCHEMA + 1): 1}}, "too_large"),
+        ({**GOOD, "inputSchema": {"enum": [1] * (MAX_NODES + 1)}}, "too_large"),
+        ({**GOOD, "inputSchema": {"enum": [[]] * 50_000}}, "too_large"),
+    ],
+)
+def test_a_tool_that_cannot_be_used_says_why(tool: Any, flaw: str) -> None:
+    with pytest.raises(FlawError) as caught:
+        sound_tool(encoded(tool))
+    assert caught.value.flaw == flaw
+
+
+def test_the_largest_and_the_deepest_schema_are_kept() -> None:
+    for schema in (deep(60), {"enum": [1] * (MAX_NODES - 2)}, {"title": "é" * (MAX_SCHEMA - 5)}):
+        assert sound_tool(encoded({**GOOD, "inputSchema": schema}))["input_schema"] == {**schema, "type": "object"}
+
+
+def test_secrets_are_removed_from_each_tool() -> None:
+    tool = sound_tool(encoded({**GOOD, "description": "send s3cret-1", "inputSchema": {"s3cret-1": 1}}), ["s3cret-1"])
+    assert tool["description"] == "send [removed]"
+    assert tool["input_schema"] == {"[removed]": 1, "type": "object"}
+
+
+@pytest.mark.parametrize("page", [b"[", b'{"tools":[}', b'{"tools":[{]}'])
+def test_what_is_no_page_is_an_error(page: bytes) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        split_page(page)
+
+
+@pytest.mark.parametrize("part", [b"1,", b"{},", b'{"a":{}},'])
+def test_a_page_of_too_many_values_is_refused_before_it_is_split(part: bytes) -> None:
+    with pytest.raises(ServerError, match="more than 250,000 values"):
+        check_page(b'{"tools":[' + part * 300_000 + b"{}]}")
+
+
+def test_a_page_with_one_large_tool_is_split() -> None:
+    page = encoded({"tools": [{**GOOD, "inputSchema": {"enum": [1] * 300_000}}, GOOD]})
+    check_page(page)
+    assert len(split_page(page)[0]) == 2
+
+
+def test_a_result_of_very_many_parts_is_read_in_part() -> None:
+    sound = sound_result(encoded({"content": [{"type": "text", "text": "a"}] * (MAX_BLOCKS + 7)}))
+    assert len(sound["content"]) == MAX_BLOCKS + 1
+    assert sound["content"][-1]["text"] == "[7 more parts are left out]"
+
+
+def test_a_result_of_too_many_values_is_refused() -> None:
+    with pytest.raises(ServerError, match="more than 150,000 values"):
+        sound_result(b'{"content":[' + b"[]," * 200_000 + b"[]]}")
+    with pytest.raises(ValueError, match=r"\w"):
+        sound_result(b'{"content":[' + b"1," * 200_000 + b"1]}")
+
+
+def test_a_result_of_a_large_object_alone_is_its_json() -> None:
+    alone = {"rows": [{"a": "é\0"}] * 20_000}
+    (block,) = sound_result(encoded({"structuredContent": alone}))["content"]
+    assert block["text"].startswith('{"rows": [{"a": ')

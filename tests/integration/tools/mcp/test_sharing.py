@@ -1,0 +1,119 @@
+"""What tenants share of MCP servers: calls, sessions and known lists."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import pytest
+
+from antiphon.sharing.resources import SharedResources
+from antiphon.tools.base import Listing
+from antiphon.tools.mcp import lists, servers, sessions
+from antiphon.tools.mcp.lists import Lists
+from tests.integration.tools.mcp.raw import Said, raw
+from tests.integration.tools.mcp.support import at, call, using
+
+LIST = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
+FOUND = {"content": [{"type": "text", "text": "found it"}]}
+
+
+def say(method: str, params: Mapping[str, Any]) -> Said:
+    """Answer everything but calls of the tool `hang`."""
+    if method == "tools/list":
+        return LIST
+    return None if params["name"] == "hang" else FOUND
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight calls and eight sessions at once."""
+    monkeypatch.setattr(servers, "AT_ONCE", 8)
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", 8)
+
+
+@pytest.mark.usefixtures("few")
+async def test_calls_that_never_return_leave_room_for_another_tenant() -> None:
+    shared = SharedResources()
+    async with raw(say) as server, using(shared=shared) as mcp:
+        hung = [asyncio.create_task(call(mcp, at(f"{server.url}?{n}"), "hang", "a")) for n in range(20)]
+        async with asyncio.timeout(30):
+            while server.asked.count("tools/call") < 6:
+                await asyncio.sleep(0.005)
+        outcome = await call(mcp, at(f"{server.url}?b"), "look", "b")
+        assert outcome.fields == {"output": "found it", "error": None}
+        assert shared.usage()["mcp_calls"].waiting > 0
+        assert server.asked.count("tools/call") < 20
+        for task in hung:
+            task.cancel()
+        await asyncio.wait(hung)
+
+
+@pytest.mark.usefixtures("few")
+async def test_waiting_for_a_turn_is_not_counted_in_a_calls_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "AT_ONCE", 1)
+    async with raw(say) as server, using(timeout=1.0) as mcp:
+        await mcp.list(at(server.url), "a")
+        hung = [asyncio.create_task(call(mcp, at(server.url), "hang", "a")) for _ in range(2)]
+        last = await call(mcp, at(server.url), "look", "a")
+        outcomes = await asyncio.gather(*hung)
+    assert [one.is_failed for one in (*outcomes, last)] == [True, True, False]
+
+
+@pytest.mark.usefixtures("few")
+async def test_sessions_that_nobody_uses_make_room_for_new_ones() -> None:
+    shared = SharedResources()
+    async with raw(say) as server, using(shared=shared) as mcp:
+        for tenant in ("a", "b"):
+            for number in range(12):
+                assert not (await call(mcp, at(f"{server.url}?{tenant}{number}"), "look", tenant)).is_failed
+        assert 0 < shared.usage()["mcp_sessions"].in_use <= 8
+    assert shared.usage()["mcp_sessions"].in_use == 0
+
+
+async def test_a_call_that_cannot_even_wait_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "AT_ONCE", 1)
+    monkeypatch.setattr(servers, "WAITING", 0)
+    async with raw(say) as server, using() as mcp:
+        hung = asyncio.create_task(call(mcp, at(server.url), "hang", "a"))
+        async with asyncio.timeout(30):
+            while "tools/call" not in server.asked:
+                await asyncio.sleep(0.005)
+        outcome = await call(mcp, at(server.url), "look", "a")
+        hung.cancel()
+        await asyncio.wait({hung})
+    assert outcome.fields["error"]["message"].startswith("Too many calls of MCP servers wait")
+
+
+async def test_lists_of_one_tenant_do_not_make_those_of_another_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "MAX_LISTS", 4)
+    known, asked = Lists(60), list[str]()
+
+    def ask(name: str) -> Callable[[], Awaitable[Listing]]:
+        async def answer() -> Listing:
+            asked.append(name)
+            return Listing([{"name": name}])
+
+        return answer
+
+    await known.get(("mine", "b"), ask("mine"))
+    for number in range(10):
+        await known.get((f"n{number}", "a"), ask(f"n{number}"))
+    await known.get(("mine", "b"), ask("mine"))
+    assert asked.count("mine") == 1
+
+
+async def test_tools_that_are_left_out_are_counted_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "antiphon")
+    counted: dict[str, int] = {}
+    bad = {"tools": [7, {"name": "a b", "inputSchema": {}}, {"name": "c d", "inputSchema": {}}, *LIST["tools"]]}
+
+    def count(flaw: str, by: int) -> None:
+        counted[flaw] = counted.get(flaw, 0) + by
+
+    async with raw(lambda method, params: bad) as server, using(list_ttl=0, count_left_out=count) as mcp:
+        for _ in range(2):
+            assert len((await mcp.list(at(server.url))).tools) == 1
+    assert counted == {"no_object": 2, "name": 4}
+    words = [one.getMessage() for one in caplog.records if "cannot be used" in one.getMessage()]
+    reasons = "2 with a name that no tool may have, 1 with JSON that is no tool"
+    assert words == [f"Tools of the MCP server 'tests' cannot be used: {reasons}."]

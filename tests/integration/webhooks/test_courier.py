@@ -1,0 +1,174 @@
+"""Deliveries: signed with the secrets that are in force, made side by side, and shared between tenants."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from antiphon import ids
+from antiphon.errors import ClientError, StoreError
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import Announcement, Delivery, Store, StoredResponse, WebhookEndpoint
+from antiphon.storage.open import open_store
+from antiphon.webhooks import courier as couriers
+from antiphon.webhooks.courier import Courier, webhook_reach
+from antiphon.webhooks.endpoints import Endpoints
+from tests.support.hanging import Hanging, hanging
+from tests.support.receiver import Receiver, receiving
+
+NOW = 1_700_000_000
+EVENT = "response.completed"
+SECRETS = ("whsec_bmV3", "whsec_b2xk")
+
+
+@pytest.fixture(autouse=True)
+def promptly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(couriers, "LOOK_EVERY", 0.02)
+
+
+def endpoint(url: str, tenant: str = "a", **fields: Any) -> WebhookEndpoint:
+    return WebhookEndpoint(ids.new_id("we"), tenant, "n", url, [EVENT], 1, 1, SECRETS[0], **fields)
+
+
+async def end(store: Store, tenant: str) -> None:
+    """End a background response of a tenant, which its endpoints are told."""
+    response_id = ids.new_id("resp")
+    queued = StoredResponse(response_id, 1, "queued", None, b"{}", tenant=tenant)
+    await store.enqueue(queued, b"", [])
+    job = await store.find_job(tenant, response_id)
+    assert job is not None
+    await store.finish(job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, int(ids.now()), b"{}"))
+
+
+@asynccontextmanager
+async def running(store: Store, **options: Any) -> AsyncIterator[Courier]:
+    one = Courier(store, ids.now, webhook_reach(takes_private=True), **options)
+    one.start()
+    try:
+        yield one
+    finally:
+        await one.close()
+        await store.close()
+
+
+@pytest.mark.parametrize(("left", "signatures"), [(1, 2), (0, 1), (-1, 1)])
+async def test_an_old_secret_signs_until_its_time_is_over(left: int, signatures: int) -> None:
+    store = await open_store("sqlite://")
+    async with receiving() as receiver:
+        one = Courier(store, lambda: NOW, webhook_reach(takes_private=True))
+        to = endpoint(receiver.url, old_secret=SECRETS[1], old_secret_until=NOW + left)
+        assert await one.send(to, "wh_1", b"{}") == 200
+    assert len(receiver.received[0][0]["webhook-signature"].split()) == signatures
+    await store.close()
+
+
+async def test_an_attempt_begins_while_others_hang(store_url: str) -> None:
+    store = await open_store(store_url)
+    async with hanging() as silent, receiving() as receiver, running(store):
+        await store.put_endpoint(endpoint(silent.url))
+        for _ in range(5):
+            await end(store, "a")
+        await silent.wait_for(5)
+        await store.put_endpoint(endpoint(receiver.url))
+        await end(store, "a")
+        await receiver.wait_for(1)
+
+
+async def test_a_tenant_whose_deliveries_fill_its_share_leaves_room_for_another() -> None:
+    store, turns = await open_store("sqlite://"), FairScheduler(8, 100, leaves_room=True)
+    async with hanging() as silent, receiving() as receiver, running(store, turns=turns):
+        await fill(store, silent, 20)
+        await silent.wait_for(6)
+        assert turns.waiting
+        await store.put_endpoint(endpoint(receiver.url, "b"))
+        await end(store, "b")
+        await receiver.wait_for(1)
+        assert silent.asked < 20
+
+
+async def test_a_delivery_that_waits_for_its_turn_is_claimed_by_nobody() -> None:
+    store, turns = await open_store("sqlite://"), FairScheduler(1, 100)
+    async with hanging() as silent, running(store, turns=turns):
+        await fill(store, silent, 3)
+        await silent.wait_for(1)
+        async with asyncio.timeout(30):
+            while turns.waiting < 2:
+                await asyncio.sleep(0.001)
+        waiting = [one for one in await store.deliveries() if not one.attempts]
+        assert len(waiting) == 2
+        assert {one.id for one in await store.due(10)} == {one.id for one in waiting}
+
+
+async def test_more_deliveries_than_one_look_finds_are_all_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(couriers, "LOOK_FOR", 4)
+    monkeypatch.setattr(couriers, "LOOK_EVERY", 0.5)
+    store = await open_store("sqlite://")
+    async with receiving() as receiver:
+        await fill(store, receiver, 30)
+        async with running(store):
+            await receiver.wait_for(30)
+    assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 30
+
+
+async def test_an_attempt_that_never_ends_is_over_before_another_process_repeats_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(couriers, "LONGEST_ATTEMPT", 0.05)
+    store = await open_store("sqlite://")
+    async with hanging() as silent, running(store):
+        await fill(store, silent, 1)
+        (delivery,) = await postponed(store)
+    assert delivery.last_error == "its name was not looked up in time"
+    assert couriers.LONGEST_ATTEMPT < couriers.HOLD
+
+
+async def test_a_store_that_fails_meanwhile_ends_no_courier(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = await open_store("sqlite://")
+    claim, failing = store.claim_delivery, [True]
+
+    async def fail_once(delivery_id: str, hold: int) -> Delivery | None:
+        if failing.pop() if failing else False:
+            raise StoreError("the disk is full")
+        return await claim(delivery_id, hold)
+
+    monkeypatch.setattr(store, "claim_delivery", fail_once)
+    async with receiving() as receiver, running(store):
+        await fill(store, receiver, 1)
+        await receiver.wait_for(1)
+    assert not failing
+
+
+async def test_a_test_takes_its_tenants_turn() -> None:
+    store, turns = await open_store("sqlite://"), FairScheduler(1, 0)
+    async with hanging() as silent, running(store, turns=turns) as one:
+        await store.put_endpoint(endpoint(silent.url))
+        reach = webhook_reach(takes_private=True)
+        endpoints = Endpoints(store, one, ids.new_id, ids.now, reach)
+        (mine,) = await store.endpoints("a")
+        first = asyncio.create_task(endpoints.test("a", mine.id, EVENT))
+        await silent.wait_for(1)
+        with pytest.raises(ClientError) as caught:
+            await endpoints.test("a", mine.id, EVENT)
+        first.cancel()
+        await asyncio.wait({first})
+    assert (caught.value.status, caught.value.code) == (429, "rate_limit_exceeded")
+    assert int(caught.value.headers["retry-after"]) >= 1
+
+
+async def fill(store: Store, to: Hanging | Receiver, count: int) -> None:
+    """Have so many deliveries due for tenant A."""
+    await store.put_endpoint(endpoint(to.url))
+    for _ in range(count):
+        await end(store, "a")
+
+
+async def postponed(store: Store) -> list[Delivery]:
+    """The deliveries once one of them was tried in vain."""
+    async with asyncio.timeout(30):
+        while True:
+            found = await store.deliveries()
+            if any(one.last_error for one in found):
+                return found
+            await asyncio.sleep(0.001)

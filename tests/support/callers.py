@@ -1,0 +1,24 @@
+"""A model that calls tools once and then repeats what they answered."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.support.replay import Answer, delta, sse
+
+
+def calling(request: Mapping[str, Any], *calls: tuple[str, Mapping[str, Any]]) -> Answer:
+    """Make these calls, name and arguments of each; once they are answered, say the answers."""
+    answers = [message["content"] for message in request["messages"] if message["role"] == "tool"]
+    if answers:
+        return Answer([sse(delta(content="\n".join(map(str, answers))), delta("stop"))])
+    made: Sequence[dict[str, Any]] = [
+        {
+            "index": number,
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for number, (name, arguments) in enumerate(calls)
+    ]
+    return Answer([sse(*(delta(tool_calls=[call]) for call in made), delta("tool_calls"))])

@@ -1,0 +1,62 @@
+"""MCP calls of A that never return take no session from B."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.integration.tools.mcp.raw import Raw, Said, raw
+from tests.support.callers import calling
+from tests.support.replay import Answer, ReplayBackend
+from tests.support.rivals import rivals
+
+CALLS = 260
+SETTINGS = 'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\n'
+LIST = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
+
+
+def mcp(url: str) -> dict[str, object]:
+    return {"type": "mcp", "server_label": "tests", "server_url": url, "require_approval": "never"}
+
+
+def call_it(request: dict[str, Any]) -> Answer:
+    """Call the one tool that there is."""
+    return calling(request, (request["tools"][0]["function"]["name"], {}))
+
+
+def never(method: str, params: Mapping[str, Any]) -> Said:
+    return LIST if method == "tools/list" else None
+
+
+def at_once(method: str, params: Mapping[str, Any]) -> Said:
+    return LIST if method == "tools/list" else {"content": [{"type": "text", "text": "found it"}]}
+
+
+async def until_no_more_come(server: Raw, least: int) -> None:
+    """Wait until a server was called so often, and then for as long as it is called more."""
+    async with asyncio.timeout(60):
+        seen = -1
+        while seen < least or server.asked.count("tools/call") > seen:
+            seen = server.asked.count("tools/call")
+            await asyncio.sleep(0.5)
+
+
+async def test_calls_that_never_return_take_no_session_from_another_tenant(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
+    (tmp_path / "antiphon.toml").write_text(SETTINGS)
+    backend.script = call_it
+    store = f"sqlite://{tmp_path}/antiphon.db"
+    async with raw(never) as silent, raw(at_once) as quick, rivals(tmp_path, store, backend.url) as two:
+        hung = [
+            asyncio.create_task(two.a.respond(tools=[mcp(f"{silent.url}?number={number}")])) for number in range(CALLS)
+        ]
+        await until_no_more_come(silent, 200)
+        status, response = await two.b.respond(tools=[mcp(quick.url)])
+        assert status == 200, response
+        kinds = [(item["type"], item.get("error")) for item in response["output"]]
+        assert kinds == [("mcp_list_tools", None), ("mcp_call", None), ("message", None)]
+        assert response["output"][-1]["content"][0]["text"] == "found it"
+        for task in hung:
+            task.cancel()
+        await asyncio.wait(hung)

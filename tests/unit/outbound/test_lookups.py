@@ -1,0 +1,151 @@
+"""Lookups of names: shared by a tenant's operations, and shared out fairly between tenants."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event
+
+import pytest
+
+from antiphon.outbound import lookups
+from antiphon.outbound.lookups import NOBODY, Asker, Lookups, lookup_turns
+from antiphon.sharing.scheduler import FairScheduler
+
+A, B = Asker("a"), Asker("b")
+
+
+class Names:
+    """A resolver. Names that begin with `hung` are answered once the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.release = Event()
+
+    def __call__(self, name: str) -> Sequence[str]:
+        self.asked.append(name)
+        if name.startswith("hung"):
+            self.release.wait(30)
+        if name.startswith("unknown"):
+            raise OSError("nobody knows it")
+        if name.startswith("odd"):
+            raise UnicodeError
+        return ["192.0.2.1", "192.0.2.2", "192.0.2.1"]
+
+
+@pytest.fixture
+def names() -> Iterator[Names]:
+    names = Names()
+    yield names
+    names.release.set()
+
+
+async def until_asked(names: Names, count: int) -> None:
+    async with asyncio.timeout(30):
+        while len(names.asked) < count:
+            await asyncio.sleep(0.001)
+
+
+async def test_a_name_has_its_addresses_once_each(names: Names) -> None:
+    assert await Lookups(lookup_turns(), names)("good", NOBODY) == ["192.0.2.1", "192.0.2.2"]
+
+
+async def test_operations_of_a_tenant_share_a_lookup_and_those_of_another_tenant_do_not(names: Names) -> None:
+    look_up = Lookups(lookup_turns(), names)
+    asking = [asyncio.create_task(look_up("hung", asker)) for asker in (A, A, A, B)]
+    await until_asked(names, 2)
+    names.release.set()
+    assert len(await asyncio.gather(*asking)) == 4
+    assert names.asked == ["hung", "hung"]
+
+
+async def test_a_name_that_was_just_looked_up_is_not_looked_up_again_until_a_moment_has_passed(names: Names) -> None:
+    now = 100.0
+    look_up = Lookups(lookup_turns(), names, clock=lambda: now)
+    for later, times in ((0.0, 1), (lookups.KEPT - 0.1, 1), (0.2, 2)):
+        now += later
+        await look_up("good", A)
+        assert len(names.asked) == times
+
+
+async def test_names_that_never_answer_leave_room_for_another_tenant(names: Names) -> None:
+    look_up = Lookups(FairScheduler(8, 100, leaves_room=True), names)
+    hanging = [asyncio.create_task(look_up(f"hung-{number}", A)) for number in range(50)]
+    await until_asked(names, 6)
+    assert await asyncio.wait_for(look_up("good", B), 30) == ["192.0.2.1", "192.0.2.2"]
+    names.release.set()
+    await asyncio.gather(*hanging)
+
+
+async def test_a_lookup_holds_its_slot_until_the_resolver_has_ended(
+    names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookups, "SECONDS", 0.01)
+    turns = FairScheduler(8, 100)
+    with pytest.raises(OSError, match="was not resolved within"):
+        await Lookups(turns, names)("hung", A)
+    assert turns.in_use == 1
+    names.release.set()
+    async with asyncio.timeout(30):
+        while turns.in_use:
+            await asyncio.sleep(0.001)
+
+
+async def test_waiting_for_a_turn_is_not_counted(names: Names) -> None:
+    stopped: list[bool] = []
+
+    @contextmanager
+    def pause() -> Iterator[None]:
+        stopped.append(True)
+        yield
+        stopped.append(False)
+
+    look_up = Lookups(FairScheduler(1, 100), names)
+    first = asyncio.create_task(look_up("hung", A))
+    await until_asked(names, 1)
+    second = asyncio.create_task(look_up("good", Asker("b", pause)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert stopped == [True]
+    names.release.set()
+    await asyncio.gather(first, second)
+    assert stopped == [True, False]
+
+
+async def test_a_lookup_that_nobody_waits_for_leaves_the_queue(names: Names) -> None:
+    turns = FairScheduler(1, 100)
+    look_up = Lookups(turns, names)
+    first = asyncio.create_task(look_up("hung", A))
+    await until_asked(names, 1)
+    second = asyncio.create_task(look_up("good", B))
+    async with asyncio.timeout(30):
+        while not turns.waiting:
+            await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.wait({second})
+    third = asyncio.create_task(look_up("good", B))
+    names.release.set()
+    assert await third
+    await first
+    assert names.asked == ["hung", "good"]
+    assert (turns.waiting, turns.in_use) == (0, 0)
+
+
+async def test_more_lookups_than_may_wait_are_refused(names: Names) -> None:
+    look_up = Lookups(FairScheduler(1, 1), names)
+    waiting = [asyncio.create_task(look_up(name, A)) for name in ("hung-1", "hung-2")]
+    await until_asked(names, 1)
+    with pytest.raises(OSError, match="too many names"):
+        await look_up("good", A)
+    names.release.set()
+    await asyncio.gather(*waiting)
+
+
+@pytest.mark.parametrize(("name", "reason"), [("unknown", "nobody knows it"), ("odd", "it is no name")])
+async def test_a_name_without_addresses_is_an_error_each_time(names: Names, name: str, reason: str) -> None:
+    turns = lookup_turns()
+    look_up = Lookups(turns, names)
+    for _ in range(2):
+        with pytest.raises(OSError, match=reason):
+            await look_up(name, A)
+    assert names.asked == [name, name]
+    assert turns.in_use == 0

@@ -1,0 +1,36 @@
+"""Long lists let others have the event loop."""
+
+import asyncio
+
+import pytest
+
+from antiphon.tools.mcp import slices
+from antiphon.tools.mcp.slices import in_slices
+
+
+async def test_others_have_the_loop_between_two_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, turns = 0.0, 0
+
+    def clock() -> float:
+        nonlocal now
+        now += slices.SLICE / 3
+        return now
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(slices, "monotonic", clock)
+    beside = asyncio.create_task(other())
+    assert [one async for one in in_slices(range(100))] == list(range(100))
+    beside.cancel()
+    assert turns >= 20
+
+
+async def test_a_short_list_is_read_at_once() -> None:
+    beside = asyncio.create_task(asyncio.sleep(0))
+    assert [one async for one in in_slices("abc")] == ["a", "b", "c"]
+    assert not beside.done()
+    await beside
