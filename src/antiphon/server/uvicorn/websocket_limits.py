@@ -22,7 +22,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     uvicorn closes a connection when its buffer is empty, which may be never; and it closes at once where a message
     breaks the protocol, though the client is still sending, so that the reason would be lost on the way.
-    What has come of messages that are not whole is bounded in each connection, and in all together.
+    What has come and was not received by the application is bounded in each connection, and in all together.
     """
 
     def __init__(self, *args: Any, limits: ConnectionLimits, **kwargs: Any) -> None:
@@ -30,15 +30,32 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._limits = limits
         self._is_refused = False
         self._pending = 0
+        self._queued = 0
+        """Bytes of whole messages that the application has not received."""
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
         super().data_received(data)
-        self._count(len(self.conn.reader.buffer) + sum(map(len, self.frames)))
+        self._count(self._bytes_left())
         if len(self.frames) > MAX_FRAGMENTS:
             self._end_for(TOO_BIG, "the message has too many fragments")
         elif self._limits.pending > self._limits.room:
             self._end_for(TRY_AGAIN_LATER, "the server has no room for a message of this size now")
+
+    def send_receive_event_to_app(self) -> None:
+        """A message is whole."""
+        size, waiting = sum(map(len, self.frames)), self.queue.qsize()
+        super().send_receive_event_to_app()
+        if self.queue.qsize() > waiting:
+            self._queued += size
+
+    async def receive(self) -> Any:
+        """See the ASGI specification."""
+        message = await super().receive()
+        if self._queued and self.queue.empty():
+            self._queued = 0
+            self._count(self._bytes_left())
+        return message
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
@@ -86,6 +103,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.close_timer = self._end_soon()
+
+    def _bytes_left(self) -> int:
+        return len(self.conn.reader.buffer) + sum(map(len, self.frames)) + self._queued
 
     def _count(self, pending: int) -> None:
         self._limits.pending += pending - self._pending

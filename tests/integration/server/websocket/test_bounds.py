@@ -14,6 +14,7 @@ from antiphon.server.limits import Limits
 from antiphon.server.uvicorn import host
 from antiphon.server.uvicorn import websocket_limits as bounded
 from antiphon.server.websocket import connection as websocket
+from antiphon.server.websocket.channel import Channel
 from antiphon.upstream.http import HttpBackend
 from tests.support.engine import engine
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse, text
@@ -96,6 +97,28 @@ async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBac
         assert codes == {None, 1013}
         async with talk(served) as third:
             assert (await third.made())["status"] == "completed"
+
+
+async def test_messages_that_are_whole_and_not_received_have_room_together(
+    backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+):
+    gate, hear = asyncio.Event(), Channel.hear
+
+    async def hear_late(channel: Channel) -> bytes | None:
+        await gate.wait()
+        return await hear(channel)
+
+    monkeypatch.setattr(Channel, "hear", hear_late)
+    async with serve(HttpBackend("replay", backend.url), limits=Limits(bodies=90_000)) as served:
+        async with talk(served, compression=None) as one, talk(served, compression=None) as other:
+            await one.ask("x" * 50_000)
+            await other.ask("x" * 50_000)
+            ended = [asyncio.create_task(each.socket.wait_closed()) for each in (one, other)]
+            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+            assert {one.socket.close_code, other.socket.close_code} == {None, 1013}
+            gate.set()
+        async with talk(served) as third:
+            assert (await third.made("x" * 50_000))["status"] == "completed"
 
 
 async def test_who_reads_no_answers_to_its_pings_gets_no_more_of_them(served: Served):
