@@ -40,6 +40,9 @@ NOTING = 5.0
 KEY = 20.0
 """Microseconds that the check of a key may take."""
 
+SLOT, SLOT_CALLS = 3.0, 5
+"""Microseconds and Python calls that a slot among running responses may take."""
+
 NGINX_TIMES = 2.5
 """A delta that comes alone may take so many times what it takes nginx, and the event loop's part besides."""
 
@@ -86,6 +89,11 @@ def translation() -> Iterator[Reading]:
     keyed, free = keys.check()
     yield "check of a key, µs", OURS, keyed
     yield "check of a key, µs", TARGET, KEY
+    sharing, calls = keys.slot()
+    yield "fair sharing of running responses, µs", OURS, sharing
+    yield "fair sharing of running responses, µs", TARGET, SLOT
+    yield "fair sharing of running responses, Python calls", OURS, calls
+    yield "fair sharing of running responses, Python calls", TARGET, SLOT_CALLS
     yield "check where nobody needs a key, µs", OURS, free
 
 

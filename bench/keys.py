@@ -1,4 +1,4 @@
-"""What authentication takes of a request: with a key that is known, and where nobody needs one."""
+"""What a key costs a request: its check, and the slot that the request holds while its response is made."""
 
 import asyncio
 import time
@@ -6,15 +6,17 @@ from typing import Any
 
 from antiphon import ids
 from antiphon.access.api_keys import Mint
+from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
 from antiphon.gateway import Gateway
 from antiphon.runs.engine import Engine
 from antiphon.server.admission import Authentication
 from antiphon.server.limits import Limits as Bounds
 from antiphon.server.memory import Room
 from antiphon.server.request import HttpRequest
-from antiphon.storage.contract import Limits
+from antiphon.storage.contract import ApiKey, Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
+from bench.trace.counter import CallCounter
 
 _REQUESTS = 10_000
 
@@ -36,6 +38,35 @@ async def _check() -> tuple[float, float]:
     keyed = await _pass(Gateway(_engine(store)), [(b"authorization", b"Bearer " + key.encode())])
     await store.close()
     return keyed - without[0], without[1] - without[0]
+
+
+def slot() -> tuple[float, int]:
+    """Return what a slot among running responses costs a request: µs of processor time, and Python calls."""
+    return asyncio.run(_slot())
+
+
+async def _slot() -> tuple[float, int]:
+    store = SqliteStore.open("sqlite://")
+    _, key = (await Mint.of(store)).issue("key_1", "acme", "bench", Limits(), 1, None)
+    meter = Meter(store, ids.now, response_slots(MAX_RESPONSES))
+    took = [await _lease(meter, key, is_queued=is_queued, times=_REQUESTS) for is_queued in (True, False) * 5]
+    counter, calls = CallCounter(), []
+    for is_queued in (True, False):
+        with counter.counting():
+            await _lease(meter, key, is_queued=is_queued, times=1)
+        calls.append(counter.take().total())
+    await meter.settle()
+    await store.close()
+    return min(took[1::2]) - min(took[::2]), calls[1] - calls[0]
+
+
+async def _lease(meter: Meter, key: ApiKey, *, is_queued: bool, times: int) -> float:
+    """Acquire and release a lease so many times; return the microseconds of one. Only what is not queued has a slot."""
+    began = time.process_time()
+    for _ in range(times):
+        with await meter.admit(key, "m", int, is_queued=is_queued):
+            pass
+    return (time.process_time() - began) / times * 1e6
 
 
 def _engine(store: SqliteStore) -> Engine:

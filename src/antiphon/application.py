@@ -61,8 +61,6 @@ class Application:
     listing: asyncio.Task[None]
     watch: Poll | None = None
     traces: "Traces | None" = None
-    shared: SharedResources = field(default_factory=SharedResources)
-    """What tenants share in this process, for metrics and `antiphon status`."""
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
 
@@ -150,6 +148,8 @@ async def build(
         strict_seals=settings.strict_seals,
         measures=measures,
         room=_room(settings),
+        shared=shared,
+        max_responses=settings.max_responses,
     )
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
@@ -166,7 +166,7 @@ async def build(
     courier = Courier(store, ids.now, reach, turns=deliveries, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
-    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, traces, shared)
+    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
 
 
 @dataclass(slots=True)

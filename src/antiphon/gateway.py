@@ -5,13 +5,13 @@ events are iterated. The names below `__all__` that are not `Gateway` are the va
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 from msgspec.structs import replace
 
 from antiphon.access.limits import allows, check_model, weight_of, weight_of_response
-from antiphon.access.metering import Tally, UsageLease
+from antiphon.access.metering import Attend, Tally, UsageLease
 from antiphon.errors import StoreError, log
 from antiphon.jobs import queue, replay
 from antiphon.jobs.queue import Queued
@@ -29,6 +29,7 @@ from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
+from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.probe import StoreProbe
@@ -105,18 +106,25 @@ class Gateway:
         """Shows how many WebSockets are open."""
         return self._engine.measures.websockets
 
+    @property
+    def shared(self) -> SharedResources:
+        """What tenants share in this process."""
+        return self._engine.shared
+
     def expect(self, what: str) -> Subscription:
         """Wait for a change of a response; the end of this process is reported to all waits."""
         return self._engine.wakes.expect(what)
 
     def status(self) -> Status:
-        """Return the state of this process's backends."""
-        return status_of(self._engine.models, len(self._engine.runs))
+        """Return the state of this process's backends and shared resources."""
+        engine = self._engine
+        return status_of(engine.models, len(engine.runs), engine.shared.usage())
 
     def measured(self, worker: str) -> list[Family]:
         """Return what this process has counted, labelled with its name."""
         engine = self._engine
-        return families([*engine.measures.all(), *known(engine.models, lambda: len(engine.runs))], worker=worker)
+        read = known(engine.models, lambda: len(engine.runs), engine.shared.usage)
+        return families([*engine.measures.all(), *read], worker=worker)
 
     async def backlog(self) -> list[Family]:
         """Return the counts that all processes have in common, since they stand in the store."""
@@ -232,9 +240,17 @@ class Gateway:
         """Return the valid API key with this digest, else None."""
         return self._engine.api_keys.find(digest)
 
-    def lease(self, key: ApiKey, model: str, weigh: Callable[[], int]) -> Awaitable[UsageLease]:
-        """Reserve what a request with this key may use. Raises `ClientError` (400, 429)."""
-        return self._engine.meter.admit(key, model, weigh)
+    def lease(
+        self,
+        key: ApiKey,
+        model: str,
+        weigh: Callable[[], int],
+        attend: Attend = nullcontext,
+        *,
+        is_queued: bool = False,
+    ) -> Awaitable[UsageLease]:
+        """Reserve what a request with this key may use. See `Meter.admit`."""
+        return self._engine.meter.admit(key, model, weigh, attend, is_queued=is_queued)
 
     async def usage(self, tenant: str, begin: int, end: int) -> Sequence[DayOfUse]:
         """Return what each key of a tenant used, by day."""

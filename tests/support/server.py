@@ -13,6 +13,7 @@ import aiohttp
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
+from antiphon.access.metering import MAX_RESPONSES
 from antiphon.application import Application
 from antiphon.jobs.worker import Worker
 from antiphon.runs.engine import Engine
@@ -105,11 +106,12 @@ async def serve(
     shares: dict[str, BackendOptions] | None = None,
     fallback: dict[str, list[str]] | None = None,
     limits: Limits | None = None,
+    max_responses: int = MAX_RESPONSES,
 ) -> AsyncIterator[Served]:
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
-    engine = Engine(models, opened, ids.new_id, ids.now)
+    engine = Engine(models, opened, ids.new_id, ids.now, max_responses=max_responses)
     engine.observers.add(AccessLog())
     if measures is not None:
         opened = engine.store = timed(opened, measures)

@@ -17,6 +17,9 @@ from antiphon.upstream.registry import model_not_found
 MINUTE = 60.0
 DAY = 86_400
 
+LONGEST_WAIT = 30
+"""Seconds after which a client may try again at the latest: it does not know how long a queue is."""
+
 OUTPUT = 1_000
 """Tokens that are reserved for an answer whose length the request does not bound."""
 
@@ -101,6 +104,17 @@ def refusal(limits: Limits, level: BucketState, tokens: int, now: float) -> Clie
 def too_many_at_once(most: int) -> ClientError:
     """Return the error for a request beside as many as the key allows."""
     return _rate("requests", f"This API key allows {most} requests at once. Please try again when one has ended.", 1.0)
+
+
+def too_many_responses(wait: float) -> ClientError:
+    """Return the error for a request where as many wait to be answered as may; in `wait` seconds one may have ended."""
+    return ClientError(
+        "Too many requests wait for this server to answer them. Please try again later.",
+        status=503,
+        type="service_unavailable_error",
+        code="server_is_overloaded",
+        headers={"retry-after": str(min(max(1, math.ceil(wait)), LONGEST_WAIT))},
+    )
 
 
 def _over_quota(most: int, now: float) -> ClientError:

@@ -1,12 +1,16 @@
-"""Holds keys to their limits, and writes down what they used.
+"""Holds keys to their limits, shares running responses between tenants, and writes down what keys used.
+
+A request with a key holds one of the process's response slots from its lease to its end; a tenant that has its share
+of them waits (`sharing/scheduler.py`). A background response holds none: its worker has slots of its own.
 
 What a request is expected to take is reserved in the store before its model is asked, and settled for what the backend
 reported when it has ended, however it ended. What was used is written soon after, all that came together in one step.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -18,11 +22,13 @@ from antiphon.access.limits import (
     rate_headers,
     refusal,
     too_many_at_once,
+    too_many_responses,
 )
 from antiphon.errors import BackendError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import NOTHING_RESERVED, ApiKey, BucketState, Reservation, Store, UsageRecord
 from antiphon.translation.from_chat.decode import decode_chunk
 from antiphon.translation.from_chat.reader import read_usage
@@ -88,6 +94,17 @@ LAST_TRY = 5.0
 
 DAY = 86_400
 
+MAX_RESPONSES = 2_000
+"""Response slots of a process by default: an open stream takes some 45 kB of memory, so all take 90 MB."""
+
+Attend = Callable[[], AbstractAsyncContextManager[object]]
+"""Returns what is entered while a request waits for a slot, so that it stops waiting when its client disconnects."""
+
+
+def response_slots(most: int) -> FairScheduler:
+    """Return the slots of running responses; as many more may wait. One tenant alone holds at most about 80 %."""
+    return FairScheduler(most, most, leaves_room=True)
+
 
 class Spender(Protocol):
     """What a request comes to, and what that takes."""
@@ -125,8 +142,10 @@ UNMETERED = UsageLease()
 class MeteredLease(UsageLease):
     """Leave for a key; what was used is charged to it when it ends."""
 
-    def __init__(self, meter: "Meter", key: ApiKey, tokens: int, headers: Mapping[str, str]) -> None:
-        self._meter, self._key = meter, key
+    def __init__(
+        self, meter: "Meter", key: ApiKey, tokens: int, headers: Mapping[str, str], since: float | None
+    ) -> None:
+        self._meter, self._key, self._since = meter, key, since
         self.headers = headers
         self.taken = Reservation(key.id, tokens)
         self._began = meter.now()
@@ -135,7 +154,7 @@ class MeteredLease(UsageLease):
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
         """See `UsageLease`."""
-        self._meter.leave(self._key.id)
+        self._meter.leave(self._key, self._since)
         if not self._is_handed_over:
             self._meter.charge(self._key.tenant, self.taken, self._began, 1, self._spent())
 
@@ -158,34 +177,53 @@ class Meter:
 
     store: Store
     now: Clock
+    _responses: FairScheduler = field(default_factory=FairScheduler)
     _at_once: dict[str, int] = field(default_factory=dict)
     """Requests of each key that are here."""
     _uses: dict[tuple[str, str, int], UsageRecord] = field(default_factory=dict)
     """What is not written down yet, by tenant, key and day."""
     _writing: asyncio.Task[None] | None = None
 
-    async def admit(self, key: ApiKey | None, model: str, weigh: Callable[[], int]) -> UsageLease:
-        """Let a request through; `weigh` tells the tokens that it is expected to take, where that matters.
+    async def admit(
+        self,
+        key: ApiKey | None,
+        model: str,
+        weigh: Callable[[], int],
+        attend: Attend = nullcontext,
+        *,
+        is_queued: bool = False,
+    ) -> UsageLease:
+        """Let a request through, in its tenant's turn; `weigh` returns the tokens that it is expected to take.
 
-        Raises `ClientError`: 400 for a model that the key does not allow, 429 where a limit is reached.
+        A background response `is_queued`: no slot is held for it here.
+
+        Raises `ClientError`: 400 for a model that the key does not allow, 429 where a limit is reached, 503 where too
+        many requests wait for a slot.
         """
         if key is None:
             return UNMETERED
         check_model(key, model)
         self._enter(key)
+        since = None
         try:
-            return await self._take(key, weigh)
+            if not is_queued:
+                if not self._responses.take(key.tenant):
+                    await self._wait(key.tenant, attend)
+                since = time.monotonic()
+            return await self._take(key, weigh, since)
         except BaseException:
-            self.leave(key.id)
+            self.leave(key, since)
             raise
 
-    def leave(self, key_id: str) -> None:
-        """One request of this key is no longer there."""
-        left = self._at_once[key_id] - 1
+    def leave(self, key: ApiKey, since: float | None) -> None:
+        """A request of this key has ended; it held a slot since then, or none."""
+        left = self._at_once[key.id] - 1
         if left:
-            self._at_once[key_id] = left
+            self._at_once[key.id] = left
         else:
-            del self._at_once[key_id]
+            del self._at_once[key.id]
+        if since is not None:
+            self._responses.leave(key.tenant, time.monotonic() - since)
 
     def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: tuple[int, int]) -> None:
         """Count what was used, for good soon, and give back what was taken for it when it began."""
@@ -218,10 +256,18 @@ class Meter:
             raise too_many_at_once(most)
         self._at_once[key.id] = now + 1
 
-    async def _take(self, key: ApiKey, weigh: Callable[[], int]) -> MeteredLease:
+    async def _wait(self, tenant: str, attend: Attend) -> None:
+        """Wait for a slot. Raises `ClientError` (503) where too many requests wait, and what `attend` raises."""
+        try:
+            async with attend():
+                await self._responses.enter(tenant)
+        except NoRoomError as full:
+            raise too_many_responses(full.wait) from full
+
+    async def _take(self, key: ApiKey, weigh: Callable[[], int], since: float | None) -> MeteredLease:
         limits = key.limits
         if not counts_anything(limits):
-            return MeteredLease(self, key, 0, {})
+            return MeteredLease(self, key, 0, {}, since)
         tokens = limits.fit(weigh()) if counts_tokens(limits) else 0
         level = await self._reserve(key, tokens)
         now = self.now()
@@ -230,7 +276,7 @@ class Meter:
             error = refusal(limits, level, tokens, now)
             error.headers = {**headers, **error.headers}
             raise error
-        return MeteredLease(self, key, tokens, headers)
+        return MeteredLease(self, key, tokens, headers, since)
 
     async def _reserve(self, key: ApiKey, tokens: int) -> BucketState:
         """Take the tokens in the store; where the client leaves meanwhile, they are given back as soon as they came."""

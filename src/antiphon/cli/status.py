@@ -1,9 +1,10 @@
-"""`antiphon status`: how a running server's backends are doing, as a live table."""
+"""`antiphon status`: the backends and the shared resources of a running server, as live tables."""
 
 import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings
 from antiphon.errors import AntiphonError
 from antiphon.upstream.backend_state import is_listed
-from antiphon.upstream.status import BackendStatus, Status
+from antiphon.upstream.status import BackendStatus, ResourceStatus, Status
 
 EVERY = 1.0
 """Seconds between two looks."""
@@ -30,8 +31,10 @@ SHOWN = 4
 """Models of a backend that have room in the table."""
 
 WHOLE = ("backend", "health")
-FOLDED = ("models", "in flight", "waiting", "asked", "failed")
+FOLDED = ("models", "in flight", "waiting", "oldest wait", "asked", "failed")
 """Columns that are kept on one line, and those that are not where the screen is narrow."""
+
+RESOURCE = ("shared resource", "in use", "waiting", "oldest wait")
 
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
@@ -47,7 +50,7 @@ def status(
     json: Annotated[bool, typer.Option("--json", help="Show it once, as JSON.")] = False,
     config: ConfigFlag = None,
 ) -> None:
-    """Show how a running server's backends are doing, anew every second."""
+    """Show the backends and the shared resources of a running server, anew every second."""
     address = (url or _address(config)).rstrip("/").removesuffix("/v1")
     console = Console()
     if json:
@@ -102,7 +105,8 @@ def _shown(address: str, status: Status) -> Group:
         table.add_row(*_row(backend))
     troubles = [_trouble(backend) for backend in status.backends if backend.error or backend.last_error]
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
-    return Group(Text(f"{address}: {workers}, {status.responses_in_flight} responses being made"), table, *troubles)
+    head = Text(f"{address}: {workers}, {status.responses_in_flight} responses being made")
+    return Group(head, table, *troubles, _resources(status.shared))
 
 
 def _row(one: BackendStatus) -> tuple[Text, ...]:
@@ -112,9 +116,22 @@ def _row(one: BackendStatus) -> tuple[Text, ...]:
         Text(_models(one)),
         Text(f"{one.in_flight} of {one.concurrency}" if one.concurrency else str(one.in_flight)),
         Text(f"{one.waiting} of {one.queue}" if one.concurrency else str(one.waiting)),
+        Text(_seconds(one.oldest_wait)),
         Text(str(one.asked)),
         Text(str(one.failed)),
     )
+
+
+def _resources(shared: Sequence[ResourceStatus]) -> Table:
+    table = Table(*RESOURCE)
+    for one in shared:
+        in_use = f"{one.in_use} of {one.capacity}" if one.capacity else str(one.in_use)
+        table.add_row(one.name, in_use, str(one.waiting), _seconds(one.oldest_wait))
+    return table
+
+
+def _seconds(wait: float) -> str:
+    return f"{wait:.1f} s" if wait else ""
 
 
 def _health(one: BackendStatus) -> str:

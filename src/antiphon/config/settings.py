@@ -90,6 +90,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Background responses that a process makes at once; 0 leaves them to others."""
     background_jobs_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
     """Background responses of one tenant that are made at once, by all processes together."""
+    max_responses: Annotated[int, Meta(ge=0, le=1_000_000)] = 2_000
+    """Responses of requests with an API key that a process makes at once, shared between tenants; 0 for any number."""
     grace: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """How long replies may take to finish after SIGTERM."""
     websocket: bool = True

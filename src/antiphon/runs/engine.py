@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from antiphon.access.api_keys import KnownKeys
 from antiphon.access.keyring import Keyring
-from antiphon.access.metering import Meter
+from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
 from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import Store
 from antiphon.storage.notifications import Notifier
 from antiphon.telemetry.metrics import Measures
@@ -58,6 +59,10 @@ class Engine:
     wakes: Notifier = field(default_factory=Notifier)
     holding: set[str] = field(default_factory=set)
     """Responses that hold a conversation or a key while they are made here."""
+    shared: SharedResources = field(default_factory=SharedResources)
+    """What tenants share in this process."""
+    max_responses: int = MAX_RESPONSES
+    """Responses of requests with an API key that are made at once; 0 for any number."""
     runs: set[ActiveRun] = field(default_factory=set)
     """Responses that are being made here."""
     takes_work: bool = True
@@ -73,7 +78,8 @@ class Engine:
         self.router = Router(self.models)
         self.cache = Cache(self.store, self.router, self.now, self.room)
         self.api_keys = KnownKeys(self.store)
-        self.meter = Meter(self.store, self.now)
+        responses = self.shared.add("responses", response_slots(self.max_responses))
+        self.meter = Meter(self.store, self.now, responses)
 
     def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
         """Return the identity of a request, with an id for its response."""

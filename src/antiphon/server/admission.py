@@ -6,6 +6,7 @@ the ASGI scope; then that application has checked the key. Nothing here is calle
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -15,6 +16,8 @@ from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_ke
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
 from antiphon.protocol.validation.validate import decode_object
+from antiphon.server.asgi import ClientConnection
+from antiphon.server.memory import overloaded
 from antiphon.server.reply import (
     CACHE,
     JSON,
@@ -26,6 +29,7 @@ from antiphon.server.reply import (
     stream_reply,
 )
 from antiphon.server.request import ASK, TENANT, Credential, HttpRequest
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.telemetry.context import note
 
 OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
@@ -64,6 +68,31 @@ class Authentication:
             request.uses_cache = True
 
 
+class Connections:
+    """Shares the connections between tenants: one tenant alone has at most about 80 % of them.
+
+    A connection is the tenant's of its last request with an API key, until it ends.
+    """
+
+    def __init__(self, gateway: Gateway, most: int) -> None:
+        self._slots = gateway.shared.add("connections", FairScheduler(most, leaves_room=True))
+
+    def admit(self, request: HttpRequest, connection: ClientConnection | None) -> None:
+        """Count the connection of a request. Raises `AntiphonError` (503) where its tenant has too many.
+
+        Without a `connection`, as for a WebSocket, it is counted for as long as the request lasts.
+        """
+        tenant = request.tenant
+        if connection is not None:
+            is_admitted = connection.belong(tenant, self._slots)
+        elif is_admitted := self._slots.take(tenant):
+            request.cleanup.callback(self._slots.leave, tenant)
+        if not is_admitted:
+            error = overloaded("Your tenant has as many connections as this server can give it. Please use fewer.")
+            error.headers["connection"] = "close"
+            raise error
+
+
 def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Return the key that a request's head presents. Raises `ClientError`: 401 for none, 400 for several."""
     given = [value for name, value in headers if name == b"authorization"]
@@ -76,15 +105,18 @@ def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return key.strip()
 
 
-async def acquire(gateway: Gateway, http: HttpRequest, model: str, weigh: Callable[[], int]) -> UsageLease | None:
+async def acquire(
+    gateway: Gateway, http: HttpRequest, model: str, weigh: Callable[[], int], *, is_queued: bool = False
+) -> UsageLease | None:
     """Return the lease of a request on its key's limits, None without a key; it is released when the reply was sent.
 
-    Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key that has ended, 429 at a limit.
+    A background response `is_queued`. Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key
+    that has ended, 429 at a limit, 503 where too many requests wait. Raises `ClientGone` where the client disconnects.
     """
     key = await http.key()
     if key is None:
         return None
-    lease = await gateway.lease(key, model, weigh)
+    lease = await gateway.lease(key, model, weigh, partial(DisconnectWatch, http.receive), is_queued=is_queued)
     http.reply_headers = raw_headers(lease.headers)
     http.cleanup.enter_context(lease)
     return lease

@@ -15,8 +15,8 @@ from antiphon.errors import AntiphonError, log, reportable
 from antiphon.gateway import COMMENT, CutOff, Gateway, Run, encode
 from antiphon.ids import new_id
 from antiphon.protocol.events import Event
-from antiphon.server.admission import OPEN, Authentication
-from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope, Send
+from antiphon.server.admission import OPEN, Authentication, Connections
+from antiphon.server.asgi import CONNECTION, ClientGone, Message, RawHeaders, Receive, Scope, Send
 from antiphon.server.limits import Limits
 from antiphon.server.memory import Room
 from antiphon.server.reply import (
@@ -221,6 +221,7 @@ class RequestMiddleware:
         self._keys = gateway.known_keys
         self._requests = gateway.requests
         self._room = Room(limits.bodies, limits.body)
+        self._connections = Connections(gateway, limits.connections)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket. All in one frame, since each part of a stream comes through it."""
@@ -241,6 +242,8 @@ class RequestMiddleware:
                     and await self._keys.are_needed()
                 ):
                     await self._authentication.identify(request)
+                    if (connection := scope.get(CONNECTION)) is None or connection.tenant != request.tenant:
+                        self._connections.admit(request, connection)
                 if not exchange.is_http:
                     await self._open(exchange)
                     return

@@ -130,7 +130,7 @@ class FairScheduler:
     def take(self, tenant: str = "", *, cost: float = 1.0) -> bool:
         """Take a slot if one is free for this tenant, and return whether it was; `leave` returns it."""
         if self.is_limited:
-            if not self.is_free_for(tenant):
+            if tenant in self._queues or not self._may_hold_more(tenant):  # `is_free_for`, in a call less
                 return False
             self._held[tenant] = self._held.get(tenant, 0) + 1
             self._now = max(self._now, self._tags.get(tenant, 0.0))

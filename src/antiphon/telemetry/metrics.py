@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock
+from antiphon.sharing.scheduler import Usage
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
 from antiphon.upstream.backend_state import BackendState, is_listed
 from antiphon.upstream.registry import ModelRegistry
@@ -276,8 +277,10 @@ def _failure(error: AntiphonError) -> str:
     return "refused" if 400 <= error.status < 500 else "failed"
 
 
-def known(models: ModelRegistry, responses_in_flight: Callable[[], int]) -> list[Known]:
-    """Return the figures of responses in flight and of backends, read when they are scraped."""
+def known(
+    models: ModelRegistry, responses_in_flight: Callable[[], int], shared: Callable[[], Mapping[str, Usage]]
+) -> list[Known]:
+    """Return the gauges of responses in flight, backends and shared resources, which are read when they are scraped."""
 
     def by_backend(of: Callable[[BackendState], float]) -> Callable[[], Mapping[Labels, float]]:
         return lambda: {(served.name,): float(of(served)) for served in models.backends}
@@ -291,8 +294,31 @@ def known(models: ModelRegistry, responses_in_flight: Callable[[], int]) -> list
     in_flight = "Responses that are being made."
     return [
         Known("antiphon_responses_in_flight", in_flight, look=lambda: {(): responses_in_flight()}),
-        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.in_use),
-        each("queue", "Requests that wait for a backend.", lambda served: served.slots.waiting),
+        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.usage.in_use),
+        each("queue", "Requests that wait for a backend.", lambda served: served.slots.usage.waiting),
+        each("oldest_wait_seconds", OLDEST, lambda served: served.slots.usage.oldest_wait),
         each("up", "Whether a backend is asked: 0 where it was taken out.", is_up),
         each("ejections", "Times that a backend was taken out.", lambda served: served.health.ejections, "counter"),
+        *_shared(shared),
+    ]
+
+
+OLDEST = "For how long the first of the waiting operations has waited; 0 where none waits."
+
+
+def _shared(usage: Callable[[], Mapping[str, Usage]]) -> list[Known]:
+    """Return the gauges of shared resources. One without a limit has no capacity."""
+
+    def each(name: str, text: str, of: Callable[[Usage], float | None]) -> Known:
+        def look() -> Mapping[Labels, float]:
+            values = {(resource,): of(one) for resource, one in usage().items()}
+            return {labels: value for labels, value in values.items() if value is not None}
+
+        return Known(f"antiphon_shared_{name}", text, "resource", look=look)
+
+    return [
+        each("in_use", "Slots of a shared resource that are in use.", lambda one: one.in_use),
+        each("capacity", "Slots of a shared resource.", lambda one: one.capacity or None),
+        each("waiting", "Operations that wait for a slot of a shared resource.", lambda one: one.waiting),
+        each("oldest_wait_seconds", OLDEST, lambda one: one.oldest_wait),
     ]

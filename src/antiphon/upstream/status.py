@@ -1,11 +1,12 @@
-"""How the backends are doing at this moment, as one process knows it, and as all that share a port do together."""
+"""The state of backends and shared resources now, of one process, and of all processes that share a port."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from antiphon.sharing.scheduler import Usage
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.registry import ModelRegistry
 
@@ -28,6 +29,8 @@ class BackendStatus(Struct, kw_only=True):
     waiting: int
     queue: int
     """Requests that may wait for it."""
+    oldest_wait: float
+    """For which the first of the waiting requests has waited; 0 where none waits."""
     asked: int
     failed: int
     ejections: int
@@ -40,45 +43,87 @@ class BackendStatus(Struct, kw_only=True):
     last_error_ago: float | None
 
 
+class ResourceStatus(Struct, kw_only=True):
+    """One resource that tenants share."""
+
+    name: str
+    in_use: int
+    capacity: int
+    """Slots; 0 for any number."""
+    waiting: int
+    oldest_wait: float
+    """Seconds for which the first of the waiting operations has waited; 0 where none waits."""
+
+
 class Status(Struct, kw_only=True):
     """Processes that serve one port."""
 
     workers: int = 1
     responses_in_flight: int
     backends: list[BackendStatus]
+    shared: list[ResourceStatus]
 
 
-def status_of(models: ModelRegistry, responses_in_flight: int) -> Status:
-    """Return the state of this process's backends."""
+def status_of(models: ModelRegistry, responses_in_flight: int, shared: Mapping[str, Usage]) -> Status:
+    """Return the state of this process's backends, and of its shared resources by name."""
     now = models.clock()
-    backends = [_backend(state, now) for state in models.backends]
-    return Status(responses_in_flight=responses_in_flight, backends=backends)
+    return Status(
+        responses_in_flight=responses_in_flight,
+        backends=[_backend(state, now) for state in models.backends],
+        shared=[_resource(name, usage) for name, usage in shared.items()],
+    )
 
 
 def together(told: Sequence[Status]) -> Status:
     """Return as one what several processes told; at least one."""
     backends: dict[str, list[BackendStatus]] = {}
+    shared: dict[str, list[ResourceStatus]] = {}
     for status in told:
         for backend in status.backends:
             backends.setdefault(backend.name, []).append(backend)
+        for resource in status.shared:
+            shared.setdefault(resource.name, []).append(resource)
     return Status(
         workers=sum(status.workers for status in told),
         responses_in_flight=sum(status.responses_in_flight for status in told),
         backends=[_together(known) for known in backends.values()],
+        shared=[_summed(known) for known in shared.values()],
+    )
+
+
+def _resource(name: str, usage: Usage) -> ResourceStatus:
+    return ResourceStatus(
+        name=name,
+        in_use=usage.in_use,
+        capacity=usage.capacity,
+        waiting=usage.waiting,
+        oldest_wait=usage.oldest_wait,
+    )
+
+
+def _summed(known: Sequence[ResourceStatus]) -> ResourceStatus:
+    """Return one resource of several processes: counts are added, the oldest wait is the longest of them."""
+    return ResourceStatus(
+        name=known[0].name,
+        in_use=sum(one.in_use for one in known),
+        capacity=sum(one.capacity for one in known),
+        waiting=sum(one.waiting for one in known),
+        oldest_wait=max(one.oldest_wait for one in known),
     )
 
 
 def _backend(served: BackendState, now: float) -> BackendStatus:
-    health, slots, loaded = served.health, served.slots, served.load.loaded
+    health, loaded, usage = served.health, served.load.loaded, served.slots.usage
     return BackendStatus(
         name=served.name,
         dialect=served.dialect.name,
         health="resting" if health.rest(now) else "out" if health.is_ejected else "up",
         rests_for=health.rest(now),
-        in_flight=slots.in_use,
-        concurrency=slots.capacity,
-        waiting=slots.waiting,
-        queue=slots.bound,
+        in_flight=usage.in_use,
+        concurrency=usage.capacity,
+        waiting=usage.waiting,
+        queue=served.slots.bound,
+        oldest_wait=usage.oldest_wait,
         asked=served.asked,
         failed=served.failed,
         ejections=health.ejections,
@@ -106,6 +151,7 @@ def _together(known: Sequence[BackendStatus]) -> BackendStatus:
         concurrency=total(lambda one: one.concurrency),
         waiting=total(lambda one: one.waiting),
         queue=total(lambda one: one.queue),
+        oldest_wait=max(one.oldest_wait for one in known),
         asked=total(lambda one: one.asked),
         failed=total(lambda one: one.failed),
         ejections=total(lambda one: one.ejections),

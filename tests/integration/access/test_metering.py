@@ -1,8 +1,11 @@
-"""What is reserved for a key, where the client does not wait for it."""
+"""What is reserved for a key, where the client does not wait for it; and what its slot costs."""
 
 import asyncio
 import time
 from typing import Any
+
+from bench import keys
+from bench.figures import SLOT_CALLS
 
 from antiphon.access.metering import Meter
 from antiphon.storage.contract import BucketState
@@ -39,3 +42,9 @@ async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back()
 
     assert leaving.cancelled()
     await store.close()
+
+
+def test_a_slot_costs_a_request_few_calls() -> None:
+    _, calls = keys.slot()
+
+    assert calls <= SLOT_CALLS

@@ -24,8 +24,12 @@ async def test_names_health_and_errors_are_whole_on_a_narrow_screen(tmp_path: Pa
     async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server:
         shown = await antiphon(tmp_path, "status", "--url", server.url, COLUMNS="80")
 
-    rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in shown.out.splitlines() if "│" in line]
+    backends, _, resources = shown.out.partition("shared resource")
+    rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in backends.splitlines() if "│" in line]
     assert rows == [["near", "up"], ["gone", "unreached"]]
+    assert ["responses", "0 of 2000", "0"] in [
+        [cell.strip() for cell in line.split("│")[1:4]] for line in resources.splitlines()
+    ]
     assert "\ngone: The model backend cannot be reached. (" in shown.out
 
 
@@ -47,6 +51,14 @@ async def test_the_table_and_the_json_show_what_the_server_knows(tmp_path: Path,
     assert (shown.code, told.code, shown.err) == (0, 0, "")
     assert (status["workers"], near["asked"], near["concurrency"]) == (1, 6, 3)
     assert gone["error"] == "The model backend cannot be reached."
+    shared = {one["name"]: one for one in status["shared"]}
+    assert shared["responses"] == {
+        "name": "responses",
+        "in_use": 0,
+        "capacity": 2000,
+        "waiting": 0,
+        "oldest_wait": 0.0,
+    }
     for word in ("near", "up", "0 of 3", "gone", "unreached", "cannot be reached"):
         assert word in shown.out
     assert os.fsencode(GONE) not in shown.out.encode()

@@ -22,8 +22,11 @@ LATER = {
 LACKING = {"chat:parameters:n"}
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
-UNSHOWN = {"responses:headers:challenge", "responses:websocket:refused-well", "responses:web-search:citations"}
-"""What nothing can show: no key is asked for, WebSockets are taken, and `demo` cites nothing."""
+UNSHOWN = {
+    *("responses:headers:challenge", "responses:websocket:refused-well", "responses:web-search:citations"),
+    "responses:limits:too-long-named",
+}
+"""What nothing can show: no key is asked for, WebSockets are taken, `demo` cites nothing and reads any length."""
 
 BY_CHANCE = {"responses:cancel:no-usage", "responses:websocket:steer-accepted", "responses:websocket:steered"}
 """What is shown only if `demo` is cancelled, or steered, before it has answered."""

@@ -38,7 +38,7 @@ async def kinds(served: Served) -> dict[str, str]:
 
 def counted() -> list[Metric]:
     """Every metric of a process."""
-    return [*Measures().all(), *known(engine()[0].models, lambda: 0)]
+    return [*Measures().all(), *known(engine()[0].models, lambda: 0, dict)]
 
 
 def labels_of(query: str) -> set[str]:

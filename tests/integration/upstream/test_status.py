@@ -1,4 +1,7 @@
+import asyncio
+
 from antiphon.errors import BackendError
+from antiphon.sharing.scheduler import Usage
 from antiphon.upstream.backend_state import BackendOptions, BackendState, LoadReport
 from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.registry import ModelRegistry
@@ -11,7 +14,7 @@ def known(*names: str) -> tuple[list[BackendState], Status]:
     """Backends, and what is told of them after they were changed."""
     made, _ = engine()
     made.models = ModelRegistry([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
-    return made.models.backends, status_of(made.models, len(made.runs))
+    return made.models.backends, status_of(made.models, len(made.runs), {})
 
 
 def told(*changes: tuple[int, str]) -> Status:
@@ -19,7 +22,7 @@ def told(*changes: tuple[int, str]) -> Status:
     made.models = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
     for place, what in changes:
         _fail(made.models.backends[place], what)
-    return status_of(made.models, len(made.runs))
+    return status_of(made.models, len(made.runs), {})
 
 
 def _fail(served: BackendState, what: str) -> None:
@@ -50,7 +53,7 @@ def test_models_are_told_by_whoever_knows_them_and_loaded_where_a_backend_tells(
     served.models, served.load, served.error = [{"id": "m"}], LoadReport(loaded=frozenset({"m"})), ""
     made, _ = engine()
     made.models.backends = [served]
-    after = together([before, status_of(made.models, len(made.runs))])
+    after = together([before, status_of(made.models, len(made.runs), {})])
 
     assert before.backends[0].error
     assert (after.backends[0].models, after.backends[0].loaded, after.backends[0].error) == (["m"], ["m"], "")
@@ -61,6 +64,34 @@ def test_slots_and_the_queue_are_told() -> None:
     served = made.models.backends[0]
     served.update(options=BackendOptions(concurrency=3, queue=7))
     served.slots.in_use, served.slots.waiting = 2, 1
-    (one,) = status_of(made.models, len(made.runs)).backends
+    (one,) = status_of(made.models, len(made.runs), {}).backends
 
     assert (one.in_flight, one.concurrency, one.waiting, one.queue) == (2, 3, 1, 7)
+
+
+async def test_the_first_request_that_waits_for_a_backend_says_for_how_long() -> None:
+    made, _ = engine()
+    served = made.models.backends[0]
+    served.update(options=BackendOptions(concurrency=1, queue=7))
+    before = status_of(made.models, 0, {}).backends[0]
+    await served.slots.enter()
+    waiting = asyncio.create_task(served.slots.enter())
+    await asyncio.sleep(0)
+    after = status_of(made.models, 0, {}).backends[0]
+    served.slots.leave()
+    await waiting
+
+    assert before.oldest_wait == 0
+    assert after.oldest_wait > 0
+    assert together([status_of(made.models, 0, {}), status_of(made.models, 0, {})]).backends[0].oldest_wait == 0
+
+
+def test_shared_resources_of_several_workers_are_added_up_but_for_the_oldest_wait() -> None:
+    made, _ = engine()
+    one = status_of(made.models, 0, {"pages": Usage(3, 4, 2, 1.5), "calls": Usage(9, 0, 0, 0.0)})
+    other = status_of(made.models, 0, {"pages": Usage(1, 4, 1, 2.5), "jobs": Usage(1, 16, 0, 0.0)})
+
+    pages, calls, jobs = together([one, other]).shared
+    assert (pages.name, pages.in_use, pages.capacity, pages.waiting, pages.oldest_wait) == ("pages", 4, 8, 3, 2.5)
+    assert (calls.name, calls.in_use, calls.capacity) == ("calls", 9, 0)
+    assert (jobs.name, jobs.in_use, jobs.capacity) == ("jobs", 1, 16)

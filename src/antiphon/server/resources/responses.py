@@ -81,7 +81,13 @@ class _Responses:
             return ticket
         lease = None
         if http.credential is not None:
-            lease = await acquire(gateway, http, request.model, lambda: weight_of_response(request, body))
+            lease = await acquire(
+                gateway,
+                http,
+                request.model,
+                lambda: weight_of_response(request, body),
+                is_queued=bool(request.background),
+            )
         if request.background:
             kept = body_with_cache(body, asked, request)
             return await self._enqueue(request, kept, charged_to(ticket, lease), lease)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from antiphon.server.uvicorn.cycle import RequestCycle
+from antiphon.sharing.scheduler import FairScheduler
 
 HEAD_TIMEOUT = 10.0
 """Seconds from a connection, or a request's first byte, to the end of its headers."""
@@ -52,6 +53,10 @@ class ClosingConnection(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: ConnectionLimits) -> None:
         self.loop, self._limits = loop, limits
         self.transport: asyncio.Transport = None  # type: ignore[assignment]
+        self.tenant = ""
+        """The tenant of the last request with an API key."""
+        self._shared: FairScheduler | None = None
+        """Where the connection counts as this tenant's."""
         self.cycle: RequestCycle | None = None
         """The last request that came."""
         self._answered: RequestCycle | None = None
@@ -78,6 +83,16 @@ class ClosingConnection(asyncio.Protocol):
         if self._in_head:
             self._set_deadline()
 
+    def belong(self, tenant: str, connections: FairScheduler) -> bool:
+        """Count as this tenant's until the connection ends; return whether it may have one more."""
+        if self.transport.is_closing():
+            return True
+        if not connections.take(tenant):
+            return False
+        self._leave_tenant()
+        self.tenant, self._shared = tenant, connections
+        return True
+
     def close(self) -> None:
         """End the connection after a reply, and let the client read it though it may be sending still."""
         if self._is_leaving or self.transport.is_closing():
@@ -90,6 +105,7 @@ class ClosingConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
         self._limits.leaving -= self._is_leaving
+        self._leave_tenant()
         self._clear_deadline()
         self._clear_end()
         self._clear_idle()
@@ -117,6 +133,11 @@ class ClosingConnection(asyncio.Protocol):
         self._resume_sending()
         if not (self._is_leaving or self.transport.is_closing()):
             self._clear_end()
+
+    def _leave_tenant(self) -> None:
+        if self._shared is not None:
+            self._shared.leave(self.tenant)
+        self.tenant, self._shared = "", None
 
     def _resume_sending(self) -> None:
         if self.writable is not None:

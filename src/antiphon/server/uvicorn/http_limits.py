@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
+from antiphon.server.asgi import CONNECTION
 from antiphon.server.uvicorn.closing import ClosingConnection, ConnectionLimits
 from antiphon.server.uvicorn.cycle import RequestCycle
 
@@ -243,6 +244,7 @@ class HttpConnection(ClosingConnection):
             "root_path": root,
             "headers": self._headers,
             "state": self._app_state.copy(),
+            CONNECTION: self,
             **self._addresses,
         }
         before = self.cycle
@@ -275,6 +277,7 @@ class HttpConnection(ClosingConnection):
 
     def _open_websocket(self) -> None:
         self._clear_idle()
+        self._leave_tenant()
         self.state.connections.discard(self)
         lines = [b"%b: %b\r\n" % header for header in self._headers]
         method = self._parser.get_method()

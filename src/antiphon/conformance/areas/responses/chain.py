@@ -1,9 +1,11 @@
 """Responses that go on from others."""
 
+from typing import Any
+
 from antiphon.conformance.areas.responses.text import text_of
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Request
-from antiphon.conformance.reading import MISSING, at, is_integer, is_text, shown
+from antiphon.conformance.reading import MISSING, at, is_integer, is_text, listed, shown
 from antiphon.conformance.requirement import Stop, Table, capability, must, should
 from antiphon.conformance.trial import Steps, Trial, is_response
 
@@ -19,6 +21,11 @@ TABLE: Table = (
     must("responses:chain:fork", "spec 10", "Two responses can go on from the same one."),
     must("responses:chain:unstored", "spec 10", "An unstored response cannot be gone on from, and the server says so."),
     must("responses:chain:deleted", "spec 10", "A deleted response cannot be gone on from, and the server says so."),
+    should(
+        "responses:chain:repeated-id",
+        "spec 13",
+        "An input item that repeats the id of an item in the chain is refused with 400.",
+    ),
     should("responses:chain:instructions", "spec 2", "`instructions` are not carried over to the next response."),
     capability(
         should("responses:chain:recalled", "issue ollama#15954", "The model recalls a word of the turn before.")
@@ -35,6 +42,14 @@ def id_of(response: object) -> str:
     if not is_text(found):
         raise Stop("failed", f"The response's id is {shown(found)}.")
     return found
+
+
+def with_ids(response: object) -> list[Any]:
+    """Return a response's output items that have an id. Ends the case where there are none."""
+    items = [item for item in listed(response, "output") if is_text(at(item, "id"))]
+    if not items:
+        raise Stop("skipped", "The items of the output have no id.")
+    return items
 
 
 @case(
@@ -106,6 +121,17 @@ def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
     trial.offered(exchange)
     trial.expect("responses:chain:deleted", exchange.status in (400, 404), exchange.came)
+
+
+@case("responses:chain:repeated-id")
+def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
+    """Go on from a response, and send its output again."""
+    first = trial.response((yield from trial.respond("Say hello.", store=True)))
+    exchange = yield from trial.respond(
+        [*with_ids(first), {"role": "user", "content": "Say it again."}], previous_response_id=id_of(first)
+    )
+    trial.offered(exchange)
+    trial.expect("responses:chain:repeated-id", exchange.status == 400, exchange.came)
 
 
 @case("responses:chain:instructions")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses.chain import WORD, id_of
+from antiphon.conformance.areas.responses.chain import WORD, id_of, with_ids
 from antiphon.conformance.areas.responses.input_items import texts_of
 from antiphon.conformance.areas.responses.text import text_of
 from antiphon.conformance.case import case
@@ -50,6 +50,11 @@ TABLE: Table = (
     ),
     must(
         "responses:conversations:exclusive", "spec 13", "`conversation` and `previous_response_id` exclude each other."
+    ),
+    should(
+        "responses:conversations:repeated-id",
+        "spec 13",
+        "An input item that repeats the id of an item in the conversation is refused with 400.",
     ),
     must(
         "responses:conversations:use-unknown",
@@ -205,6 +210,16 @@ def a_response_has_one_past(trial: Trial) -> Steps:
     first = trial.response((yield from trial.respond("Say hello.")))
     exchange = yield from trial.respond("Say it again.", conversation=name, previous_response_id=id_of(first))
     trial.expect("responses:conversations:exclusive", exchange.status == 400, exchange.came)
+
+
+@case("responses:conversations:repeated-id")
+def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
+    """Make a response in a conversation, and send its output again."""
+    name = id_of(trial.whole((yield from create(trial))))
+    first = trial.response((yield from trial.respond("Say hello.", conversation=name)))
+    exchange = yield from trial.respond([*with_ids(first), message("Say it again.")], conversation=name)
+    trial.offered(exchange)
+    trial.expect("responses:conversations:repeated-id", exchange.status == 400, exchange.came)
 
 
 @case("responses:conversations:use-unknown")

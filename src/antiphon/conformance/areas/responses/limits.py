@@ -20,6 +20,11 @@ TABLE: Table = (
         "open-responses 9",
         "With `truncation: disabled` a long input is read whole, or refused with a 4xx, or the response fails.",
     ),
+    should(
+        "responses:limits:too-long-named",
+        "spec 13",
+        "An input that is longer than the model's context is told by the code `context_length_exceeded`.",
+    ),
     should("responses:limits:usage", "spec 3", "A cut answer has usage."),
 )
 
@@ -78,7 +83,7 @@ def a_long_stream_is_cut(trial: Trial) -> Steps:
     trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", shown(last.get("type")))
 
 
-@case("responses:limits:nothing-dropped")
+@case("responses:limits:nothing-dropped", "responses:limits:too-long-named")
 def a_long_input_is_not_truncated(trial: Trial) -> Steps:
     """Send a long input where nothing may be dropped."""
     asked = {"truncation": "disabled", "max_output_tokens": LEAST}
@@ -86,6 +91,8 @@ def a_long_input_is_not_truncated(trial: Trial) -> Steps:
     if 400 <= exchange.status < 500 or at(exchange.json, "status") == "failed":
         trial.served(exchange)
         trial.expect("responses:limits:nothing-dropped", True)
+        code = at(exchange.json, "error", "code")
+        trial.expect("responses:limits:too-long-named", code == "context_length_exceeded", exchange.came)
         return
     used = at(trial.response(exchange), "usage", "input_tokens")
     if not is_integer(used):

@@ -39,6 +39,11 @@ EXCHANGES: dict[str, Shown] = {
     **spoiled(chain.an_unstored_response_ends_a_chain, [FIRST, GONE], [FIRST, SECOND]),
     **spoiled(chain.a_deleted_response_ends_a_chain, [FIRST, says({}), GONE], [FIRST, says({}), SECOND]),
     **spoiled(
+        chain.an_item_of_the_chain_is_sent_again,
+        [FIRST, error("Duplicate item found with id msg_1.", 400, None, "input")],
+        [FIRST, SECOND],
+    ),
+    **spoiled(
         chain.instructions_hold_once, [FIRST, SECOND], [FIRST, SECOND.patched("instructions", to="Answer in one word.")]
     ),
 }

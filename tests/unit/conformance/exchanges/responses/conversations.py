@@ -104,5 +104,10 @@ EXCHANGES: dict[str, Shown] = {
     ),
     **spoiled(conversations.a_conversation_is_streamed_in, [CREATED, STREAM, TALK], [CREATED, STREAM, page(ONE)]),
     **spoiled(conversations.a_response_has_one_past, [CREATED, FIRST, REFUSED], [CREATED, FIRST, SECOND]),
+    **spoiled(
+        conversations.an_item_of_the_conversation_is_sent_again,
+        [CREATED, FIRST, error("Duplicate item found with id msg_1.", 400, None, "input")],
+        [CREATED, FIRST, SECOND],
+    ),
     **spoiled(conversations.an_unknown_conversation_is_refused, [GONE, GONE], [GONE, FIRST]),
 }

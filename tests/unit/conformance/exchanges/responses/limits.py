@@ -1,7 +1,7 @@
 """Cut answers."""
 
 from antiphon.conformance.areas.responses import limits
-from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled, streams
+from tests.unit.conformance.exchanges import Shown, error, says, shown, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 from tests.unit.testing.events.streams import STREAMS
 
@@ -26,7 +26,14 @@ EXCHANGES: dict[str, Shown] = {
             "responses:limits:usage": [GOOD.patched("usage", to=None)],
         },
     ),
-    **spoiled(limits.a_long_input_is_not_truncated, [LONG], [says(RESPONSE).patched("usage", "input_tokens", to=4096)]),
+    **shown(
+        limits.a_long_input_is_not_truncated,
+        [LONG],
+        {
+            "responses:limits:nothing-dropped": [says(RESPONSE).patched("usage", "input_tokens", to=4096)],
+            "responses:limits:too-long-named": [error("The input is too long.", 400, "invalid_value", "input")],
+        },
+    ),
     **shown(
         limits.a_long_stream_is_cut,
         [streams(STREAMS["cut"])],

@@ -181,6 +181,22 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(approval.what_was_not_asked_for_is_approved, [CALLED, REFUSED], [CALLED, SPOKEN]),
+    **shown(
+        approval.a_changed_call_is_approved,
+        [ASKED, REFUSED, heard()],
+        {
+            "responses:mcp:approval-changed": [ASKED, gave(APPROVED, MESSAGE), heard("/changed")],
+            "responses:mcp:approval-changed-refused": [ASKED, gave(APPROVED, MESSAGE), heard("antiphon")],
+        },
+    ),
+    **shown(
+        approval.an_invented_call_is_approved,
+        [gave(LIST, MESSAGE), REFUSED, heard()],
+        {
+            "responses:mcp:approval-invented": [gave(LIST, MESSAGE), gave(APPROVED, MESSAGE), heard("/invented")],
+            "responses:mcp:approval-invented-refused": [gave(LIST, MESSAGE), SPOKEN, heard()],
+        },
+    ),
     **spoiled(approval.some_tools_are_asked_for, [ASKED], [CALLED]),
     **spoiled(approval.some_tools_are_not_asked_for, [CALLED], [ASKED]),
     **{name: one for case in fields.ALLOWING for name, one in spoiled(case, [ONE_TOOL], [gave(LIST, MESSAGE)]).items()},

@@ -48,6 +48,18 @@ TABLE: Table = (
     must("responses:mcp:denied", "spec 16", "What was denied is not called."),
     must("responses:mcp:denied-goes-on", "spec 16", "After a denial the response goes on, and is completed."),
     should("responses:mcp:approval-unknown", "spec 13", "The approval of a request that is not there is refused."),
+    must(
+        "responses:mcp:approval-changed",
+        "spec 16",
+        "A request for approval that the client changed, after `previous_response_id`, is not called as changed.",
+    ),
+    should("responses:mcp:approval-changed-refused", "spec 13", "Such a request, sent again, is refused with 400."),
+    must(
+        "responses:mcp:approval-invented",
+        "spec 16",
+        "A request for approval that the client invented, after `previous_response_id`, is not called.",
+    ),
+    should("responses:mcp:approval-invented-refused", "spec 13", "Such a request is refused with 400."),
     must("responses:mcp:approval-always", "spec 6", "Tools under `always` in `require_approval` are asked for."),
     must("responses:mcp:approval-never", "spec 6", "Tools under `never` in `require_approval` are called unasked."),
     must("responses:mcp:allowed-names", "spec 6", "With names in `allowed_tools` only these are listed."),

@@ -1,0 +1,50 @@
+"""The page on fair sharing names every resource that a process shares, with its slots and its setting."""
+
+import math
+
+from antiphon.application import build
+from antiphon.config import Settings
+from antiphon.server.application import create_app
+from antiphon.sharing.scheduler import FairScheduler, Usage
+from tests.support.pages import table
+
+ROWS = {
+    name: (slots, alone, setting)
+    for name, _, slots, alone, _, setting in table(
+        "../why/fair-sharing", "Resource", "What holds a slot", "Slots", "One tenant alone", "May wait", "Setting"
+    )
+}
+
+
+async def shared() -> dict[str, Usage]:
+    """The resources of a server by default, and with every tool."""
+    settings = Settings(store="sqlite://", web_search="http://127.0.0.1:9", check_interval=0)
+    house = await build(settings, {})
+    create_app(house.engine, house.endpoints)
+    try:
+        return dict(house.engine.shared.usage())
+    finally:
+        await house.close()
+
+
+async def test_every_resource_has_its_row_with_the_slots_that_it_has() -> None:
+    found = await shared()
+
+    assert found.keys() <= ROWS.keys()
+    for name, usage in found.items():
+        if (slots := ROWS[name][0].replace(",", "")).isdecimal():
+            assert usage.capacity == int(slots), name
+
+
+def test_one_tenant_alone_holds_what_the_page_says() -> None:
+    for name, (slots, alone, _) in ROWS.items():
+        if slots.replace(",", "").isdecimal() and slots != "1":
+            scheduler = FairScheduler(int(slots.replace(",", "")), leaves_room=True)
+            held = sum(scheduler.take("a") for _ in range(scheduler.capacity))
+            assert held == math.ceil(0.8 * scheduler.capacity) == int(alone.replace(",", "")), name
+
+
+def test_every_setting_that_the_page_names_is_one() -> None:
+    named = {one.strip("` ") for _, _, setting in ROWS.values() for one in setting.split(",") if one.strip()}
+    # Those of the background come with its queue.
+    assert named - {"background_queue_per_tenant"} <= set(Settings.__struct_fields__)

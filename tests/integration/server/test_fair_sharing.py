@@ -1,0 +1,277 @@
+"""Tenants share running responses and connections: one tenant never holds all of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+
+from antiphon.server.limits import Limits
+from antiphon.sharing.scheduler import Usage
+from antiphon.storage.open import open_store
+from antiphon.upstream.http import HttpBackend
+from tests.support.keys import bearing, issue
+from tests.support.metrics import scrape
+from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
+from tests.support.server import Served, serve
+
+PATIENCE = 30.0
+
+SLOTS, SHARE = 5, 4
+"""Slots, and how many of them one tenant may hold."""
+
+HANG = "Hang"
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": HANG}]}
+
+
+def hang(request: dict[str, Any]) -> Answer:
+    if request["messages"][-1]["content"] == HANG:
+        return Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    return echo(request)
+
+
+@dataclass
+class Shared:
+    """A server and its tenants' keys."""
+
+    served: Served
+    backend: ReplayBackend
+    a: str
+    b: str
+
+    def usage(self, name: str = "responses") -> Usage:
+        return self.served.engine.shared.usage()[name]
+
+    async def ask(self, key: str, path: str = "/responses", **body: Any) -> tuple[int, Any]:
+        asked = {"model": "m", "input": "Hi", **body}
+        return await self.served.post(path, json=asked, headers=bearing(key))
+
+    async def fill(self, count: int, key: str | None = None) -> list[asyncio.Task[Any]]:
+        """Send so many responses that never end, and return when all of them are made or wait."""
+        before = self.usage()
+        tasks = [asyncio.create_task(self.ask(key or self.a, input=HANG)) for _ in range(count)]
+        await until(lambda: _total(self.usage()) == _total(before) + count)
+        return tasks
+
+    async def fill_share(self) -> list[asyncio.Task[Any]]:
+        """Have tenant A hold all that it may."""
+        tasks = await self.fill(SHARE)
+        await until(lambda: len(self.backend.requests) == SHARE)
+        return tasks
+
+
+def _total(usage: Usage) -> int:
+    return usage.in_use + usage.waiting
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def sharing(backend: ReplayBackend, slots: int = SLOTS, limits: Limits | None = None) -> AsyncIterator[Shared]:
+    backend.script = hang
+    store = await open_store("sqlite://")
+    a, b = await issue(store, "a"), await issue(store, "b")
+    async with serve(HttpBackend("replay", backend.url), store=store, limits=limits, max_responses=slots) as served:
+        yield Shared(served, backend, a, b)
+
+
+# Running responses.
+
+
+async def test_a_tenant_that_holds_its_share_waits_and_another_does_not(backend: ReplayBackend) -> None:
+    async with sharing(backend) as shared:
+        running = await shared.fill_share()
+        waiting = await shared.fill(1)
+        status, _ = await shared.ask(shared.b)
+        usage, numbers = shared.usage(), await scrape(shared.served)
+        await end(running[0])
+        await until(lambda: len(backend.requests) == SHARE + 2)
+        after = shared.usage()
+        await end(*running, *waiting)
+        await until(lambda: _total(shared.usage()) == 0)
+
+    assert status == 200
+    assert (usage.in_use, usage.capacity, usage.waiting) == (SHARE, SLOTS, 1)
+    assert usage.oldest_wait > 0
+    assert numbers["antiphon_shared_in_use{resource=responses}"] == SHARE
+    assert numbers["antiphon_shared_capacity{resource=responses}"] == SLOTS
+    assert numbers["antiphon_shared_waiting{resource=responses}"] == 1
+    assert numbers["antiphon_shared_oldest_wait_seconds{resource=responses}"] > 0
+    assert (after.in_use, after.waiting) == (SHARE, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/responses", {"input": HANG, "stream": True}),
+        ("/responses/compact", {"input": HANG}),
+        ("/chat/completions", CHAT),
+        ("/chat/completions", {**CHAT, "stream": True}),
+        ("/embeddings", {"input": HANG}),
+    ],
+)
+async def test_all_that_asks_a_model_holds_a_slot(backend: ReplayBackend, path: str, body: dict[str, Any]) -> None:
+    async with sharing(backend) as shared:
+        running = await shared.fill_share()
+        asked = {"json": {"model": "m", **body}, "headers": bearing(shared.a)}
+        waiting = asyncio.create_task(shared.served.post(path, **asked))
+        await until(lambda: shared.usage().waiting == 1)
+        await end(*running, waiting)
+
+    assert len(backend.requests) == SHARE
+
+
+async def test_a_response_on_a_websocket_holds_a_slot_and_waits_for_it(backend: ReplayBackend) -> None:
+    async with sharing(backend) as shared:
+        running = await shared.fill_share()
+        url = f"{shared.served.url}/responses"
+        async with shared.served.http.ws_connect(url, headers=bearing(shared.a)) as socket:
+            await socket.send_json({"type": "response.create", "model": "m", "input": "Hi"})
+            await until(lambda: shared.usage().waiting == 1)
+            await end(running[0])
+            async with asyncio.timeout(PATIENCE):
+                while (await socket.receive_json())["type"] != "response.completed":
+                    pass
+            await socket.send_json({"type": "response.create", "model": "m", "input": HANG})
+            await until(lambda: shared.usage().in_use == SHARE)
+        await until(lambda: shared.usage().in_use == SHARE - 1)
+        await end(*running)
+
+
+async def test_a_background_response_is_queued_though_its_tenant_holds_its_share(backend: ReplayBackend) -> None:
+    async with sharing(backend) as shared:
+        running = await shared.fill_share()
+        status, queued = await shared.ask(shared.a, background=True)
+        usage = shared.usage()
+        await end(*running)
+
+    assert (status, queued["status"]) == (200, "queued")
+    assert (usage.in_use, usage.waiting) == (SHARE, 0)
+
+
+async def test_where_the_queue_is_full_the_error_says_when_to_try_again(backend: ReplayBackend) -> None:
+    async with sharing(backend, slots=1) as shared:
+        tasks = await shared.fill(2)
+        asked = {"json": {"model": "m", "input": "Hi"}, "headers": bearing(shared.a)}
+        async with shared.served.http.post(f"{shared.served.url}/responses", **asked) as reply:
+            error = (await reply.json())["error"]
+            status, wait = reply.status, int(reply.headers["retry-after"])
+        usage = shared.usage()
+        await end(*tasks)
+
+    assert (status, error["type"], error["code"]) == (503, "service_unavailable_error", "server_is_overloaded")
+    assert 1 <= wait <= 30
+    assert (usage.in_use, usage.waiting) == (1, 1)
+
+
+async def test_a_client_that_disconnects_gives_up_its_place(backend: ReplayBackend) -> None:
+    async with sharing(backend, slots=1) as shared:
+        running, waiting = await shared.fill(2)
+        await end(waiting)
+        await until(lambda: shared.usage().waiting == 0)
+        assert shared.usage().in_use == 1
+        await end(running)
+        await until(lambda: shared.usage().in_use == 0)
+        assert (await shared.ask(shared.a))[0] == 200
+
+
+async def test_a_request_that_is_refused_returns_its_slot(backend: ReplayBackend) -> None:
+    async with sharing(backend) as shared:
+        key = await issue(shared.served.engine.store, "c", requests_per_minute=1, models=("m",))
+        statuses = [(await shared.ask(key))[0], (await shared.ask(key))[0], (await shared.ask(key, model="x"))[0]]
+        usage = shared.usage()
+
+    assert statuses == [200, 429, 400]
+    assert usage.in_use == 0
+
+
+async def test_without_keys_no_slot_is_held(backend: ReplayBackend) -> None:
+    backend.script = hang
+    async with serve(HttpBackend("replay", backend.url), max_responses=1) as served:
+        asked = {"json": {"model": "m", "input": HANG}}
+        tasks = [asyncio.create_task(served.post("/responses", **asked)) for _ in range(3)]
+        await until(lambda: len(backend.requests) == 3)
+        usage = served.engine.shared.usage()["responses"]
+        await end(*tasks)
+
+    assert (usage.in_use, usage.waiting) == (0, 0)
+
+
+# Connections.
+
+MANY, MOST = 10, 8
+"""Connections of the server, and how many of them one tenant may have."""
+
+
+async def open_connections(shared: Shared, key: str, stack: AsyncExitStack, count: int) -> list[aiohttp.ClientSession]:
+    """Open connections that stay open, and send a request on each."""
+    sessions = [
+        await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)))
+        for _ in range(count)
+    ]
+    for session in sessions:
+        assert (await visit(shared, key, session))[0] == 200
+    return sessions
+
+
+async def visit(shared: Shared, key: str, session: aiohttp.ClientSession) -> tuple[int, Any, bool]:
+    """Send a request; return the status, the code of the error, and whether the connection closes."""
+    async with session.get(f"{shared.served.url}/models", headers=bearing(key)) as reply:
+        code = (await reply.json()).get("error", {}).get("code")
+        return reply.status, code, reply.headers.get("connection") == "close"
+
+
+async def test_a_tenant_never_has_all_connections(backend: ReplayBackend) -> None:
+    async with sharing(backend, limits=Limits(connections=MANY)) as shared, AsyncExitStack() as stack:
+        mine = await open_connections(shared, shared.a, stack, MOST)
+        again = [await visit(shared, shared.a, session) for session in mine]
+        async with aiohttp.ClientSession() as one_more:
+            refused = await visit(shared, shared.a, one_more)
+        async with aiohttp.ClientSession() as other:
+            served = await visit(shared, shared.b, other)
+            usage = shared.usage("connections")
+        await mine[0].close()
+        await until(lambda: shared.usage("connections").in_use == MOST - 1)
+        async with aiohttp.ClientSession() as one_more:
+            after = await visit(shared, shared.a, one_more)
+
+    assert again == [(200, None, False)] * MOST
+    assert refused == (503, "server_is_overloaded", True)
+    assert served == (200, None, False)
+    assert (usage.in_use, usage.capacity) == (MOST + 1, MANY)
+    assert after == (200, None, False)
+
+
+async def test_a_connection_is_the_last_tenants(backend: ReplayBackend) -> None:
+    async with sharing(backend, limits=Limits(connections=MANY)) as shared, AsyncExitStack() as stack:
+        (session,) = await open_connections(shared, shared.a, stack, 1)
+        assert (await visit(shared, shared.b, session))[0] == 200
+        assert shared.usage("connections").in_use == 1
+        await open_connections(shared, shared.a, stack, MOST - 1)
+
+
+async def test_a_websocket_is_one_of_its_tenants_connections(backend: ReplayBackend) -> None:
+    async with sharing(backend, limits=Limits(connections=MANY)) as shared, AsyncExitStack() as stack:
+        url, headers = f"{shared.served.url}/responses", bearing(shared.a)
+        for _ in range(MOST):
+            await stack.enter_async_context(shared.served.http.ws_connect(url, headers=headers))
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await shared.served.http.ws_connect(url, headers=headers)
+        await stack.aclose()
+        await until(lambda: shared.usage("connections").in_use == 0)
+
+    assert refused.value.status == 503
