@@ -17,7 +17,8 @@ from antiphon.access.keyring import Keyring, new_key, read_key
 from antiphon.cache.cache import Room
 from antiphon.cache.semantic import Similarity
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
-from antiphon.errors import ConfigError
+from antiphon.errors import ConfigError, StoreError
+from antiphon.jobs.cleaner import Cleaner
 from antiphon.jobs.worker import Worker
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import LookUp, Reach, read_networks
@@ -60,16 +61,19 @@ class Application:
     endpoints: Endpoints
     listing: asyncio.Task[None]
     watch: Poll | None = None
+    cleaner: Cleaner | None = None
     traces: "Traces | None" = None
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
 
     def start(self) -> None:
-        """Begin to make background responses, to deliver webhooks, and to look after the backends."""
+        """Begin to make background responses, deliver webhooks, poll the backends and delete what has expired."""
         self.worker.start()
         self.courier.start()
         if self.watch is not None:
             self.watch.start()
+        if self.cleaner is not None:
+            self.cleaner.start()
 
     async def reload_backends(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
         """Take over the backends of new settings; what is under way ends as it began. Raises `ConfigError`.
@@ -103,6 +107,8 @@ class Application:
             await self.listing
         if self.watch is not None:
             await self.watch.close()
+        if self.cleaner is not None:
+            await self.cleaner.close()
         for backend in (*self.backends, *self._gone):
             await backend.close()
         await self.engine.toolset.close()
@@ -130,6 +136,8 @@ async def build(
     store = timed(await open_store(settings.store, settings.store_connections, is_written=True), measures)
     try:
         keyring = await open_keyring(store, keys)
+        with suppress(StoreError):  # what is stored from the first request on expires by the store's clock
+            await store.clock_skew()
     except BaseException:
         await store.close()
         raise
@@ -148,6 +156,7 @@ async def build(
         strict_seals=settings.strict_seals,
         measures=measures,
         room=_room(settings),
+        queue_per_tenant=settings.background_queue_per_tenant,
         shared=shared,
         max_responses=settings.max_responses,
     )
@@ -166,7 +175,8 @@ async def build(
     courier = Courier(store, ids.now, reach, turns=deliveries, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
-    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, traces)
+    cleaner = Cleaner(store, settings.purge_fraction, engine.upkeep)
+    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, cleaner, traces)
 
 
 @dataclass(slots=True)

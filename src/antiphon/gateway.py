@@ -117,14 +117,15 @@ class Gateway:
 
     def status(self) -> Status:
         """Return the state of this process's backends and shared resources."""
-        engine = self._engine
-        return status_of(engine.models, len(engine.runs), engine.shared.usage())
+        engine, upkeep = self._engine, self._engine.upkeep
+        shared = engine.shared.usage()
+        return status_of(engine.models, len(engine.runs), shared, upkeep.clock_skew, upkeep.purge_held)
 
     def measured(self, worker: str) -> list[Family]:
         """Return what this process has counted, labelled with its name."""
         engine = self._engine
         read = known(engine.models, lambda: len(engine.runs), engine.shared.usage)
-        return families([*engine.measures.all(), *read], worker=worker)
+        return families([*engine.measures.all(), *read, *_upkeep(engine)], worker=worker)
 
     async def backlog(self) -> list[Family]:
         """Return the counts that all processes have in common, since they stand in the store."""
@@ -305,6 +306,15 @@ class Conversations:
     def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> Made:
         """Delete one item; return its conversation."""
         return conversations.delete_item(self._engine, tenant, conversation_id, item_id)
+
+
+def _upkeep(engine: Engine) -> list[Known]:
+    ahead = "Seconds by which a process's clock is ahead of the store's."
+    held = "Stored responses that have expired, where they are too many for one purge."
+    return [
+        Known("antiphon_clock_skew_seconds", ahead, look=lambda: {(): engine.upkeep.clock_skew}),
+        Known("antiphon_purge_held", held, look=lambda: {(): float(engine.upkeep.purge_held)}),
+    ]
 
 
 def charged_to(ticket: RequestIdentity, grant: UsageLease | None) -> RequestIdentity:

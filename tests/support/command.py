@@ -51,10 +51,12 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 
 
 async def start(
-    home: Path, *arguments: str, program: Path | None = None, **variables: str
+    home: Path, *arguments: str, program: Path | None = None, prelude: str = "", **variables: str
 ) -> asyncio.subprocess.Process:
-    """Start the command, or a program that runs it."""
-    command = (sys.executable, "-W", "error", *((str(program),) if program else ("-m", "antiphon")), *arguments)
+    """Start the command, or a program that runs it; `prelude` is Python that its process runs first."""
+    run = ("-c", f"import runpy\n{prelude}\nrunpy.run_module('antiphon', run_name='__main__')")
+    plain = (str(program),) if program else run if prelude else ("-m", "antiphon")
+    command = (sys.executable, "-W", "error", *plain, *arguments)
     return await asyncio.create_subprocess_exec(
         *command, cwd=home, env=environment(home, **variables), stdin=-3, stdout=-1, stderr=-1
     )

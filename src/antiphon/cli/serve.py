@@ -20,7 +20,7 @@ from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import read_settings
 from antiphon.cli.workers import ServerMemory, supervise
 from antiphon.config import Settings, settings_file
-from antiphon.errors import ConfigError, StoreError, log
+from antiphon.errors import ConfigError, log
 from antiphon.gateway import Gateway
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits, hosts_of
@@ -39,9 +39,6 @@ OWN_FILES = 128
 
 MEMORY = {"sqlite://", "sqlite:///:memory:"}
 """Stores of one process alone."""
-
-PURGE_EVERY = 60.0
-"""Seconds between looks for what is old enough to forget."""
 
 
 def serve(
@@ -142,7 +139,6 @@ async def _serve(
         if workers:
             await workers.start()
         host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)
-        purging = asyncio.create_task(_purge(house))
         house.start()
         rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listener]))
@@ -155,7 +151,6 @@ async def _serve(
         gc.freeze()
         gc.set_threshold(5_000)
         await serving
-        purging.cancel()
         rereading.cancel()
     finally:
         if workers:
@@ -198,13 +193,6 @@ def _listen(settings: Settings) -> socket.socket:
         raise ConfigError(
             f"Cannot listen on {settings.host}:{settings.port} ({error.strerror}). Choose another with --port."
         ) from error
-
-
-async def _purge(house: Application) -> None:
-    while True:
-        with suppress(StoreError):
-            await house.engine.store.purge()
-        await asyncio.sleep(PURGE_EVERY)
 
 
 async def _announce(settings: Settings, port: int, house: Application) -> None:

@@ -18,6 +18,7 @@ from rich.text import Text
 from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings
 from antiphon.errors import AntiphonError
+from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
 from antiphon.upstream.backend_state import is_listed
 from antiphon.upstream.status import BackendStatus, ResourceStatus, Status
 
@@ -104,9 +105,18 @@ def _shown(address: str, status: Status) -> Group:
     for backend in status.backends:
         table.add_row(*_row(backend))
     troubles = [_trouble(backend) for backend in status.backends if backend.error or backend.last_error]
+    troubles += [Text(line, style="red") for line in _upkeep(status)]
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
     head = Text(f"{address}: {workers}, {status.responses_in_flight} responses being made")
     return Group(head, table, *troubles, _resources(status.shared))
+
+
+def _upkeep(status: Status) -> list[str]:
+    """Return what keeps the server from deleting what has expired."""
+    lines = [f"{differs(status.clock_skew)} Nothing is deleted."] if abs(status.clock_skew) > MOST_SKEW else []
+    if status.purge_held:
+        lines.append(f"At least {status.purge_held:,} responses have expired, too many for one purge. {CHECK}")
+    return lines
 
 
 def _row(one: BackendStatus) -> tuple[Text, ...]:

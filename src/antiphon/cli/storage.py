@@ -9,6 +9,8 @@ from rich.console import Console
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
+from antiphon.errors import AntiphonError
+from antiphon.jobs.cleaner import CHECK, objection
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 
@@ -38,10 +40,16 @@ def purge(
     store: StoreFlag = None,
     config: ConfigFlag = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be forgotten.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete however much it is, whatever the clock.")] = False,
 ) -> None:
-    """Forget for good what has expired; a server does so by itself, every minute."""
+    """Permanently delete what has expired; a server does so by itself, every minute."""
+    fraction = read_settings(config, store=store).purge_fraction
 
     async def act(opened: Store) -> None:
+        if yes or dry_run:
+            await opened.clock_skew()  # what has expired is decided by the store's clock
+        elif reason := await objection(opened, fraction):
+            raise AntiphonError(f"{reason} Nothing was deleted. {CHECK}")
         gone = await opened.purge(dry_run=dry_run)
         _say(("Would forget " if dry_run else "Forgot ") + _listed(gone) + ".")
 

@@ -86,10 +86,12 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Connections to PostgreSQL that a process opens at most, beside one to listen."""
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     """Processes that serve the port together."""
-    background_jobs: Annotated[int, Meta(ge=0, le=100_000)] = 16
-    """Background responses that a process makes at once; 0 leaves them to others."""
+    background_jobs: Annotated[int, Meta(ge=0, le=100_000)] = 64
+    """Background responses that a process makes at once; 0 leaves them to others. One tenant leaves some to others."""
     background_jobs_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
     """Background responses of one tenant that are made at once, by all processes together."""
+    background_queue_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
+    """Background responses of one tenant that may wait to be made; one more is answered with 429."""
     max_responses: Annotated[int, Meta(ge=0, le=1_000_000)] = 2_000
     """Responses of requests with an API key that a process makes at once, shared between tenants; 0 for any number."""
     grace: Annotated[float, Meta(ge=0, le=3600)] = 30.0
@@ -104,6 +106,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Private networks in which MCP servers and web pages may be, as CIDR."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
     """Days after which a stored response is forgotten."""
+    purge_fraction: Annotated[float, Meta(gt=0, le=1)] = 0.2
+    """Part of the stored responses that one purge may delete; a larger purge waits for `antiphon purge --yes`."""
     strict_tools: bool = False
     """Whether tools that this server cannot run are refused, instead of left out of what the model sees."""
     strict_seals: bool = False

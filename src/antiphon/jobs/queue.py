@@ -61,7 +61,10 @@ async def enqueue(
     reply = _reply(response, ticket, bool(request.stream))
     stored = _retention_of(engine, request, ticket.tenant).of(response, context, [])
     frames = [frame(writer.take())] if stored.is_streamed else []
-    outcome = await engine.store.enqueue(stored, without_credentials(request, body), frames, reply, ticket.taken)
+    kept, most = without_credentials(request, body), engine.queue_per_tenant
+    outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most)
+    if outcome is LockResult.FULL:
+        raise queue_full(most)
     if outcome is LockResult.UNKNOWN:
         raise conversation_not_found(str(request.conversation_id))
     if outcome is LockResult.BUSY:
@@ -157,6 +160,19 @@ def lost_meanwhile() -> ClientError:
         "would be made without them. Send the request without 'background'.",
         code="unsupported_value",
         param="tools",
+    )
+
+
+def queue_full(most: int) -> ClientError:
+    """Return the error for a background response beside as many of the tenant as may wait: 429."""
+    return ClientError(
+        f"Too many background responses are waiting: {most} is the limit. Please try again when some have been made, "
+        "or cancel some.",
+        status=429,
+        type="requests",
+        code="background_queue_full",
+        param="background",
+        headers={"retry-after": "5"},
     )
 
 

@@ -1,8 +1,8 @@
 """A process's background work: claims jobs, shows that it lives, and watches whether the others do.
 
-Nothing here asks what time it is. A worker is dead when its beat has stood still, as far as this one has seen, for
-`SILENCE` seconds of this one's own clock, looked at again and again; clocks that jump, a database that stalls and a
-watcher that was stopped itself kill nobody.
+No wall clock is read here. A worker expires when its beat has stood still, as far as this one has seen, for
+`SILENCE` seconds of this one's own clock, looked at again and again. Clocks that jump, a database that stalls, a busy
+event loop and a watcher that was stopped itself expire nobody; and an expired worker loses only what others take.
 """
 
 import asyncio
@@ -11,8 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from antiphon.errors import StoreError, log, reportable
+from antiphon.jobs.heartbeat import Heartbeat
 from antiphon.jobs.queue import end, work
 from antiphon.runs.engine import Engine
+from antiphon.sharing.scheduler import SHARE, FairScheduler
 from antiphon.storage.contract import JOBS, Job
 
 BEAT_EVERY = 1.5
@@ -20,7 +22,8 @@ LOOK_EVERY = 1.0
 LOOK_AFTER = 0.1
 """From news of a response that is made here to a look whether it is still ours."""
 SILENCE = 6.0
-"""All in seconds."""
+LATE = 3.0
+"""All in seconds. A watcher that looks later than this after its last look was stopped or busy: it saw nothing."""
 
 
 @dataclass(slots=True)
@@ -35,17 +38,20 @@ class Watch:
 class Worker:
     """Works for one engine, from `start` to `close`.
 
-    `concurrency` jobs at once here; `per_tenant` jobs of a tenant at once, on all replicas together.
+    `concurrency` jobs at once here, of which one tenant leaves some to others; `per_tenant` jobs of a tenant at once,
+    on all replicas together.
     """
 
     engine: Engine
-    concurrency: int = 16
+    concurrency: int = 64
     per_tenant: int = 1_000_000
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _claiming: list[asyncio.Task[None]] = field(default_factory=list)
     _beating: list[asyncio.Task[None]] = field(default_factory=list)
     _watched: dict[str, Watch] = field(default_factory=dict)
     _looked: float = 0.0
+    _heartbeat: Heartbeat | None = None
+    _slots: FairScheduler = field(init=False)
     _asked: "asyncio.Future[Job | None] | None" = None
     """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
@@ -53,8 +59,17 @@ class Worker:
     _strays: dict[str, float] = field(default_factory=dict)
     """What this worker owns or holds and does not know of, since when."""
 
+    def __post_init__(self) -> None:
+        # 0 would stand for any number there; `_claim` is what takes none.
+        slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
+        self._slots = self.engine.shared.add("background_jobs", slots)
+
     def start(self) -> None:
         """Begin to work."""
+        pulse = self.engine.store.pulse(self.engine.worker)
+        if pulse is not None:
+            self._heartbeat = Heartbeat(pulse, lambda: bool(self._running or self.engine.holding))
+            self.engine.holding.begin = self._heartbeat.need
         self.engine.wakes.listen(self.engine.store)
         self.engine.store.on_change(self._hear)
         self._claiming = [
@@ -80,6 +95,8 @@ class Worker:
         """Hand the jobs back, and let go of everything else."""
         await self.release_jobs()
         await _cancel(self._beating)
+        if self._heartbeat is not None:
+            await asyncio.to_thread(self._heartbeat.close)
         with suppress(StoreError):
             await self.engine.store.expire_worker(self.engine.worker, None)
 
@@ -96,10 +113,14 @@ class Worker:
 
     async def _claim(self) -> None:
         while len(self._running) < self.concurrency:
-            self._asked = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant))
+            here = int(SHARE * self._slots.free)  # what a tenant that holds any may hold, as the scheduler shares
+            self._asked = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant, here))
             job = await asyncio.shield(self._asked)
             if job is None:
                 return
+            self._slots.take(job.response.tenant)
+            if self._heartbeat is not None:
+                self._heartbeat.need()
             self.engine.measures.jobs.add("claimed")
             task = asyncio.create_task(self._work(job))
             self._running[job.response.id] = task
@@ -113,6 +134,7 @@ class Worker:
             await self._fail(job, error)
         finally:
             del self._running[job.response.id]
+            self._slots.leave(job.response.tenant)
             self.engine.wakes.wake(JOBS)
 
     async def _fail(self, job: Job, error: Exception) -> None:
@@ -140,16 +162,25 @@ class Worker:
     async def _beat(self) -> None:
         if self._running or self.engine.holding:
             await self.engine.store.heartbeat(self.engine.worker)
+            if self._heartbeat is not None:
+                self._heartbeat.beaten()
 
     async def _look(self) -> None:
         await self._look_at_others()
         await self._look_at_own()
 
     async def _look_at_others(self) -> None:
-        """Bury the workers that have been silent for too long."""
+        """Expire the workers that have been silent for too long."""
         now = asyncio.get_running_loop().time()
-        # A gap in the looking is no silence: nobody looked.
-        gap, self._looked = min(now - self._looked, 2 * LOOK_EVERY), now
+        gap, self._looked = now - self._looked, now
+        gap = 0.0 if gap > LATE else min(gap, 2 * LOOK_EVERY)
+        try:
+            await self._judge(gap)
+        except StoreError:
+            self._watched.clear()  # a store that fails here may have failed them too
+            raise
+
+    async def _judge(self, gap: float) -> None:
         beats = await self.engine.store.heartbeats()
         for worker in self._watched.keys() - beats.keys():
             del self._watched[worker]
@@ -160,7 +191,7 @@ class Worker:
                 continue
             watch.silence += gap
             if watch.silence >= SILENCE and await self.engine.store.expire_worker(worker, beat):
-                log.warning("Took over the work of %s, which has been silent for too long.", worker)
+                log.warning("%s has been silent for %.0f s: its work is free for others.", worker, SILENCE)
                 del self._watched[worker]
 
     async def _look_at_own(self) -> None:

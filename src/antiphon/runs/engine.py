@@ -1,5 +1,6 @@
 """The parts that every response needs, what this process holds while it makes responses, and how it stops."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,6 +32,29 @@ class ActiveRun(Protocol):
         ...
 
 
+class Holdings(set[str]):
+    """Ids of responses that hold a lease while they are made here; `begin` is called with each that is added."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin: Callable[[], None] = lambda: None
+
+    def add(self, response_id: str) -> None:
+        """Add an id, before its lease is acquired."""
+        super().add(response_id)
+        self.begin()
+
+
+@dataclass(slots=True)
+class Upkeep:
+    """What keeps this process from deleting what has expired."""
+
+    clock_skew: float = 0.0
+    """Seconds by which its clock is ahead of the store's."""
+    purge_held: int = 0
+    """Stored responses that have expired, where they are too many for one purge."""
+
+
 @dataclass(slots=True)
 class Engine:
     """The parts. `new_id` and `now` are passed in, so that a trace can be exact."""
@@ -57,8 +81,11 @@ class Engine:
     chains: ChainCache = field(default_factory=ChainCache)
     """The chains that were followed lately."""
     wakes: Notifier = field(default_factory=Notifier)
-    holding: set[str] = field(default_factory=set)
+    holding: Holdings = field(default_factory=Holdings)
     """Responses that hold a conversation or a key while they are made here."""
+    queue_per_tenant: int = 1_000
+    """Background responses of one tenant that may wait."""
+    upkeep: Upkeep = field(default_factory=Upkeep)
     shared: SharedResources = field(default_factory=SharedResources)
     """What tenants share in this process."""
     max_responses: int = MAX_RESPONSES

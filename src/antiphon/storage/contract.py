@@ -19,6 +19,7 @@ from antiphon.storage.records import (
     Limits,
     LockResult,
     Progress,
+    PurgeSize,
     Reply,
     Reservation,
     StoredAnswer,
@@ -47,6 +48,8 @@ __all__ = [
     "Limits",
     "LockResult",
     "Progress",
+    "Pulse",
+    "PurgeSize",
     "Reply",
     "Reservation",
     "Store",
@@ -62,6 +65,18 @@ __all__ = [
 
 JOBS = "jobs"
 """What is told in place of a response's id when a job waits."""
+
+
+class Pulse(Protocol):
+    """A worker's heartbeat over a connection of its own, used by one thread, which need not have an event loop."""
+
+    def beat(self) -> None:
+        """Show that the worker lives; blocks for some seconds at most. Raises `StoreError`."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
 
 
 class Responses(Protocol):
@@ -111,6 +126,18 @@ class Responses(Protocol):
         """Return the newest stored item of that id, or None; else one of a conversation."""
         ...
 
+    async def clock_skew(self) -> float | None:
+        """Return the seconds by which this process's clock is ahead of the store's; None while that is not known.
+
+        What has expired is decided by the store's clock: from now on every method corrects this process's by what was
+        measured. Call it every few seconds, and do not purge while the clocks differ or are not known to agree.
+        """
+        ...
+
+    async def purge_size(self, fraction: float) -> PurgeSize:
+        """Return what `purge` would delete of the stored responses, and whether that is more than this fraction."""
+        ...
+
     async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Forget for good what has expired, in small steps; return how many rows of each table that are.
 
@@ -122,7 +149,8 @@ class Responses(Protocol):
 class Jobs(Protocol):
     """Background responses. The row is the job: it waits in the queue, belongs to one worker, and is fenced.
 
-    A worker is a name. It shows that it lives by `beat`; who sees a worker's beat stand still may `bury` it.
+    A worker is a name. It shows that it lives by its heartbeat; others may `expire_worker` one whose beat stands still.
+    An expired worker keeps what it owns until another worker takes it, and is alive again with its next beat.
     """
 
     async def enqueue(
@@ -132,18 +160,24 @@ class Jobs(Protocol):
         frames: Sequence[Frames],
         reply: Reply | None = None,
         taken: Reservation = NOTHING_RESERVED,
+        *,
+        most: int | None = None,
     ) -> LockResult:
         """Keep a queued response with the request that it answers; it holds its conversation from now on.
 
-        `BUSY` or `UNKNOWN`, and nothing kept, where the conversation is held by another or is not there.
+        Nothing is kept where the result is `BUSY` or `UNKNOWN` (another response holds the conversation, or it does not
+        exist), or `FULL`: `most` jobs of the tenant wait already, None for any number. However many requests come at
+        once, no more jobs wait.
         """
         ...
 
-    async def claim(self, worker: str, per_tenant: int) -> Job | None:
+    async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
         """Give the worker the next job that waits, which is in progress from now on; None where there is none.
 
-        Next is the tenant with the fewest jobs in progress, and of its jobs the oldest. A tenant with `per_tenant` of
-        them in progress waits, whoever runs them.
+        A job waits if no worker owns it, or an expired one. Next is the tenant with the fewest jobs in progress, and of
+        its jobs the oldest. Left out are a tenant with `per_tenant` jobs in progress at all workers, or with
+        `per_tenant_here` at this one (None for any number), and an API key with as many in progress as its limit for
+        concurrent requests. A job of an expired worker loses the events since the last `keep`, and counts as lost.
         """
         ...
 
@@ -191,20 +225,27 @@ class Jobs(Protocol):
         """Show that the worker lives."""
         ...
 
+    def pulse(self, worker: str) -> Pulse | None:
+        """Return a heartbeat that needs neither the event loop nor its connections.
+
+        None where all workers of the store run in this process: `heartbeat` is enough there.
+        """
+        ...
+
     async def heartbeats(self) -> Mapping[str, int]:
-        """Return each worker that owns anything, with its beat: a number that changes while it lives."""
+        """Return each worker that owns anything and has not expired, with its beat, which changes while it lives."""
         ...
 
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
-        """Take everything from a worker whose beat is still this; False where it is not.
+        """Offer what a worker owns to others, if its beat is still this; False where it is not.
 
-        Its jobs wait again, without the events that were made since the last `keep`. The conversations it held and
-        the keys it reserved are free. None as `beat` is said by the worker itself: it goes, and nothing is lost.
+        Its jobs, conversations and idempotency keys may be taken now; what nobody took it may still finish. None as
+        `beat` comes from the worker itself, which ends: its jobs wait again, uncounted, and the rest is free.
         """
         ...
 
     async def release_job(self, worker: str, response_id: str) -> None:
-        """Put one of the worker's jobs back into the queue, as `bury` does it; nothing is lost."""
+        """Put one of the worker's jobs back into the queue, without the events since the last `keep`."""
         ...
 
     async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:

@@ -55,6 +55,15 @@ class ChainExtent:
     is_in_conversation: bool
 
 
+class PurgeSize(Struct, frozen=True):
+    """What a purge would delete of stored responses: `expired` of about `total`; counted no further than too many."""
+
+    expired: int
+    total: int
+    is_too_large: bool
+    """More than the fraction that one purge may delete, and more than a small store's purge ever is."""
+
+
 class Frames(Struct, frozen=True):
     """Consecutive events as they go to a client: `body` is server-sent events, of the numbers `first` to `last`."""
 
@@ -144,12 +153,14 @@ class StoredConversation:
 
 
 class LockResult(Enum):
-    """What became of a write to a conversation."""
+    """What became of a write to a conversation, or of a job that was to be queued."""
 
     DONE = "done"
     UNKNOWN = "unknown"
     BUSY = "busy"
     """A response holds it."""
+    FULL = "full"
+    """As many jobs of the tenant wait as may."""
     DUPLICATE = "duplicate"
     """It has an item of that id already."""
 

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from secrets import token_bytes
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.storage.contract import JOBS
+from antiphon.storage.contract import JOBS, Pulse
 from antiphon.storage.operations import (
     answers,
     api_keys,
@@ -34,6 +35,7 @@ from antiphon.storage.records import (
     Limits,
     LockResult,
     Progress,
+    PurgeSize,
     Reply,
     Reservation,
     StoredAnswer,
@@ -66,6 +68,7 @@ class SqlStore(ABC):
     def __init__(self, url: str, now: Clock) -> None:
         self.url = url
         self._clock = now
+        self._correction = self._shift = 0.0
         self._listeners: list[Callable[[str], None]] = []
         self._closed = False
 
@@ -100,6 +103,8 @@ class SqlStore(ABC):
 
     async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
         """See `Store.save`; what was begun is kept even if the caller is cancelled."""
+        if self._shift:
+            response = self._dated(response)
         if response.conversation_id is None and reply is None:
             await self._save_plainly(response)
             return True
@@ -129,6 +134,14 @@ class SqlStore(ABC):
         """See `Store.find_item`."""
         return await self._read(lambda: responses.find_item(tenant, item_id, self._now()), tenant)
 
+    async def clock_skew(self) -> float | None:
+        """See `Store.clock_skew`."""
+        return 0.0
+
+    async def purge_size(self, fraction: float) -> PurgeSize:
+        """See `Store.purge_size`. It is a write, since SQLite reads on the event loop and this may be many rows."""
+        return await self._write(lambda: responses.purge_size(fraction, self._now()))
+
     async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""
         step = self._count_old if dry_run else self._purge
@@ -156,15 +169,24 @@ class SqlStore(ABC):
         frames: Sequence[Frames],
         reply: Reply | None = None,
         taken: Reservation = NOTHING_RESERVED,
+        *,
+        most: int | None = None,
     ) -> LockResult:
         """See `Store.enqueue`."""
-        outcome = await self._write(lambda: jobs.enqueue(response, request, frames, reply, taken), response.tenant)
+        response = self._dated(response)
+        outcome = await self._write(
+            lambda: jobs.enqueue(response, request, frames, reply, taken, most), response.tenant
+        )
         self._tell_all([response.id])
         return outcome
 
-    async def claim(self, worker: str, per_tenant: int) -> Job | None:
+    async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
         """See `Store.claim`."""
-        return await self._write(lambda: jobs.claim(worker, per_tenant))
+        here = per_tenant if per_tenant_here is None else per_tenant_here
+        job = await self._write(lambda: jobs.claim(worker, per_tenant, here))
+        if job is not None and job.lost:
+            self._tell(job.response.id)  # its half-made events were dropped
+        return job
 
     async def advance(self, job: Job, progress: Progress) -> Job | None:
         """See `Store.advance`."""
@@ -182,6 +204,9 @@ class SqlStore(ABC):
         announcement: Announcement | None = None,
     ) -> bool:
         """See `Store.finish`."""
+        response = self._dated(response)
+        if announcement is not None:
+            announcement = replace(announcement, created_at=announcement.created_at + int(self._shift))
         is_kept = await self._write(lambda: jobs.finish(job, response, frames, append, announcement), response.tenant)
         self._tell(response.id)
         return is_kept
@@ -208,21 +233,25 @@ class SqlStore(ABC):
         self._tell(response_id)
 
     async def heartbeat(self, worker: str) -> None:
-        """See `Store.beat`."""
+        """See `Store.heartbeat`."""
         await self._write(lambda: jobs.beat(worker))
 
+    def pulse(self, worker: str) -> Pulse | None:
+        """See `Store.pulse`."""
+        return None
+
     async def heartbeats(self) -> Mapping[str, int]:
-        """See `Store.beats`."""
+        """See `Store.heartbeats`."""
         return await self._read(jobs.beats)
 
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
-        """See `Store.bury`."""
-        changed = await self._write(lambda: jobs.bury(worker, beat))
+        """See `Store.expire_worker`."""
+        changed = await self._write(lambda: jobs.retire(worker) if beat is None else jobs.expire(worker, beat))
         self._tell_all(changed)
         return changed is not None
 
     async def release_job(self, worker: str, response_id: str) -> None:
-        """See `Store.give_back`."""
+        """See `Store.release_job`."""
         self._tell_all(await self._write(lambda: jobs.give_back(worker, response_id)))
 
     async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:
@@ -338,6 +367,7 @@ class SqlStore(ABC):
 
     async def postpone(self, delivery_id: str, due_at: int | None, error: str) -> None:
         """See `Store.postpone`."""
+        due_at = due_at if due_at is None else due_at + int(self._shift)
         await self._write(lambda: webhooks.postpone(delivery_id, due_at, error, self._now()))
 
     async def deliveries(self) -> list[Delivery]:
@@ -354,6 +384,8 @@ class SqlStore(ABC):
 
     async def keep_answer(self, answer: StoredAnswer) -> None:
         """See `Store.keep_answer`."""
+        shift = int(self._shift)
+        answer = replace(answer, used_at=answer.used_at + shift, expires_at=answer.expires_at + shift)
         await self._write(lambda: answers.keep(answer), answer.tenant)
 
     async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
@@ -393,19 +425,31 @@ class SqlStore(ABC):
         return await self._read(api_keys.any_at_all)
 
     async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
-        """See `Store.take`. The time is this process's: clocks that differ shift the minute by as much."""
-        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock()))
+        """See `Store.take`."""
+        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock() + self._correction))
 
     async def charge(self, uses: Sequence[UsageRecord]) -> None:
         """See `Store.charge`."""
-        await self._write(lambda: api_keys.charge(uses, self._clock()))
+        await self._write(lambda: api_keys.charge(uses, self._clock() + self._correction))
 
     async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
         """See `Store.usage`."""
         return await self._read(lambda: api_keys.usage(tenant, begin, end), tenant)
 
     def _now(self) -> int:
-        return int(self._clock())
+        return int(self._clock() + self._correction)
+
+    def _correct(self, skew: float, correction: float) -> None:
+        """Take over how far this process's clock is ahead of the store's, and what to add to it for what is read."""
+        is_off = abs(skew) >= 1
+        self._shift = -skew if is_off else 0.0
+        self._correction = correction if is_off else 0.0
+
+    def _dated(self, response: StoredResponse) -> StoredResponse:
+        """Return a response that expires by the store's clock, as it would by this process's."""
+        if not self._shift or response.expires_at is None:
+            return response
+        return replace(response, expires_at=response.expires_at + int(self._shift))
 
     def _tell_all(self, response_ids: Sequence[str] | None) -> None:
         for response_id in (*response_ids, JOBS) if response_ids else ():

@@ -62,15 +62,27 @@ class Status(Struct, kw_only=True):
     responses_in_flight: int
     backends: list[BackendStatus]
     shared: list[ResourceStatus]
+    clock_skew: float = 0.0
+    """Seconds by which the clock of one of them is ahead of the store's; the one that differs most."""
+    purge_held: int = 0
+    """Stored responses that have expired, where they are too many for one purge."""
 
 
-def status_of(models: ModelRegistry, responses_in_flight: int, shared: Mapping[str, Usage]) -> Status:
-    """Return the state of this process's backends, and of its shared resources by name."""
+def status_of(
+    models: ModelRegistry,
+    responses_in_flight: int,
+    shared: Mapping[str, Usage],
+    clock_skew: float = 0.0,
+    purge_held: int = 0,
+) -> Status:
+    """Return the state of this process's backends, of its shared resources by name, and of its purges."""
     now = models.clock()
     return Status(
         responses_in_flight=responses_in_flight,
         backends=[_backend(state, now) for state in models.backends],
         shared=[_resource(name, usage) for name, usage in shared.items()],
+        clock_skew=clock_skew,
+        purge_held=purge_held,
     )
 
 
@@ -88,6 +100,8 @@ def together(told: Sequence[Status]) -> Status:
         responses_in_flight=sum(status.responses_in_flight for status in told),
         backends=[_together(known) for known in backends.values()],
         shared=[_summed(known) for known in shared.values()],
+        clock_skew=max((status.clock_skew for status in told), key=abs),
+        purge_held=max(status.purge_held for status in told),
     )
 
 

@@ -1,12 +1,18 @@
 """`antiphon status`, of a server that runs."""
 
+import asyncio
 import json
 import os
 import signal
 from pathlib import Path
 
 import aiohttp
+from rich.console import Console
 
+from antiphon.cli.status import _shown
+from antiphon.storage.contract import StoredResponse
+from antiphon.storage.open import open_store
+from antiphon.upstream.status import Status, together
 from tests.support.cli import antiphon, serving
 from tests.support.replay import ReplayBackend
 
@@ -76,3 +82,31 @@ async def test_what_is_no_antiphon_is_told_apart(tmp_path: Path, backend: Replay
 
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert "is no Antiphon" in done.err
+
+
+async def test_a_wrong_clock_and_a_purge_that_waits_are_shown(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    for number in range(1_002):
+        expires_at = 10 if number else None
+        await store.save(StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=expires_at))
+    await store.close()
+    async with serving(tmp_path, "--port", "0", "--backend", GONE, "--store", store_url) as server:
+        shown = ""
+        async with asyncio.timeout(30):
+            while "too many for one purge" not in shown:
+                shown = (await antiphon(tmp_path, "status", "--url", server.url)).out
+    assert "At least 1,001 responses have expired, too many for one purge." in " ".join(shown.split())
+    assert "clock" not in shown.replace("Check the clock", "")
+
+
+def test_the_clock_that_differs_most_is_shown() -> None:
+    states = [
+        Status(responses_in_flight=0, backends=[], shared=[], clock_skew=skew, purge_held=2)
+        for skew in (0.1, -90.0, 5.0)
+    ]
+    status = together(states)
+    assert (status.clock_skew, status.purge_held) == (-90.0, 2)
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(_shown("http://a", status))
+    assert "This server's clock is 90 s behind the store's. Nothing is deleted." in captured.get()

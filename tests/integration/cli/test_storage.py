@@ -29,6 +29,24 @@ async def test_a_store_is_migrated_checked_and_purged(tmp_path: Path, store_url:
     assert "is in order: 1 responses" in done.out
 
 
+async def test_a_purge_of_too_much_needs_a_yes(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    for number in range(1_002):
+        expires_at = 10 if number else None
+        await store.save(StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=expires_at))
+    await store.close()
+    refused = await antiphon(tmp_path, "purge", "--store", store_url)
+    counted = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
+    done = await antiphon(tmp_path, "purge", "--yes", "--store", store_url)
+
+    assert (refused.code, refused.out) == (1, "")
+    assert "1,001 of about 1,002 stored responses have expired, more than the 20% that one purge may" in refused.err
+    assert "Nothing was deleted." in refused.err
+    assert "--yes" in refused.err
+    assert "Would forget 1001 responses" in counted.out
+    assert "Forgot 1001 responses" in done.out
+
+
 async def test_keys_of_both_kinds_are_told_apart(tmp_path: Path, store_url: str) -> None:
     await antiphon(tmp_path, "keys", "create", "--store", store_url)
     checked = await antiphon(tmp_path, "db", "check", "--store", store_url)

@@ -277,3 +277,34 @@ async def test_what_can_be_refused_is_refused_before_it_is_queued(served: Served
     for wrong, status in (({"model": "unknown"}, 400), ({"previous_response_id": "resp_x"}, 400)):
         assert (await served.post("/responses", json=BODY | wrong))[0] == status
     assert (await served.engine.store.inspect())["jobs"] == 0
+
+
+async def test_no_more_of_a_tenant_wait_than_may(stateful: Served, backend: ReplayBackend) -> None:
+    await stateful.host._service.drain()  # type: ignore[attr-defined]  # what is queued waits
+    stateful.engine.takes_work, stateful.engine.queue_per_tenant = True, 3
+    outcomes = await asyncio.gather(*(stateful.post("/responses", json=BODY) for _ in range(10)))
+    refused = [body["error"] for status, body in outcomes if status == 429]
+    assert sorted(status for status, _ in outcomes) == [200] * 3 + [429] * 7
+    assert {error["code"] for error in refused} == {"background_queue_full"}  # type: ignore[index]
+    assert (await stateful.engine.store.backlog()).jobs == 3
+    assert (await stateful.engine.store.inspect())["responses"] == 3
+    assert backend.requests == []
+
+    queued = next(str(body["id"]) for status, body in outcomes if status == 200)
+    await stateful.post(f"/responses/{queued}/cancel")
+    assert (await stateful.post("/responses", json=BODY))[0] == 200
+
+
+async def test_a_turn_that_failed_adds_nothing_to_its_conversation(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([b'{"error": {"message": "No."}}'], status=400)
+    _, conversation = await stateful.post("/conversations", json={})
+    made = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
+    assert (await until(stateful, made.id, "failed"))["error"]["message"] == "No."
+    _, page = await stateful.get(f"/conversations/{conversation['id']}/items")
+    assert page["data"] == []
+
+    backend.script = lambda request: Answer([text("Hello")])
+    made = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
+    await until(stateful, made.id, "completed")
+    _, page = await stateful.get(f"/conversations/{conversation['id']}/items")
+    assert [item["type"] for item in page["data"]] == ["message", "message"]  # type: ignore[union-attr, index]

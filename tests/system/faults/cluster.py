@@ -27,6 +27,8 @@ class Node:
     backend: str
     store: str
     flags: tuple[str, ...] = ()
+    prelude: str = ""
+    """Python that its process runs first."""
     process: asyncio.subprocess.Process | None = None
     faults: list[float] = field(default_factory=list)
     ups: list[float] = field(default_factory=list)
@@ -38,7 +40,7 @@ class Node:
     async def start(self) -> None:
         """Start it; return when it is ready."""
         flags = ("--port", str(self.port), "--backend", self.backend, "--store", self.store, *self.flags)
-        self.process = await start(self.folder, "serve", *flags)
+        self.process = await start(self.folder, "serve", *flags, prelude=self.prelude)
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while not (line := await self.process.stdout.readline()).startswith(b"curl "):

@@ -66,6 +66,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WORKERS": "2",
         "BACKGROUND_JOBS": "0",
         "BACKGROUND_JOBS_PER_TENANT": "4",
+        "BACKGROUND_QUEUE_PER_TENANT": "5",
+        "PURGE_FRACTION": "0.5",
         "GRACE": "2.5",
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
         "WEBSOCKET": "false",

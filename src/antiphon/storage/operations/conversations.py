@@ -46,6 +46,7 @@ def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Opera
     for item in items:
         if (yield from ask("position_of", conversation_id, item.id)):
             return LockResult.DUPLICATE
+    yield from _take(conversation_id, row)
     yield from append_items(conversation_id, row[0], items)
     return outcome
 
@@ -76,8 +77,9 @@ def item(tenant: str, conversation_id: str, item_id: str) -> Operation[StoredIte
 def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[LockResult]:
     """Take one item out, unless a response holds the conversation."""
     row = yield from first("lock_conversation", conversation_id, tenant)
-    if (outcome := _usable(row)) is not LockResult.DONE:
-        return outcome
+    if row is None or _usable(row) is not LockResult.DONE:
+        return _usable(row)
+    yield from _take(conversation_id, row)
     return LockResult.DONE if (yield from ask("delete_item", conversation_id, item_id)) else LockResult.UNKNOWN
 
 
@@ -89,4 +91,11 @@ def let_go(conversation_id: str, response_id: str) -> Operation[None]:
 def _usable(row: Row | None) -> LockResult:
     if row is None:
         return LockResult.UNKNOWN
-    return LockResult.DONE if row[1] is None else LockResult.BUSY
+    _, holder, is_expired = row
+    return LockResult.DONE if holder is None or is_expired else LockResult.BUSY
+
+
+def _take(conversation_id: str, row: Row) -> Operation[None]:
+    """Take a conversation from a response whose worker expired: it was made from items that change now."""
+    if row[1] is not None:
+        yield from ask("let_go", conversation_id, row[1])

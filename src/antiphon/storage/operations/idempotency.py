@@ -11,7 +11,9 @@ def reserve(
     tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str, now: int
 ) -> Operation[KeyReservation]:
     """Reserve a key, unless it is; return what stands."""
-    yield from ask("reserve", tenant, key, fingerprint, response_id, worker, now, now - KEPT)
+    reserved = yield from ask("reserve", tenant, key, fingerprint, response_id, worker, now, now - KEPT)
+    if reserved and reserved[0][0]:
+        yield from ask("revive", worker)  # it had expired, and takes something
     row = yield from first("find_key", tenant, key, now - KEPT)
     return _reservation(tenant, key, row or (fingerprint, response_id, worker, None, None))
 

@@ -34,10 +34,21 @@ QUEUE = ""
 FRAMES_AT_ONCE = 256
 
 
+NEARLY = 100
+"""Places below a full queue from which on one request at a time is queued: more than are queued at the same moment."""
+
+
 def enqueue(
-    response: StoredResponse, request: bytes, frames: Sequence[Frames], reply: Reply | None, taken: Reservation
+    response: StoredResponse,
+    request: bytes,
+    frames: Sequence[Frames],
+    reply: Reply | None,
+    taken: Reservation,
+    most: int | None,
 ) -> Operation[LockResult]:
     """Keep a queued response with its job; see `Store.enqueue`."""
+    if most is not None and (yield from _is_full(response.tenant, most)):
+        return LockResult.FULL
     if response.conversation_id is not None:
         outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
         if outcome is not LockResult.DONE:
@@ -53,27 +64,48 @@ def enqueue(
     return LockResult.DONE
 
 
+def _is_full(tenant: str, most: int) -> Operation[bool]:
+    """Whether so many jobs of a tenant wait; exact, whichever process queues at the same time."""
+    (row,) = yield from ask("count_waiting", tenant, most)
+    if most - NEARLY <= row[0] < most:
+        yield from ask("lock_worker", QUEUE)
+        (row,) = yield from ask("count_waiting", tenant, most)
+    return bool(row[0] >= most)
+
+
 def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Operation[LockResult]:
     """Have a response hold a conversation, for a worker or for whoever runs its job."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None:
         return LockResult.UNKNOWN
-    if row[1] not in (None, response_id):
+    _, holder, is_expired = row
+    if holder not in (None, response_id) and not is_expired:
         return LockResult.BUSY
-    yield from ask("hold", conversation_id, response_id, worker)
+    yield from _revive(worker, (yield from ask("hold", conversation_id, response_id, worker)))
     return LockResult.DONE
 
 
-def claim(worker: str, per_tenant: int) -> Operation[Job | None]:
+def _revive(worker: str | None, rows: Rows) -> Operation[None]:
+    """Make a worker alive again that takes something, as the last column of what it took says that it had expired."""
+    if worker is not None and rows and rows[0][-1]:
+        yield from ask("revive", worker)
+
+
+def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job | None]:
     """Take the next job; see `Store.claim`."""
     yield Query("lock_worker", (QUEUE,))  # straight: this is asked for again and again
-    rows = yield Query("next_waiting", (per_tenant,))
+    rows = yield Query("next_waiting", (per_tenant, worker, per_tenant_here))
     if not rows:
         return None
-    row = rows[0]
-    yield from ask("claim", row[0], worker)
-    yield from ask("start", row[0])
-    job = yield from first("job_by_seq", row[0])
+    seq, is_lost = rows[0]
+    claimed = yield from ask("claim", seq, worker, is_lost)
+    if not claimed:  # its worker is alive after all, or has just ended it
+        return None
+    yield from _revive(worker, claimed)
+    if is_lost:
+        yield from _drop_half_made(seq)
+    yield from ask("start", seq)
+    job = yield from first("job_by_seq", seq)
     return (yield from _job(job)) if job else None
 
 
@@ -153,13 +185,20 @@ def beats() -> Operation[Mapping[str, int]]:
     return {row[0]: row[1] for row in rows}
 
 
-def bury(worker: str, beat: int | None) -> Operation[list[str] | None]:
-    """Take everything from a worker; return the responses whose events were dropped, None where it lives."""
-    if beat is None:
-        yield from ask("retire", worker)
-    elif not (yield from ask("bury", worker, beat)) and (beat or (yield from ask("lock_worker", worker))):
+def expire(worker: str, beat: int) -> Operation[list[str] | None]:
+    """Free a worker's leases for others; return the responses of its jobs, None where it lives."""
+    query, values = ("expire", (worker, beat)) if beat else ("expire_silent", (worker,))
+    if not (yield from ask(query, *values)):
         return None
-    changed = yield from _put_back((yield from ask("jobs_of", worker)), is_lost=beat is not None)
+    waiting = [row[0] for row in (yield from ask("owned", worker))]
+    yield from ask("forget_expired")
+    return waiting
+
+
+def retire(worker: str) -> Operation[list[str]]:
+    """Put back everything that a worker has, which says so itself; return the responses whose events were dropped."""
+    yield from ask("retire", worker)
+    changed = yield from _put_back((yield from ask("jobs_of", worker)))
     yield from ask("let_all_go", worker)
     yield from ask("free_all_keys", worker)
     return changed
@@ -167,16 +206,21 @@ def bury(worker: str, beat: int | None) -> Operation[list[str] | None]:
 
 def give_back(worker: str, response_id: str) -> Operation[list[str]]:
     """Put one of a worker's jobs back into the queue."""
-    return (yield from _put_back((yield from ask("job_of", worker, response_id)), is_lost=False))
+    return (yield from _put_back((yield from ask("job_of", worker, response_id))))
 
 
-def _put_back(rows: Rows, is_lost: bool) -> Operation[list[str]]:
+def _put_back(rows: Rows) -> Operation[list[str]]:
     changed: list[Row] = []
     for row in rows:
-        yield from ask("drop_events", row[0])
-        changed += yield from ask("next_generation", row[0])
-        yield from ask("put_back", row[0], int(is_lost))
+        changed += yield from _drop_half_made(row[0])
+        yield from ask("put_back", row[0])
     return [row[0] for row in changed]
+
+
+def _drop_half_made(seq: int) -> Operation[Rows]:
+    """Drop the events since the last moment that is kept; return the id of the response."""
+    yield from ask("drop_events", seq)
+    return (yield from ask("next_generation", seq))
 
 
 def backlog() -> Operation[Backlog]:

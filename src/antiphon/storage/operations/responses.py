@@ -5,7 +5,7 @@ from itertools import chain, count
 from typing import Any
 
 from antiphon.storage.operations.step import Operation, Row, Rows, ask, ask_many, first
-from antiphon.storage.records import ChainExtent, Reply, StoredItem, StoredResponse
+from antiphon.storage.records import ChainExtent, PurgeSize, Reply, StoredItem, StoredResponse
 
 
 def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
@@ -123,6 +123,18 @@ def find_item(tenant: str, item_id: str, now: int) -> Operation[StoredItem | Non
 def purge(query: str, before: int, limit: int) -> Operation[int]:
     """Take out a bounded number of rows that are too old, or too many; return how many."""
     return len((yield from ask(query, before, limit)))
+
+
+PURGED_FREELY = 1_000
+"""Responses that one purge may delete, however few are stored."""
+
+
+def purge_size(fraction: float, now: int) -> Operation[PurgeSize]:
+    """Count what a purge would delete; see `Store.purge_size`."""
+    (row,) = yield from ask("purge_total")
+    most = max(PURGED_FREELY, int(fraction * row[0]))
+    (expired,) = yield from ask("purge_size", now, most + 1)
+    return PurgeSize(expired[0], row[0], expired[0] > most)
 
 
 def count_old(query: str, before: int) -> Operation[int]:

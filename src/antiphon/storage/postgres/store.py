@@ -18,6 +18,7 @@ import asyncpg
 from antiphon import ids
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
+from antiphon.storage.contract import Pulse
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.responses import save as save_alone
 from antiphon.storage.operations.step import Operation, Query, QueryMany, R, Rows
@@ -33,6 +34,7 @@ from antiphon.storage.postgres.link import (
     prepare,
     store_error,
 )
+from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.records import ChainExtent, StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import MakeAct, SqlStore
@@ -82,6 +84,11 @@ MOST_WAITING = 10_000
 PATIENCE = 5.0
 """Seconds that an act waits for a connection."""
 
+SLOW = 5.0
+"""Seconds that reading the database's clock may take: half of it is not known."""
+
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
+
 _Save = tuple[StoredResponse, asyncio.Future[None]]
 
 
@@ -125,6 +132,27 @@ class PostgresStore(SqlStore):
         super().on_change(listener)
         if self._listening is None:
             self._listening = asyncio.get_running_loop().create_task(listen(self._dsn, self._hear))
+
+    def pulse(self, worker: str) -> Pulse | None:
+        """See `Store.pulse`."""
+        return PostgresPulse(self._dsn, worker)
+
+    async def clock_skew(self) -> float | None:
+        """See `Store.clock_skew`: the database's clock is read."""
+        self._refuse_closed()
+
+        async def read(connection: Any, _: _Attempt) -> tuple[float, float]:
+            async with connection.transaction():  # behind a pooler, one transaction is one connection
+                before = self._clock()
+                theirs = float(await connection.fetchval(_CLOCK))
+                after = self._clock()
+            return (before + after) / 2 - theirs, after - before
+
+        skew, took = await self._retrying(read)
+        if took > SLOW:
+            return None
+        self._correct(skew, -skew)
+        return float(skew)
 
     async def close(self) -> None:
         """Finish what was begun and let go of the connections; closing again does nothing."""

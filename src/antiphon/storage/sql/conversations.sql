@@ -9,8 +9,9 @@ INSERT INTO conversation_items (conversation, position, id, sealed, body) VALUES
 SELECT id, created_at, metadata, tenant, next_position FROM conversations WHERE id = $1 AND tenant = $2
 
 -- lock_conversation --
--- Whoever changes a conversation looks at it so first.
-SELECT next_position, holder FROM conversations WHERE id = $1 AND tenant = $2 FOR UPDATE
+-- Every change of a conversation begins with this. The last column is 1 where the holder's worker expired.
+SELECT next_position, holder, (SELECT expired FROM workers WHERE workers.id = conversations.owner)
+FROM conversations WHERE id = $1 AND tenant = $2 FOR UPDATE
 
 -- update_conversation --
 UPDATE conversations SET metadata = $3 WHERE id = $1 AND tenant = $2
@@ -24,6 +25,7 @@ UPDATE conversations SET next_position = $2 WHERE id = $1
 
 -- hold --
 UPDATE conversations SET holder = $2, owner = $3 WHERE id = $1
+RETURNING (SELECT expired FROM workers WHERE workers.id = $3)
 
 -- let_go --
 UPDATE conversations SET holder = NULL, owner = NULL WHERE id = $1 AND holder = $2

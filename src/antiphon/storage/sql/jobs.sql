@@ -5,29 +5,73 @@ VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6)
 -- put_events --
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
 
+-- count_waiting --
+-- No further than the most that may wait.
+SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND tenant = $1 LIMIT $2) AS counted
+
 -- next_waiting --
--- Of the tenants whose jobs wait the one with the fewest in progress, with its oldest; the queue itself is not read
--- through, only skipped from tenant to tenant.
-WITH RECURSIVE waiting (tenant) AS (
+-- The oldest job of each tenant and key that waits, or that an expired worker has; of these, one of the tenant with the
+-- fewest in progress. The queue itself is not read through, only skipped from tenant to tenant and from key to key.
+WITH RECURSIVE expired (id) AS (
+    SELECT id FROM workers WHERE expired = 1 AND id <> $2
+),
+tenants (tenant) AS (
     SELECT min(tenant) FROM jobs WHERE owner IS NULL
     UNION ALL
-    SELECT (SELECT min(jobs.tenant) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant > waiting.tenant)
-    FROM waiting WHERE waiting.tenant IS NOT NULL
+    SELECT (SELECT min(jobs.tenant) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant > tenants.tenant)
+    FROM tenants WHERE tenants.tenant IS NOT NULL
 ),
-running (tenant, busy) AS (
-    SELECT tenant, count(*) FROM jobs WHERE owner IS NOT NULL GROUP BY tenant
+waiting (tenant, api_key) AS (
+    SELECT
+        tenants.tenant,
+        (SELECT min(jobs.api_key) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant = tenants.tenant)
+    FROM tenants WHERE tenants.tenant IS NOT NULL
+    UNION ALL
+    SELECT
+        waiting.tenant,
+        (
+            SELECT min(jobs.api_key) FROM jobs
+            WHERE jobs.owner IS NULL AND jobs.tenant = waiting.tenant AND jobs.api_key > waiting.api_key
+        )
+    FROM waiting WHERE waiting.api_key IS NOT NULL
+),
+claimable (tenant, api_key, response, is_lost) AS (
+    SELECT
+        waiting.tenant,
+        waiting.api_key,
+        (
+            SELECT min(jobs.response) FROM jobs
+            WHERE jobs.owner IS NULL AND jobs.tenant = waiting.tenant AND jobs.api_key = waiting.api_key
+        ),
+        0
+    FROM waiting WHERE waiting.api_key IS NOT NULL
+    UNION ALL
+    SELECT tenant, api_key, min(response), 1 FROM jobs
+    WHERE owner IN (SELECT id FROM expired) GROUP BY tenant, api_key
+),
+running (tenant, api_key, busy, here) AS (
+    SELECT tenant, api_key, count(*), sum(CASE WHEN owner = $2 THEN 1 ELSE 0 END) FROM jobs
+    WHERE owner IS NOT NULL AND owner NOT IN (SELECT id FROM expired) GROUP BY tenant, api_key
+),
+held (tenant, busy, here) AS (
+    SELECT tenant, sum(busy), sum(here) FROM running GROUP BY tenant
 )
-SELECT
-    (SELECT min(jobs.response) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant = waiting.tenant) AS oldest
-FROM waiting LEFT JOIN running ON running.tenant = waiting.tenant
-WHERE waiting.tenant IS NOT NULL AND coalesce(running.busy, 0) < $1
-ORDER BY coalesce(running.busy, 0), oldest
+SELECT claimable.response, claimable.is_lost
+FROM claimable
+LEFT JOIN held ON held.tenant = claimable.tenant
+LEFT JOIN running ON running.tenant = claimable.tenant AND running.api_key = claimable.api_key
+LEFT JOIN api_keys ON api_keys.id = claimable.api_key
+WHERE
+    coalesce(held.busy, 0) < $1 AND coalesce(held.here, 0) < $3
+    AND (api_keys.concurrency IS NULL OR coalesce(running.busy, 0) < api_keys.concurrency)
+ORDER BY coalesce(held.busy, 0), claimable.response
 LIMIT 1
 
 -- claim --
-UPDATE jobs SET owner = $2, version = version + 1, attempt = attempt + 1
-WHERE response = $1 AND owner IS NULL
-RETURNING response
+-- $3 is 1 where its worker expired.
+UPDATE jobs SET owner = $2, version = version + 1, attempt = attempt + 1, lost = lost + $3
+WHERE response = $1 AND (owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1))
+RETURNING response, (SELECT expired FROM workers WHERE workers.id = $2)
 
 -- start --
 UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued' RETURNING seq
@@ -72,7 +116,12 @@ DELETE FROM items WHERE response = $1 AND is_output = 1
 SELECT responses.id, jobs.version FROM jobs JOIN responses ON responses.seq = jobs.response WHERE jobs.owner = $1
 
 -- beat --
-INSERT INTO workers (id, beat) VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET beat = workers.beat + 1
+-- A worker that beats is alive: what nobody took meanwhile is its own again.
+INSERT INTO workers (id, beat, expired) VALUES ($1, 1, 0)
+ON CONFLICT (id) DO UPDATE SET beat = workers.beat + 1, expired = 0
+
+-- revive --
+UPDATE workers SET expired = 0 WHERE id = $1
 
 -- beats --
 SELECT owners.owner, coalesce(workers.beat, 0)
@@ -82,10 +131,25 @@ FROM (
     UNION SELECT owner FROM idempotency_keys WHERE owner IS NOT NULL
 ) AS owners
 LEFT JOIN workers ON workers.id = owners.owner
+WHERE coalesce(workers.expired, 0) = 0
 
--- bury --
+-- expire --
+UPDATE workers SET expired = 1 WHERE id = $1 AND beat = $2 AND expired = 0 RETURNING id
+
+-- expire_silent --
 -- No row is as good as one that stands still.
-DELETE FROM workers WHERE id = $1 AND beat = $2 RETURNING id
+INSERT INTO workers (id, beat, expired) VALUES ($1, 0, 1)
+ON CONFLICT (id) DO UPDATE SET expired = 1 WHERE workers.beat = 0 AND workers.expired = 0
+RETURNING id
+
+-- forget_expired --
+-- Workers whose leases were all taken.
+DELETE FROM workers
+WHERE
+    expired = 1
+    AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.owner = workers.id)
+    AND NOT EXISTS (SELECT 1 FROM conversations WHERE conversations.owner = workers.id)
+    AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.owner = workers.id)
 
 -- retire --
 DELETE FROM workers WHERE id = $1 RETURNING id
@@ -108,7 +172,7 @@ DELETE FROM events WHERE response = $1 AND number >= (SELECT kept_number FROM jo
 UPDATE responses SET generation = generation + 1 WHERE seq = $1 RETURNING id
 
 -- put_back --
-UPDATE jobs SET owner = NULL, version = version + 1, lost = lost + $2 WHERE response = $1
+UPDATE jobs SET owner = NULL, version = version + 1 WHERE response = $1
 
 -- let_all_go --
 UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1
@@ -140,5 +204,5 @@ DELETE FROM idempotency_keys WHERE owner = $1 AND response_id = $2 AND reply IS 
 
 -- backlog --
 SELECT
-    (SELECT count(*) FROM jobs WHERE owner IS NULL),
+    (SELECT count(*) FROM jobs WHERE owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1)),
     (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NULL)

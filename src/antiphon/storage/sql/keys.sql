@@ -1,12 +1,17 @@
 -- reserve --
--- Where the key is there and not too old, nothing happens and nothing is returned.
+-- Nothing happens and nothing is returned where the key is there and not too old, unless its worker expired.
 INSERT INTO idempotency_keys (tenant, key, fingerprint, response_id, owner, created_at, is_stream, reply)
 VALUES ($1, $2, $3, $4, $5, $6, NULL, NULL)
 ON CONFLICT (tenant, key) DO UPDATE SET
     fingerprint = excluded.fingerprint, response_id = excluded.response_id, owner = excluded.owner,
     created_at = excluded.created_at, is_stream = NULL, reply = NULL
-WHERE idempotency_keys.created_at <= $7
-RETURNING key
+WHERE
+    idempotency_keys.created_at <= $7
+    OR (
+        idempotency_keys.reply IS NULL
+        AND idempotency_keys.owner IN (SELECT id FROM workers WHERE expired = 1 AND id <> $5)
+    )
+RETURNING (SELECT expired FROM workers WHERE workers.id = $5)
 
 -- find_key --
 SELECT fingerprint, response_id, owner, is_stream, reply

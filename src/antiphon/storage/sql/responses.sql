@@ -105,6 +105,17 @@ RETURNING seq
 -- count_responses --
 SELECT count(*) FROM responses WHERE expires_at <= $1 AND seq NOT IN (SELECT response FROM jobs)
 
+-- purge_total --
+-- Responses are numbered in the order in which they were stored, so this is about how many there are, at no cost.
+SELECT coalesce((SELECT max(seq) FROM responses) - (SELECT min(seq) FROM responses) + 1, 0)
+
+-- purge_size --
+-- No further than one more than may go at once.
+SELECT count(*) FROM (
+    SELECT 1 FROM responses
+    WHERE expires_at <= $1 AND is_stored = 1 AND seq NOT IN (SELECT response FROM jobs) LIMIT $2
+) AS counted
+
 -- purge_keys --
 DELETE FROM idempotency_keys
 WHERE (tenant, key) IN (SELECT tenant, key FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2)

@@ -6,6 +6,7 @@ WAL mode no writer holds it up. A store in memory has one connection only, so th
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -14,12 +15,15 @@ from pathlib import Path
 from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.storage.operations import responses
+from antiphon.storage.contract import Pulse
+from antiphon.storage.operations import clock, responses
 from antiphon.storage.operations.step import Operation, R
 from antiphon.storage.records import ChainExtent, StoredResponse
 from antiphon.storage.sql_store import MakeAct, SqlStore
 from antiphon.storage.sqlite import rows
+from antiphon.storage.sqlite.clock import ClockMarks
 from antiphon.storage.sqlite.file import open_file, open_memory, open_writer, path_of
+from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.writer import Writer, store_error
 
 MOST_MEASURED = 20_000
@@ -27,6 +31,11 @@ MOST_MEASURED = 20_000
 
 LOOK_EVERY = 0.2
 """Seconds between looks whether another process has written."""
+
+
+def ticks() -> float:
+    """Return seconds of a clock that nobody sets, and that goes on while the machine sleeps, where it can be read."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class SqliteStore(SqlStore):
@@ -38,14 +47,18 @@ class SqliteStore(SqlStore):
         writer: sqlite3.Connection,
         reader: sqlite3.Connection | None,
         now: Clock,
-        renew: Callable[[], sqlite3.Connection] | None = None,
+        renew: Callable[[float], sqlite3.Connection] | None = None,
+        busy_timeout: float = 5.0,
         path: Path | None = None,
     ) -> None:
         super().__init__(url, now)
         self._path = path
         self._file = None if path is None else _identity(path)
-        self._writer = Writer(writer, renew)
+        self._renew = renew
+        self._writer = Writer(writer, None if renew is None else partial(renew, busy_timeout))
         self._reader = reader
+        self._name = ids.new_id("store")
+        self._marks = ClockMarks(self._name)
         self._looking: asyncio.Task[None] | None = None
         self._deleted = 0
         self._measured: responses.Measured = {}
@@ -63,13 +76,33 @@ class SqliteStore(SqlStore):
         path = path_of(url)
         if path is None:
             return cls(url, open_memory(), None, now)
-        return cls(url, *open_file(path, busy_timeout), now, partial(open_writer, path, busy_timeout), path)
+        return cls(url, *open_file(path, busy_timeout), now, partial(open_writer, path), busy_timeout, path)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """See `Store.on_change`. In a file other processes' writes are looked for, several times a second."""
         super().on_change(listener)
         if self._looking is None and self._reader is not None:
             self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    def pulse(self, worker: str) -> Pulse | None:
+        """See `Store.pulse`: a store in memory has the workers of this process only."""
+        return None if self._renew is None else SqlitePulse(partial(self._renew, 0.0), worker)
+
+    async def clock_skew(self) -> float | None:
+        """See `Store.clock_skew`: other processes write their time into the file."""
+        if self._reader is None:
+            return 0.0
+        at, writer, asked = await self._read(clock.read)
+        now = self._clock()
+        verdict = self._marks.judge((at, writer), asked, now, ticks())
+        if verdict.writes:
+            await self._write(lambda: clock.write(now, self._name))
+        elif verdict.asks:
+            await self._write(clock.request)
+        if verdict.skew is not None:
+            # Which of the two is right nobody knows, so nothing expires earlier than by either.
+            self._correct(verdict.skew, min(0.0, -verdict.skew))
+        return verdict.skew
 
     async def check_writable(self) -> None:
         """See `Store.check_writable`. What is written to a file that was deleted or replaced is lost."""

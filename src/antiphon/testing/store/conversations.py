@@ -106,6 +106,49 @@ async def _has_one_writer(store: Store) -> None:
     await store.delete_conversation(T, conversation.id)
 
 
+async def _late_writer_keeps_it(store: Store) -> None:
+    """A response of an expired worker holds its conversation until somebody else writes to it."""
+    for takes in (None, "lock", "add", "delete"):
+        conversation, late, heir = await _new(store, *new_items("first")), new_id("worker"), new_id("worker")
+        one, other = (
+            replace(new_response(new_items("q"), new_items("a")), conversation_id=conversation.id) for _ in range(2)
+        )
+        await store.lock(T, conversation.id, one.id, late)
+        await store.expire_worker(late, (await store.heartbeats())[late])
+        if takes == "lock":
+            outcome = await store.lock(T, conversation.id, other.id, heir)
+            hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
+            outcome = await store.lock(T, conversation.id, one.id, late)
+            hold(outcome is LockResult.BUSY, "a late response holds what another took")
+        elif takes == "add":
+            outcome = await store.add_items(T, conversation.id, new_items("new"))
+            hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
+        elif takes == "delete":
+            first = (await store.items(T, conversation.id) or [])[0]
+            outcome = await store.delete_item(T, conversation.id, first.id)
+            hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
+        is_kept = await store.save(one, append=True)
+        hold(is_kept is (takes is None), f"where {takes or 'nothing'} took it, a late save gave {is_kept}")
+        if takes == "lock":
+            hold(await store.save(other, append=True) is True, "who took it cannot append")
+        await store.delete(T, one.id)
+        await store.delete(T, other.id)
+        await store.delete_conversation(T, conversation.id)
+
+
+async def _locking_is_a_sign_of_life(store: Store) -> None:
+    """What a worker locks after it expired is its own, though it has not beaten yet."""
+    first, second, late = await _new(store), await _new(store), new_id("worker")
+    await store.lock(T, first.id, new_id("resp"), late)
+    await store.expire_worker(late, (await store.heartbeats())[late])
+    await store.lock(T, second.id, new_id("resp"), late)
+    outcome = await store.lock(T, second.id, new_id("resp"), new_id("worker"))
+    hold(outcome is LockResult.BUSY, f"the conversation of a living worker is {outcome}")
+    await store.expire_worker(late, None)
+    for one in (first, second):
+        await store.delete_conversation(T, one.id)
+
+
 async def _a_job_knows_where_it_begins(store: Store) -> None:
     """A queued response's place in its conversation is the end of it at the moment at which it holds it."""
     conversation = await _new(store)
@@ -146,6 +189,8 @@ PROMISES: tuple[Promise, ...] = (
     _is_paged,
     _items_are_single,
     _has_one_writer,
+    _late_writer_keeps_it,
+    _locking_is_a_sign_of_life,
     _is_part_of_history,
     _a_job_knows_where_it_begins,
 )

@@ -37,12 +37,28 @@ async def _reply_comes_with_the_response(store: Store) -> None:
 
 
 async def _dead_workers_free_their_keys(store: Store) -> None:
-    """The keys that a worker reserved and did not answer are free when it is buried."""
-    key, worker = new_id("key"), new_id("worker")
-    await store.reserve(T, key, b"print", "resp_1", worker)
-    hold(worker in await store.heartbeats(), "a worker with a reserved key is not watched")
-    hold(await store.expire_worker(worker, (await store.heartbeats())[worker]) is True, "it was not buried")
-    hold(await store.find_key(T, key) is None, "its key is still reserved")
+    """A key that a worker reserved and did not answer goes to whoever asks for it once the worker has expired."""
+    key, late, heir = new_id("key"), new_id("worker"), new_id("worker")
+    one, other = new_response(), new_response()
+    await store.reserve(T, key, b"print", one.id, late)
+    hold(late in await store.heartbeats(), "a worker with a reserved key is not watched")
+    hold(await store.expire_worker(late, (await store.heartbeats())[late]) is True, "a silent worker does not expire")
+    found = await store.find_key(T, key)
+    hold(found is not None and found.response_id == one.id, "a key that nobody asked for is not reserved any more")
+    found = await store.reserve(T, key, b"print", other.id, heir)
+    hold(found.response_id == other.id, "the key of an expired worker is still reserved")
+    hold(await store.save(one, reply=Reply(T, key, False, b"late")) is False, "a worker answered a key that it lost")
+    hold(await store.save(other, reply=Reply(T, key, False, b"reply")) is True, "who took the key cannot answer it")
+
+
+async def _late_worker_keeps_its_key(store: Store) -> None:
+    """An expired worker may answer a key that nobody else asked for; then the answer stands."""
+    key, late, one = new_id("key"), new_id("worker"), new_response()
+    await store.reserve(T, key, b"print", one.id, late)
+    await store.expire_worker(late, (await store.heartbeats())[late])
+    hold(await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "a key that nobody took was refused")
+    found = await store.reserve(T, key, b"print", new_id("resp"), new_id("worker"))
+    hold(found.reply is not None and found.reply.body == b"reply", "the answer of a late worker does not stand")
 
 
 async def _what_is_held_can_be_freed(store: Store) -> None:
@@ -76,6 +92,7 @@ PROMISES: tuple[Promise, ...] = (
     _is_reserved_once,
     _reply_comes_with_the_response,
     _dead_workers_free_their_keys,
+    _late_worker_keeps_its_key,
     _unstored_replies,
     _what_is_held_can_be_freed,
 )

@@ -1,15 +1,19 @@
 """Promises about background work: the queue, the fence, the log, and what becomes of a dead worker's jobs."""
 
 import asyncio
+import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.contract import (
     Announcement,
+    ApiKey,
     Frames,
     Job,
+    Limits,
     LockResult,
     Progress,
+    Reservation,
     Store,
     StoredItem,
     StoredResponse,
@@ -20,11 +24,10 @@ from antiphon.testing.store.making import Promise, T, hold, new_items, new_respo
 EVERYBODY = 1_000_000
 
 
-async def _queue(store: Store, *, tenant: str = T, conversation: str | None = None) -> StoredResponse:
-    queued = replace(
-        new_response(new_items("asked"), status="queued"), is_streamed=True, tenant=tenant, conversation_id=conversation
-    )
-    outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")])
+async def _queue(store: Store, *, tenant: str = T, key: str = "", until: int | None = None) -> StoredResponse:
+    queued = new_response(new_items("asked"), status="queued", until=until)
+    queued = replace(queued, is_streamed=True, tenant=tenant)
+    outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")], None, Reservation(key))
     hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
     return queued
 
@@ -96,7 +99,7 @@ async def _is_fenced(store: Store) -> None:
 
 
 async def _is_taken_over(store: Store) -> None:
-    """A buried worker's jobs wait again: what was kept stands, what was half made is gone, and its numbers too."""
+    """An expired worker's jobs are taken over: what was kept stands, what was half made goes, and its numbers too."""
     queued, dead, heir = await _queue(store), new_id("worker"), new_id("worker")
     job = await _claim(store, dead)
     await store.heartbeat(dead)
@@ -108,12 +111,13 @@ async def _is_taken_over(store: Store) -> None:
     before = await store.tail(T, queued.id, -1)
     beat = (await store.heartbeats())[dead]
     await store.heartbeat(dead)
-    hold(await store.expire_worker(dead, beat) is False, "a worker that beats was buried")
-    hold(await store.expire_worker(dead, (await store.heartbeats())[dead]) is True, "a silent worker was not buried")
-    hold(await store.advance(job, Progress(keep=True)) is None, "a buried worker still writes")
-    hold(dead not in await store.heartbeats(), "a buried worker still owns something")
+    hold(await store.expire_worker(dead, beat) is False, "a worker that beats expired")
+    await _expire(store, dead)
+    hold(dead not in await store.heartbeats(), "an expired worker is still watched")
     again = await _claim(store, heir)
     hold(again.response.id == queued.id, "another job is waiting")
+    hold(await store.advance(job, Progress(keep=True)) is None, "a worker still writes to a job that another took")
+    hold(dead not in await store.heartbeats(), "a worker whose job another took still owns something")
     hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
     hold(again.next_number == 7, f"numbers that were given out are given out again, from {again.next_number} on")
     hold(list(again.response.output) == [kept], "the item that was done is lost")
@@ -123,6 +127,103 @@ async def _is_taken_over(store: Store) -> None:
     after = await store.tail(T, queued.id, -1)
     hold(bool(before and after and before.generation != after.generation), "nobody can tell that events are gone")
     await _end(store, queued)
+
+
+async def _expire(store: Store, worker: str) -> None:
+    beat = (await store.heartbeats()).get(worker, 0)
+    hold(await store.expire_worker(worker, beat) is True, "a silent worker does not expire")
+
+
+async def _late_worker_keeps_its_job(store: Store) -> None:
+    """An expired worker keeps the job that nobody took, and with its next beat it is alive again."""
+    one, other, late = await _queue(store), await _queue(store), new_id("worker")
+    jobs = [await _claim(store, late), await _claim(store, late)]
+    await _expire(store, late)
+    hold((await store.backlog()).jobs >= 2, "the jobs of an expired worker do not wait")
+    hold((await store.owned(late)).keys() == {one.id, other.id}, "an expired worker lost what nobody took")
+    hold(await store.claim(late, EVERYBODY) is None, "a worker was given its own job")
+    job = await _advance(store, jobs[0], Progress([Frames(2, 2, b"2")]))
+    hold(await store.finish(job, replace(job.response, status="completed")), "a late worker cannot end its job")
+    await store.heartbeat(late)
+    hold(late in await store.heartbeats(), "a worker that beats again is not watched")
+    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "the job of a worker that beats again was given away")
+    hold(await store.advance(jobs[1], Progress()) is not None, "a worker that beats again cannot write")
+    await _end(store, one, other)
+
+
+async def _claiming_is_a_sign_of_life(store: Store) -> None:
+    """What a worker claims after it expired is its own, though it has not beaten yet."""
+    one, late = await _queue(store), new_id("worker")
+    await _claim(store, late)
+    await _expire(store, late)
+    job = await _claim(store, new_id("worker"))
+    other = await _queue(store)
+    await _claim(store, late)
+    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "the job of a living worker was given away")
+    hold(job.lost == 1, "a job that was taken from an expired worker does not count as lost")
+    await _end(store, one, other)
+
+
+async def _queue_is_bounded(store: Store) -> None:
+    """However many queue jobs at once, no more of a tenant wait than may; others may, and it may once one is made."""
+    crowd, few = new_id("tenant"), new_id("tenant")
+    asked = [replace(new_response(status="queued"), tenant=crowd) for _ in range(16)]
+    outcomes = await asyncio.gather(*(store.enqueue(one, b"request", [], most=5) for one in asked))
+    made = [one for one, outcome in zip(asked, outcomes, strict=True) if outcome is LockResult.DONE]
+    hold(len(made) == 5 and outcomes.count(LockResult.FULL) == 11, f"of 16 jobs, 5 may wait: {outcomes}")
+    found = [one for one in asked if await store.load(crowd, one.id) is not None]
+    hold(found == made, "a response that was refused is there")
+    other = replace(new_response(status="queued"), tenant=few)
+    hold(await store.enqueue(other, b"request", [], most=5) is LockResult.DONE, "another tenant may not queue")
+    await _claim(store, new_id("worker"))
+    more = replace(new_response(status="queued"), tenant=crowd)
+    hold(await store.enqueue(more, b"request", [], most=5) is LockResult.DONE, "a job in progress counts as waiting")
+    await _end(store, *made, other, more)
+
+
+async def _one_tenant_leaves_room(store: Store) -> None:
+    """A worker is given no more jobs of one tenant than it says; those of others it is given."""
+    crowd, few, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
+    many = [await _queue(store, tenant=crowd) for _ in range(3)]
+    for number in range(3):
+        job = await store.claim(worker, EVERYBODY, 2)
+        hold((job is not None) == (number < 2), f"with at most 2 here, claim {number + 1} gave {job}")
+    late = await _queue(store, tenant=few)
+    job = await store.claim(worker, EVERYBODY, 2)
+    hold(job is not None and job.response.id == late.id, "another tenant's job is held up")
+    hold(await store.claim(new_id("worker"), EVERYBODY, 2) is not None, "another worker's share counts here")
+    await _end(store, *many, late)
+
+
+async def _keys_keep_their_concurrency(store: Store) -> None:
+    """A key has no more jobs in progress than its limit; the jobs of its tenant's other keys are not held up."""
+    key = ApiKey(new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=Limits(concurrency=2))
+    await store.put_api_key(key)
+    limited = [await _queue(store, key=key.id) for _ in range(3)]
+    free = await _queue(store)
+    claims = [await store.claim(new_id("worker"), EVERYBODY) for _ in range(4)]
+    order = [job and job.response.id for job in claims]
+    hold(order == [limited[0].id, limited[1].id, free.id, None], f"the jobs in progress are {order}")
+    job = await store.find_job(T, limited[0].id)
+    hold(job is not None and await store.finish(job, replace(job.response, status="completed")), "it cannot end")
+    next_one = await store.claim(new_id("worker"), EVERYBODY)
+    hold(next_one is not None and next_one.response.id == limited[2].id, "a place that is free again is not used")
+    await _end(store, *limited, free)
+
+
+async def _purge_spares_what_is_made(store: Store) -> None:
+    """A response that expired while its job runs stays until the job has ended; then it is purged."""
+    await store.purge()
+    queued = await _queue(store, until=int(time.time()) - 10)
+    job = await _claim(store, new_id("worker"))
+    for dry_run in (True, False):
+        found = (await store.purge(dry_run=dry_run))["responses"]
+        hold(found == 0, f"purge(dry_run={dry_run}) took {found} responses that are being made")
+    hold(await store.find_job(T, queued.id) is not None, "the job of an expired response is gone")
+    hold(
+        await store.finish(job, replace(job.response, status="completed")), "the job of an expired response cannot end"
+    )
+    hold((await store.purge())["responses"] == 1, "an expired response that has ended is not purged")
 
 
 async def _is_handed_back(store: Store) -> None:
@@ -215,6 +316,12 @@ PROMISES: tuple[Promise, ...] = (
     _is_made_once,
     _is_fenced,
     _is_taken_over,
+    _late_worker_keeps_its_job,
+    _claiming_is_a_sign_of_life,
+    _queue_is_bounded,
+    _one_tenant_leaves_room,
+    _keys_keep_their_concurrency,
+    _purge_spares_what_is_made,
     _is_handed_back,
     _queue_is_fair,
     _claims_do_not_collide,

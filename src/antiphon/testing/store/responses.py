@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.contract import (
@@ -222,6 +223,37 @@ async def _tenants_are_apart(store: Store) -> None:
     await store.free_key(T, mine.id, mine.id)
 
 
+async def _nothing_leads_to_another_tenant(store: Store) -> None:
+    """A response that names another tenant's parent or conversation leads to nothing of theirs."""
+    theirs = replace(new_response(new_items("theirs"), new_items("theirs")), tenant="other")
+    item = StoredItem(new_id("msg"), b"theirs")
+    conversation = StoredConversation(new_id("conv"), 1, b"{}", "other")
+    await store.save(theirs)
+    await store.create_conversation(conversation, [item])
+    child = new_response(new_items("mine"), previous=theirs.id)
+    guest = replace(new_response(new_items("mine")), conversation_id=conversation.id, conversation_end=1)
+    await store.save(child)
+    hold(await store.history(T, child.id) is None, "a history leads through another tenant's response")
+    found = (await store.measure_chain(T, child.id, 9)).length
+    hold(found == 1, f"{found} responses are counted in a chain through another tenant's")
+    hold(await store.save(guest, append=True) is False, "a response was appended to another tenant's conversation")
+    await store.save(replace(guest, conversation_id=None))
+    outcome = await store.enqueue(replace(guest, id=new_id("resp")), b"", [])
+    hold(outcome is LockResult.UNKNOWN, f"a job in another tenant's conversation is {outcome}")
+    held = replace(guest, id=new_id("resp"), tenant="other")
+    hold(await store.lock("other", conversation.id, held.id, "w") is LockResult.DONE, "it cannot be held")
+    hold(await store.save(held, append=True) is True, "its own tenant cannot append")
+    hold(await store.history(T, held.id) is None, "a history begins at another tenant's response")
+    found_items = await store.history("other", held.id)
+    hold(found_items == [item, *held.input], f"a history in a conversation is {names(found_items)}")
+    await store.delete_conversation("other", conversation.id)
+    await store.create_conversation(replace(conversation, tenant=T), [StoredItem(new_id("msg"), b"mine")])
+    hold(await store.history("other", held.id) == [*held.input], "a history begins with another tenant's conversation")
+    for one, tenant in ((theirs, "other"), (held, "other"), (child, T), (guest, T)):
+        await store.delete(tenant, one.id)
+    await store.delete_conversation(T, conversation.id)
+
+
 async def _tasks_may_come_together(store: Store) -> None:
     """Many tasks may save, read and delete at once, and each sees what it has finished."""
 
@@ -288,4 +320,5 @@ PROMISES: tuple[Promise, ...] = (
     _cancelling_tears_nothing,
     _what_expired_is_unknown,
     _tenants_are_apart,
+    _nothing_leads_to_another_tenant,
 )

@@ -7,6 +7,7 @@ import pytest
 
 from antiphon.errors import ConfigError, StoreError
 from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.postgres import store as stores
 from antiphon.storage.postgres.link import migrate, version
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql import migrations
@@ -53,6 +54,28 @@ async def test_a_save_that_fails_fails_alone(postgres: Postgres) -> None:
 
     assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
     assert [await store.load("", one.id) for one in good] == good
+    await store.close()
+
+
+async def test_no_more_saves_wait_than_may(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "MOST_WAITING", 3)
+    url = await postgres.database()
+    store, other = await PostgresStore.open(url), await asyncpg.connect(url)
+    transaction = other.transaction()
+    await transaction.start()
+    await other.execute("LOCK TABLE responses")
+    saves = [asyncio.create_task(store.save(response("resp_0")))]
+    while not await other.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        await asyncio.sleep(0.005)
+    saves += [asyncio.create_task(store.save(response(f"resp_{number}"))) for number in (1, 2, 3)]
+    await asyncio.sleep(0)
+    with pytest.raises(StoreError, match=r"^The store is overloaded: too much waits to be written\.$"):
+        await store.save(response("resp_4"))
+    await transaction.rollback()
+    assert await asyncio.gather(*saves) == [True] * 4
+    assert await store.save(response("resp_5")) is True
+    assert await store.load("", "resp_4") is None
+    await other.close()
     await store.close()
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.ids import new_id
+from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite.rows import statement
 from antiphon.storage.sqlite.store import SqliteStore
@@ -237,3 +238,29 @@ async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path
         return taken
 
     assert steps(400) < 2.1 * steps(200)
+
+
+async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: SqliteStore, tmp_path: Path) -> None:
+    async def queue(count: int) -> None:
+        for tenant in ("a", "b", "c"):
+            for key in ("", "key"):
+                made = [response(new_id("resp"), status="queued", tenant=tenant) for _ in range(count)]
+                await asyncio.gather(*(store.enqueue(one, b"", [], None, Reservation(key)) for one in made))
+
+    def steps() -> int:
+        taken = 0
+
+        def count() -> int:
+            nonlocal taken
+            taken += 1
+            return 0
+
+        with another_program(tmp_path / "antiphon.db") as connection:
+            connection.set_progress_handler(count, 1)
+            assert len(connection.execute(statement("next_waiting"), (100, "w", 100)).fetchall()) == 1
+        return taken
+
+    await queue(2)
+    few = steps()
+    await queue(200)
+    assert steps() < 1.1 * few

@@ -145,8 +145,8 @@ class LosesAtClosing(SqliteStore):
 
 
 class ClaimsTwice(SqliteStore):
-    async def claim(self, worker: str, per_tenant: int) -> Job | None:
-        job = await super().claim(worker, per_tenant)
+    async def claim(self, *how: Any) -> Job | None:
+        job = await super().claim(*how)
         last = self.__dict__.get("last")
         self.__dict__["last"] = job
         return job or (last and await self.find_job(last.response.tenant, last.response.id))
@@ -168,7 +168,7 @@ class LosesWhatWasKept(SqliteStore):
         return await super().advance(job, replace(progress, keep=False))
 
 
-class BuriesTheLiving(SqliteStore):
+class ExpiresTheLiving(SqliteStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
         beats = await self.heartbeats()
         return await super().expire_worker(worker, None if beat is None else beats.get(worker, beat))
@@ -179,8 +179,70 @@ class CountsThemLost(SqliteStore):
         return await super().expire_worker(worker, (await self.heartbeats()).get(worker, 0) if beat is None else beat)
 
 
+class TakesAtOnce(SqliteStore):
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
+        has_expired = await super().expire_worker(worker, beat)
+        for one in await self.owned(worker) if has_expired else ():
+            await self.release_job(worker, one)
+        for one in await self.held(worker) if has_expired else ():
+            await self.release(worker, one)
+        return has_expired
+
+
+class NeverTakes(SqliteStore):
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
+        return beat is not None or await super().expire_worker(worker, beat)
+
+
+class NeedsABeat(SqliteStore):
+    async def claim(self, worker: str, *how: Any) -> Job | None:
+        job = await super().claim(worker, *how)
+        await self._forget_life(worker)
+        return job
+
+    async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
+        outcome = await super().lock(tenant, conversation_id, response_id, worker)
+        await self._forget_life(worker)
+        return outcome
+
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
+        self.__dict__.setdefault("dead", set()).add(worker)
+        return await super().expire_worker(worker, beat)
+
+    async def _forget_life(self, worker: str) -> None:
+        if worker in self.__dict__.get("dead", ()):
+            await super().expire_worker(worker, (await self.heartbeats()).get(worker, 0))
+
+
+class QueuesEverything(SqliteStore):
+    async def enqueue(self, *given: Any, most: int | None = None) -> LockResult:
+        return await super().enqueue(*given)
+
+
+class LeavesNoRoom(SqliteStore):
+    async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
+        return await super().claim(worker, per_tenant)
+
+
+class IgnoresConcurrency(SqliteStore):
+    async def put_api_key(self, key: ApiKey) -> None:
+        await super().put_api_key(replace(key, limits=replace(key.limits, concurrency=None)))
+
+
+class PurgesWhatIsMade(SqliteStore):
+    async def purge(self, *, dry_run: bool = False) -> Any:
+        made = [one for worker in await self.heartbeats() for one in await self.owned(worker)]
+        purged = await super().purge(dry_run=dry_run)
+        return {**purged, "responses": purged["responses"] + len(made)}
+
+
+class LeadsToOthers(SqliteStore):
+    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+        return await super().history(tenant, response_id) or await super().history("other", response_id)
+
+
 class ServesTheCrowd(SqliteStore):
-    async def claim(self, worker: str, per_tenant: int) -> Job | None:
+    async def claim(self, worker: str, *how: Any) -> Job | None:
         return await super().claim(worker, 1_000_000)
 
 
@@ -300,10 +362,22 @@ BROKEN = [
     (LosesAtClosing, "What was saved is there when the store is opened again."),
     (ClaimsTwice, "A queued response is claimed once, made step by step,"),
     (DoesNotFence, "Who has not seen the newest version of a job can neither advance nor finish it."),
-    (KeepsWhatIsHalfMade, "A buried worker's jobs wait again:"),
-    (LosesWhatWasKept, "A buried worker's jobs wait again:"),
-    (BuriesTheLiving, "A buried worker's jobs wait again:"),
+    (KeepsWhatIsHalfMade, "An expired worker's jobs are taken over:"),
+    (LosesWhatWasKept, "An expired worker's jobs are taken over:"),
+    (ExpiresTheLiving, "An expired worker's jobs are taken over:"),
     (CountsThemLost, "A job that is given back, or whose worker goes, waits again"),
+    (TakesAtOnce, "An expired worker keeps the job that nobody took,"),
+    (TakesAtOnce, "An expired worker may answer a key that nobody else asked for;"),
+    (TakesAtOnce, "A response of an expired worker holds its conversation"),
+    (NeverTakes, "A key that a worker reserved and did not answer goes"),
+    (NeverTakes, "A response of an expired worker holds its conversation"),
+    (NeedsABeat, "What a worker claims after it expired is its own,"),
+    (NeedsABeat, "What a worker locks after it expired is its own,"),
+    (QueuesEverything, "However many queue jobs at once,"),
+    (LeavesNoRoom, "A worker is given no more jobs of one tenant"),
+    (IgnoresConcurrency, "A key has no more jobs in progress than its limit;"),
+    (PurgesWhatIsMade, "A response that expired while its job runs stays"),
+    (LeadsToOthers, "A response that names another tenant's parent"),
     (ServesTheCrowd, "The tenant with the fewest jobs in progress is next,"),
     (CountsTheClaimed, "The backlog counts the jobs that wait and no others"),
     (TellsNobody, "Who listens hears that a job waits,"),

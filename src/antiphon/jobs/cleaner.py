@@ -1,0 +1,106 @@
+"""Deletes what has expired, every minute, unless the clock is wrong or too much would go."""
+
+import asyncio
+import time
+from contextlib import suppress
+
+from antiphon.errors import StoreError, log, reportable
+from antiphon.runs.engine import Upkeep
+from antiphon.storage.contract import PurgeSize, Store
+
+LOOK_EVERY = 2.0
+"""Seconds between looks at the clock; other servers wait for an answer about theirs."""
+
+PURGE_EVERY = 60.0
+"""Seconds between two purges."""
+
+MOST_SKEW = 60.0
+"""Seconds by which this process's clock may differ from the store's."""
+
+PATIENCE = 6.0
+"""Seconds that a command waits for the clocks of running servers."""
+
+CHECK = "Check the clock and retention_days, then run `antiphon purge --yes`."
+
+
+class Cleaner:
+    """Looks after one store, from `start` to `close`. What it finds stands in `upkeep`."""
+
+    def __init__(self, store: Store, fraction: float, upkeep: Upkeep) -> None:
+        self._store, self._fraction, self._upkeep = store, fraction, upkeep
+        self._purged: float | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def look(self) -> None:
+        """Look at the clock once, and purge where it is time. Raises `StoreError`."""
+        skew = await self._store.clock_skew()
+        if skew is None:
+            return
+        self._report_skew(skew)
+        if abs(skew) > MOST_SKEW or (self._purged is not None and time.monotonic() - self._purged < PURGE_EVERY):
+            return
+        self._purged = time.monotonic()
+        size = await self._store.purge_size(self._fraction)
+        self._report_size(size)
+        if not size.is_too_large:
+            await self._store.purge()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except StoreError as error:
+                log.debug("What has expired waits for the store: %s", error)
+            except Exception as error:
+                reportable(error)  # into the log; the next look must come
+            await asyncio.sleep(LOOK_EVERY)
+
+    def _report_skew(self, skew: float) -> None:
+        was_off, is_off = (abs(one) > MOST_SKEW for one in (self._upkeep.clock_skew, skew))
+        self._upkeep.clock_skew = skew
+        if is_off and not was_off:
+            log.error("%s It deletes nothing that has expired until the clock is right.", differs(skew))
+        elif was_off and not is_off:
+            log.warning("This server's clock agrees with the store's again.")
+
+    def _report_size(self, size: PurgeSize) -> None:
+        held = size.expired if size.is_too_large else 0
+        if held and not self._upkeep.purge_held:
+            log.error("%s Nothing is deleted. %s", too_large(size, self._fraction), CHECK)
+        self._upkeep.purge_held = held
+
+
+def differs(skew: float) -> str:
+    """Return a sentence about a clock that differs from the store's."""
+    return f"This server's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the store's."
+
+
+def too_large(size: PurgeSize, fraction: float) -> str:
+    """Return a sentence about a purge that would delete too much."""
+    return (
+        f"At least {size.expired:,} of about {size.total:,} stored responses have expired, more than the "
+        f"{fraction:.0%} that one purge may delete (purge_fraction)."
+    )
+
+
+async def objection(store: Store, fraction: float) -> str | None:
+    """Return what speaks against a purge that an operator starts: a wrong clock, or that too much would go."""
+    skew, until = await store.clock_skew(), time.monotonic() + PATIENCE
+    while skew is None and time.monotonic() < until:
+        await asyncio.sleep(LOOK_EVERY / 4)
+        skew = await store.clock_skew()
+    if skew is not None and abs(skew) > MOST_SKEW:
+        return differs(skew)
+    size = await store.purge_size(fraction)
+    return too_large(size, fraction) if size.is_too_large else None

@@ -1,0 +1,68 @@
+"""Keeps a worker alive for others while its event loop is busy, from a thread and over a connection of its own."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from antiphon.errors import StoreError, log, reportable
+from antiphon.storage.contract import Pulse
+
+LATE = 2.5
+"""Seconds without a beat of the event loop after which the thread beats: well before others call the worker silent."""
+
+LOOK_EVERY = 0.5
+"""Seconds between looks whether the event loop is late."""
+
+
+class Heartbeat:
+    """Beats in place of an event loop that is late, while `is_needed()`.
+
+    The event loop beats itself and calls `beaten`, since one write more in its next transaction costs nothing. The
+    thread starts with the first `need`, sleeps while nothing is held, and ends with `close` or with the process.
+    """
+
+    def __init__(self, pulse: Pulse, is_needed: Callable[[], bool]) -> None:
+        self._pulse, self._is_needed = pulse, is_needed
+        self._last = 0.0
+        self._needed, self._ended = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def need(self) -> None:
+        """The worker holds something from now on."""
+        if self._needed.is_set():
+            return
+        self._last = time.monotonic()
+        self._needed.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="antiphon-heartbeat", daemon=True)
+            self._thread.start()
+
+    def beaten(self) -> None:
+        """The event loop has beaten."""
+        self._last = time.monotonic()
+
+    def close(self) -> None:
+        """End the thread. Blocks while a beat is under way, for some seconds at most."""
+        self._ended.set()
+        self._needed.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while self._needed.wait() and not self._ended.wait(LOOK_EVERY):
+            self._needed.clear()
+            if self._is_needed():  # looked at after the mark is gone: what comes later sets it again
+                self._needed.set()
+                self._beat_if_late()
+        self._pulse.close()
+
+    def _beat_if_late(self) -> None:
+        if time.monotonic() - self._last < LATE:
+            return
+        try:
+            self._pulse.beat()
+            self._last = time.monotonic()
+        except StoreError as error:
+            log.debug("A heartbeat waits for the store: %s", error)
+        except Exception as error:
+            reportable(error)  # into the log; the thread must go on

@@ -1,0 +1,49 @@
+"""A worker's heartbeat in PostgreSQL, over a connection and an event loop of its own."""
+
+import asyncio
+from typing import Any
+
+import asyncpg
+
+from antiphon.storage.postgres.link import CONNECT_TIMEOUT, STATEMENT_TIMEOUT, TROUBLE, plain, store_error
+from antiphon.storage.sql import QUERIES
+
+
+class PostgresPulse:
+    """See `Pulse`. The connection is opened with the first beat, and anew after a failure."""
+
+    def __init__(self, url: str, worker: str) -> None:
+        self._url, self._worker = url, worker
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._connection: Any = None
+
+    def beat(self) -> None:
+        """See `Pulse.beat`."""
+        if self._loop is None:
+            self._loop = asyncio.SelectorEventLoop()
+        try:
+            self._loop.run_until_complete(self._beat())
+        except TROUBLE as error:
+            self._drop()
+            raise store_error(error) from error
+
+    def close(self) -> None:
+        """See `Pulse.close`."""
+        self._drop()
+        if self._loop is not None:
+            self._loop.run_until_complete(asyncio.sleep(0))  # the transport closes with the loop's next step
+            self._loop.close()
+            self._loop = None
+
+    async def _beat(self) -> None:
+        if self._connection is None:
+            self._connection = await asyncpg.connect(
+                plain(self._url), timeout=CONNECT_TIMEOUT, command_timeout=STATEMENT_TIMEOUT, statement_cache_size=0
+            )
+        async with self._connection.transaction():  # behind a pooler, one transaction is one connection
+            await self._connection.execute(QUERIES["beat"], self._worker)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None

@@ -1,0 +1,87 @@
+"""Whether this process's clock agrees with those of the other servers of one SQLite file.
+
+A file has no clock, so its servers write theirs into it. A server whose clock differs from what another one writes
+while it looks does not write its own. What nobody renews is only old: then this process's clock is all there is.
+"""
+
+import math
+from dataclasses import dataclass
+
+MOST = 60.0
+"""Seconds by which two clocks that agree may differ."""
+
+WRITE_EVERY = 60.0
+"""Seconds after which a server writes the time, unasked."""
+
+ASK_EVERY = 5.0
+"""Seconds after which a server that disagrees asks the others to write theirs."""
+
+ALONE = 30.0
+"""Seconds without an answer after which no other server is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a look at the written time shows. `skew` is None while it is not known: seconds ahead of the others."""
+
+    skew: float | None
+    writes: bool = False
+    asks: bool = False
+
+
+class ClockMarks:
+    """Judges the written time, look by look. `now` is the wall clock, `ticks` a clock that nobody sets, in seconds."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._mark: tuple[float, str] | None = None
+        self._least, self._most = -math.inf, math.inf
+        """Bounds of the skew when the written time was seen first: its age is known to the time between two looks."""
+        self._ahead = 0.0
+        """How far the wall clock was ahead of the other then."""
+        self._looked = self._wrote = self._asked_at = -math.inf
+        self._doubted = math.inf
+        """Since when the clocks differ, though the written time stays the same."""
+        self._asked = 0
+        self._is_live = False
+
+    def judge(self, mark: tuple[float, str], asked: int, now: float, ticks: float) -> Verdict:
+        """Return what the time that was written, and how often it was asked for, mean now."""
+        is_asked, self._asked = self._mark is not None and asked != self._asked, asked
+        if not mark[1]:
+            return self._write(now, ticks)
+        if mark != self._mark:
+            self._see(mark, now, ticks)
+        self._looked = ticks
+        moved = now - ticks - self._ahead  # this clock was set meanwhile
+        least, most = self._least + moved, self._most + moved
+        skew = min(max(0.0, least), most)
+        is_old = least == -math.inf and most > MOST  # or its writer's clock is behind: the next one will show
+        agrees = abs(skew) <= MOST and not is_old
+        if not agrees:
+            return self._doubt(skew, now, ticks)
+        self._doubted = math.inf
+        if is_asked or ticks - self._wrote >= WRITE_EVERY:
+            return self._write(now, ticks)
+        return Verdict(skew)
+
+    def _doubt(self, skew: float, now: float, ticks: float) -> Verdict:
+        """Ask the others, and trust this clock where none answers."""
+        self._doubted = min(self._doubted, ticks)
+        if ticks - self._doubted >= ALONE:
+            return self._write(now, ticks)
+        asks = ticks - self._asked_at >= ASK_EVERY
+        self._asked_at = ticks if asks else self._asked_at
+        return Verdict(skew if self._is_live else None, asks=asks)
+
+    def _see(self, mark: tuple[float, str], now: float, ticks: float) -> None:
+        self._is_live = self._mark is not None and mark[1] != self._name
+        self._least = now - mark[0] - (ticks - self._looked)
+        self._most = now - mark[0]
+        self._mark, self._ahead, self._doubted = mark, now - ticks, math.inf
+
+    def _write(self, now: float, ticks: float) -> Verdict:
+        self._mark, self._least, self._most = (now, self._name), 0.0, 0.0
+        self._looked = self._wrote = ticks
+        self._ahead, self._doubted, self._is_live = now - ticks, math.inf, False
+        return Verdict(0.0, writes=True)

@@ -1,0 +1,51 @@
+"""A worker's heartbeat in the SQLite file, over a connection of its own."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+
+from antiphon.storage.sqlite.rows import statement
+from antiphon.storage.sqlite.writer import store_error
+
+PATIENCE = 5.0
+"""Seconds that a beat waits for other writers."""
+
+LOOK_AGAIN = 0.001
+"""Seconds between two tries. SQLite itself would wait up to 0.1 s, and hardly ever meet the moment between two commits
+of a busy writer."""
+
+
+class SqlitePulse:
+    """See `Pulse`. `connect` opens a connection that does not wait for others; it is opened with the first beat."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], worker: str) -> None:
+        self._connect, self._worker = connect, worker
+        self._connection: sqlite3.Connection | None = None
+
+    def beat(self) -> None:
+        """See `Pulse.beat`."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._beat()
+                return
+            except sqlite3.Error as error:
+                if (error.sqlite_errorcode & 0xFF) != sqlite3.SQLITE_BUSY:
+                    self.close()
+                    raise store_error(error) from error
+                if time.monotonic() > until:
+                    raise store_error(error) from error
+            time.sleep(LOOK_AGAIN)
+
+    def close(self) -> None:
+        """See `Pulse.close`."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _beat(self) -> None:
+        if self._connection is None:
+            self._connection = self._connect()
+            # A beat that a power cut takes back is of no use to anybody, so it does not wait for the disk.
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute(statement("beat"), (self._worker,))

@@ -1,0 +1,182 @@
+"""What deletes expired responses, and what keeps it from doing so, on both stores."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from antiphon.ids import Clock
+from antiphon.jobs import cleaner as cleaners
+from antiphon.jobs.cleaner import Cleaner, objection
+from antiphon.runs.engine import Upkeep
+from antiphon.storage.contract import Reply, Store, StoredResponse
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.sqlite import clock as clocks
+from antiphon.storage.sqlite.store import SqliteStore
+
+DAY = 86_400
+FREE = 5
+"""Responses that a purge of these tests may delete in any case."""
+
+
+@pytest.fixture(autouse=True)
+def small_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.storage.operations.responses.PURGED_FREELY", FREE)
+
+
+async def opened(url: str, now: Clock = time.time) -> Store:
+    """The store, as a process with this clock opens it."""
+    return SqliteStore.open(url, now=now) if url.startswith("sqlite") else await PostgresStore.open(url, now=now)
+
+
+def ahead(seconds: float) -> Clock:
+    return lambda: time.time() + seconds
+
+
+async def fill(store: Store, expired: int, living: int, in_days: float = 10) -> None:
+    until = int(time.time()) - 10, int(time.time() + in_days * DAY)
+    for number in range(expired + living):
+        expires_at = until[number >= expired]
+        await store.save(StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=expires_at))
+
+
+async def count(store: Store) -> int:
+    return (await store.inspect())["responses"]
+
+
+async def test_it_deletes_what_has_expired_once_a_minute(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, upkeep = await opened(store_url), Upkeep()
+    await fill(store, 3, 2)
+    cleaner = Cleaner(store, 0.2, upkeep)
+    await cleaner.look()
+    assert await count(store) == 2
+    await store.save(StoredResponse("resp_late", 1, "completed", None, b"{}", expires_at=10))
+    await cleaner.look()
+    assert await count(store) == 3
+    monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
+    await cleaner.look()
+    assert (await count(store), upkeep) == (2, Upkeep(upkeep.clock_skew, 0))
+    await store.close()
+
+
+async def test_a_purge_of_too_much_is_held_and_reported_once(
+    store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
+    store, upkeep = await opened(store_url), Upkeep()
+    await fill(store, FREE + 2, 14)
+    cleaner = Cleaner(store, 0.3, upkeep)
+    await cleaner.look()
+    await cleaner.look()
+    assert (await count(store), upkeep.purge_held) == (FREE + 16, 7)
+    told = [one.message for one in caplog.records if "may delete" in one.message]
+    assert len(told) == 1
+    assert "At least 7 of about 21 stored responses" in told[0]
+    assert "`antiphon purge --yes`" in told[0]
+
+    await Cleaner(store, 0.34, upkeep).look()
+    assert (await count(store), upkeep.purge_held) == (14, 0)
+    await store.close()
+
+
+async def test_unstored_background_work_may_go_however_much_it_is(store_url: str) -> None:
+    store = await opened(store_url)
+    for number in range(20):
+        await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=10, is_stored=True))
+    for number in range(20):
+        queued = StoredResponse(f"q{number}", 1, "queued", None, b"{}", expires_at=10, is_stored=False)
+        await store.enqueue(queued, b"", [])
+        job = await store.find_job("", f"q{number}")
+        assert job is not None
+        await store.finish(job, queued)
+    size = await store.purge_size(0.5)
+    assert (size.expired, size.total, size.is_too_large) == (20, 40, False)
+    assert (await store.purge_size(0.4)).is_too_large
+    await store.close()
+
+
+@pytest.mark.parametrize("days", [40, -40])
+async def test_a_server_with_a_wrong_clock_deletes_nothing_and_says_so(
+    store_url: str, days: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
+    good, bad = await opened(store_url), await opened(store_url, ahead(days * DAY))
+    await fill(good, FREE, 20)
+    mine, upkeep = Cleaner(good, 1, Upkeep()), Upkeep()
+    theirs = Cleaner(bad, 1, upkeep)
+    monkeypatch.setattr(cleaners, "PURGE_EVERY", 3600.0)
+    await mine.look()  # deletes what has expired
+    for _ in range(3):
+        await theirs.look()
+        await mine.look()
+
+    assert await count(good) == 20
+    assert upkeep.clock_skew == pytest.approx(days * DAY, abs=60)
+    (told,) = [one.message for one in caplog.records if "clock" in one.message]
+    assert told.startswith("This server's clock is 34")
+    assert ("ahead of" if days > 0 else "behind") in told
+    for store in (good, bad):
+        assert await store.load("", f"resp_{FREE}") is not None, "an acknowledged response vanished"
+    await bad.save(
+        StoredResponse("resp_bad", 1, "completed", None, b"{}", expires_at=int(time.time()) + days * DAY + 99)
+    )
+    found = await good.load("", "resp_bad")
+    assert found is not None
+    assert found.expires_at == pytest.approx(time.time() + 99, abs=60), "it expires by a wrong clock"
+    for store in (good, bad):
+        await store.close()
+
+
+async def test_idempotency_keys_of_a_wrong_clock_last_a_day(store_url: str) -> None:
+    good, bad = await opened(store_url), await opened(store_url, ahead(40 * DAY))
+    await good.clock_skew()
+    await bad.clock_skew()
+    await good.clock_skew()
+    await bad.clock_skew()
+    await good.reserve("", "key", b"print", "resp_1", "w")
+    await good.save(
+        StoredResponse("resp_1", 1, "completed", None, b"{}", expires_at=int(time.time()) + DAY),
+        reply=Reply("", "key", False, b"reply"),
+    )
+    found = await bad.reserve("", "key", b"print", "resp_2", "w")
+    assert found.response_id == "resp_1"
+    assert await good.purge_size(0.01) == await bad.purge_size(0.01)
+    assert (await bad.purge())["keys"] == 0
+    for store in (good, bad):
+        await store.close()
+
+
+async def test_a_command_deletes_nothing_by_a_wrong_clock(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaners, "LOOK_EVERY", 0.02)
+    good = await opened(store_url)
+    await fill(good, 1, 9)
+    await good.clock_skew()
+    bad = await opened(store_url, ahead(40 * DAY))
+    if store_url.startswith("sqlite"):
+        assert await bad.clock_skew() is None  # it asks
+        await good.clock_skew()
+    found = await objection(bad, 1)
+    assert found is not None
+    assert found.startswith("This server's clock is 34")
+    assert found.endswith(" s ahead of the store's.")
+    assert await objection(good, 1) is None
+    for store in (good, bad):
+        await store.close()
+
+
+async def test_a_file_that_nobody_uses_is_purged_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time is old: whether this clock is right is known once no other server answers."""
+    url, at = f"sqlite://{tmp_path}/a.db", 0.0
+    monkeypatch.setattr("antiphon.storage.sqlite.store.ticks", lambda: at)
+    before = await opened(url)
+    await fill(before, 1, 2)
+    await before.clock_skew()
+    await before.close()
+    store = await opened(url, ahead(3 * DAY))
+    cleaner, looks = Cleaner(store, 1, Upkeep()), 0
+    while await count(store) == 3:
+        await cleaner.look()
+        at += cleaners.LOOK_EVERY
+        looks += 1
+    assert looks * cleaners.LOOK_EVERY == pytest.approx(clocks.ALONE, abs=2 * cleaners.LOOK_EVERY)
+    await store.close()

@@ -1,0 +1,22 @@
+"""Which requests an `Idempotency-Key` takes for the same."""
+
+import pytest
+
+from antiphon.errors import ClientError
+from antiphon.runs.idempotency import admit
+from antiphon.runs.persistence import RequestIdentity
+from tests.support.engine import engine
+
+
+async def test_the_same_body_on_another_path_is_another_request() -> None:
+    made, _ = engine()
+    body = b'{"metadata": {"a": "b"}}'
+    first = await admit(made, "", "key", "/v1/conversations", body, "conv")
+    assert isinstance(first, RequestIdentity)
+    with pytest.raises(ClientError) as refused:
+        await admit(made, "", "key", "/v1/responses", body, "resp")
+    assert (refused.value.status, refused.value.code) == (422, "idempotency_key_reused")
+
+    other = await admit(made, "", "other", "/v1/responses", body, "resp")
+    assert isinstance(other, RequestIdentity)
+    assert made.holding == {first.response_id, other.response_id}

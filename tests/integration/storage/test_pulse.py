@@ -1,0 +1,103 @@
+"""A heartbeat over a connection of its own, on both stores: it needs no event loop, and outlives trouble."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from antiphon.errors import StoreError
+from antiphon.storage.open import open_store
+from antiphon.storage.sqlite import pulse as pulses
+from antiphon.storage.sqlite.store import SqliteStore
+from tests.support.postgres import Postgres
+
+
+async def test_it_beats_without_the_event_loop(store_url: str) -> None:
+    store = await open_store(store_url)
+    await store.reserve("", "key", b"print", "resp_1", "w")
+    pulse = store.pulse("w")
+    assert pulse is not None
+    thread = threading.Thread(target=lambda: [pulse.beat(), pulse.beat(), pulse.close()])
+    thread.start()
+    thread.join()  # the loop stands still meanwhile
+    assert await store.heartbeats() == {"w": 2}
+    await store.heartbeat("w")
+    assert await store.heartbeats() == {"w": 3}
+    assert await store.expire_worker("w", 3)
+    again = store.pulse("w")
+    assert again is not None
+    await asyncio.to_thread(lambda: [again.beat(), again.close()])
+    assert await store.heartbeats() == {"w": 4}
+    await store.close()
+
+
+async def test_a_store_in_memory_needs_none() -> None:
+    store = await open_store("sqlite://")
+    assert store.pulse("w") is None
+    await store.close()
+
+
+async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path: Path) -> None:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
+    await store.reserve("", "key", b"print", "resp_1", "w")
+    pulse, is_over = store.pulse("w"), threading.Event()
+    assert pulse is not None
+
+    def act(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+        connection.execute("UPDATE clock SET asked = asked + 1")
+        is_over.wait(0.01)  # as a slow disk
+        return given
+
+    writes = [store._writer.submit(act, 0)]
+
+    async def keep_busy() -> None:
+        while not is_over.is_set():
+            writes.append(store._writer.submit(act, 0))
+            await writes[-2]
+
+    busy = asyncio.create_task(keep_busy())
+    for _ in range(3):
+        await asyncio.to_thread(pulse.beat)
+    is_over.set()
+    await busy
+    await asyncio.gather(*writes)
+    assert await store.heartbeats() == {"w": 3}
+    await asyncio.to_thread(pulse.close)
+    await store.close()
+
+
+async def test_a_file_that_is_locked_for_long_fails_the_beat_and_not_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulses, "PATIENCE", 0.02)
+    store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
+    pulse = store.pulse("w")
+    assert pulse is not None
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="busy"):
+        pulse.beat()
+    other.execute("COMMIT")
+    other.close()
+    pulse.beat()
+    pulse.close()
+    await store.close()
+
+
+async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> None:
+    store = await open_store(await postgres.database())
+    await store.reserve("", "key", b"print", "resp_1", "w")
+    pulse = store.pulse("w")
+    assert pulse is not None
+    await asyncio.to_thread(pulse.beat)
+    name = store.url.rpartition("?")[0].rpartition("/")[2]
+    await postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+    with pytest.raises(StoreError):
+        await asyncio.to_thread(pulse.beat)
+    await asyncio.to_thread(pulse.beat)
+    assert await store.heartbeats() == {"w": 2}
+    await asyncio.to_thread(pulse.close)
+    await store.close()
