@@ -298,7 +298,9 @@ def web_search_of(
             "web_search_key_env."
         )
     place = settings.web_search_url or (settings.web_search if is_url else "")
-    asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout)
+    shared = shared or SharedResources()
+    turns = shared.add("web_searches", engine.search_turns())
+    asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout, turns=turns)
     return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results, shared=shared)
 
 

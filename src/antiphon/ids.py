@@ -1,4 +1,4 @@
-"""New ids and the clock. Both are handed in by the caller, so a trace can be exact."""
+"""New ids, names of tenants, and the clock. Ids and times are handed in by the caller, so a trace can be exact."""
 
 import os
 import time
@@ -22,6 +22,14 @@ def new_id(prefix: str) -> str:
     random = _pool[-_SIZE:].hex()
     del _pool[-_SIZE:]
     return f"{prefix}_{int(time.time() * 1000):012x}{random}"
+
+
+TENANT_RULE = "A tenant's name has 1 to 200 visible characters, and no blank at its beginning or end."
+
+
+def is_tenant_name(name: object) -> bool:
+    """Whether this can be a tenant's name: two that look alike to an operator must not be two tenants."""
+    return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
 
 
 now: Clock = time.time

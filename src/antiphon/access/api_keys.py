@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from antiphon.errors import StoreError, log
-from antiphon.ids import Clock
+from antiphon.errors import ConfigError, StoreError, log
+from antiphon.ids import TENANT_RULE, Clock, is_tenant_name
 from antiphon.storage.contract import ApiKey, Limits, Store
 
 PREFIX = "sk-antiphon-"
@@ -50,7 +50,9 @@ class Mint:
     def issue(
         self, key_id: str, tenant: str, name: str, limits: Limits, now: int, expires_at: int | None
     ) -> tuple[str, ApiKey]:
-        """Return a new key: itself, to be shown once, and what is kept of it."""
+        """Return a new key: itself, to be shown once, and what is kept of it. Raises `ConfigError` for a bad tenant."""
+        if not is_tenant_name(tenant):
+            raise ConfigError(TENANT_RULE)
         key = _new()
         return key, ApiKey(key_id, tenant, name, self._digest(key), _shown(key), now, expires_at, limits=limits)
 

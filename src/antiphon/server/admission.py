@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_key
+from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
 from antiphon.protocol.validation.validate import decode_object
@@ -66,6 +67,13 @@ class Authentication:
         note(api_key_id=key.id)
         if key.caches:
             request.uses_cache = True
+
+
+def check_tenant(name: object) -> None:
+    """Raise `ClientError` (400) unless this can be a tenant's name: an application around this one has set it."""
+    if not is_tenant_name(name):
+        text = f"The application in front of this server set an invalid tenant for this request. {TENANT_RULE}"
+        raise ClientError(text, code="invalid_tenant")
 
 
 class Connections:

@@ -15,7 +15,7 @@ from antiphon.errors import AntiphonError, log, reportable
 from antiphon.gateway import COMMENT, CutOff, Gateway, Run, encode
 from antiphon.ids import new_id
 from antiphon.protocol.events import Event
-from antiphon.server.admission import OPEN, Authentication, Connections
+from antiphon.server.admission import OPEN, Authentication, Connections, check_tenant
 from antiphon.server.asgi import CONNECTION, ClientGone, Message, RawHeaders, Receive, Scope, Send
 from antiphon.server.limits import Limits
 from antiphon.server.memory import Room
@@ -235,6 +235,8 @@ class RequestMiddleware:
                 if request.method == "OPTIONS" and is_preflight(request.headers):
                     await exchange.reply(200, [], b"")
                     return
+                if request.tenant != "":
+                    check_tenant(request.tenant)
                 request.is_admitted = exchange.is_http
                 if (
                     request.path not in OPEN

@@ -198,8 +198,9 @@ class FairScheduler:
         return tenant not in self._queues and self._may_hold_more(tenant)
 
     def _may_hold_more(self, tenant: str) -> bool:
-        free, held = self.free, self._held.get(tenant, 0)
-        if not free or 0 < self._per_tenant <= held:
+        free = self.capacity - self.in_use if self.capacity else math.inf
+        held = self._held.get(tenant, 0)
+        if free <= 0 or 0 < self._per_tenant <= held:
             return False
         return not (self._leaves_room and held) or held < SHARE * free
 

@@ -135,12 +135,11 @@ class HttpBackend:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
         exchange = await self._asked("/models")
         try:
-            if exchange.response.status != 200:
-                hint = (
-                    "" if exchange.response.status != 404 or self.url.endswith("/v1") else " Does its URL end in /v1?"
-                )
-                text = f"Listing models failed with status {exchange.response.status}.{hint}"
-                raise BackendError(text, status=exchange.response.status if exchange.response.status < 500 else 502)
+            status = exchange.response.status
+            if status != 200:
+                hint = "" if status != 404 or self.url.endswith("/v1") else " Does its URL end in /v1?"
+                text = f"Listing models failed with status {status}.{hint}"
+                raise BackendError(text, status=status if 400 <= status < 500 else 502)
             value = msgspec.json.decode(await exchange.read(MAX_LISTING) or b"")
         except (ValueError, RecursionError) as error:
             raise BackendError("The backend answered something that is not JSON.") from error

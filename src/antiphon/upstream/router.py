@@ -97,7 +97,7 @@ class Route:
         self.is_settled = len(candidates) == 1 and not is_late
         """Nothing is chosen again when the target is called: there is one, and what rejects requests was asked."""
         state = self.target.state
-        if len(candidates) > 1 or state.health.pauses or state.slots.is_limited:
+        if len(candidates) > 1 or state.health.pauses or 0 < state.slots.capacity <= state.slots.in_use:
             self._select(rejects=not (is_patient or is_late))
 
     def reselect(self) -> None:
@@ -139,10 +139,10 @@ class Route:
             await state.listing.wait()
         slots = state.slots
         self._is_counted = slots.is_limited
-        if self._is_counted:
-            await self._enter(state)
-        else:
+        if not self._is_counted:
             slots.in_use += 1
+        elif not slots.take(self._tenant):
+            await self._enter(state)
         self._held, self._since = state, self._router.registry.clock()
         budget = self._router.budget
         if budget.left < budget.reserve and not self._tried:
@@ -231,7 +231,7 @@ class Route:
         if len(self._candidates) > 1:
             return self._best(self._router.registry.clock())
         only = self._candidates[0]
-        if only.state.health.pauses or only.state.slots.is_limited:
+        if only.state.health.pauses or 0 < only.state.slots.capacity <= only.state.slots.in_use:
             return only if self._is_able(only, self._router.registry.clock()) else None
         return only
 

@@ -11,7 +11,7 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.registry import ModelRegistry
 
 Health = Literal["up", "out", "resting", "mixed"]
-"""`out`: it failed too often, and is left out but for a probe. `resting`: it asked to be left alone. `mixed`: the
+"""`out`: it failed too often or refused the key, and is left out but for a probe. `resting`: it is paused. `mixed`: the
 processes do not agree."""
 
 

@@ -138,7 +138,7 @@ class Courier:
             self._needed.clear()
             try:
                 due = await self._store.due(LOOK_FOR)
-                self._has_more = len(due) == LOOK_FOR
+                self._has_more = len(due) >= LOOK_FOR // 2
                 for one in due:
                     if one.id not in self._attempts:
                         self._begin(one)

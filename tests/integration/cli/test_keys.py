@@ -113,6 +113,16 @@ async def test_a_rotated_key_has_the_old_ones_id_and_limits(tmp_path: Path, hour
     assert (await found(url, old) == new) is is_kept
 
 
+@pytest.mark.parametrize("tenant", [" acme", "acme ", "ac\tme", "\x1b[31macme", "a" * 201])
+async def test_a_tenants_name_has_no_blanks_around_it_and_nothing_invisible(tmp_path: Path, tenant: str) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    done = await antiphon(tmp_path, "keys", "create", "--tenant", tenant, "--store", url)
+
+    assert (done.code, done.out) == (2, "")
+    assert "A tenant's name has 1 to 200 visible characters" in done.err
+    assert "There is no key" in (await antiphon(tmp_path, "keys", "list", "--store", url)).out
+
+
 async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     for command in (["revoke", "key_none"], ["rotate", "key_none"], ["create", "--tenant", "\x1b"]):

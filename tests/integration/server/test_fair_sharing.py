@@ -10,7 +10,8 @@ import aiohttp
 import pytest
 
 from antiphon.server.limits import Limits
-from antiphon.sharing.scheduler import Usage
+from antiphon.server.uvicorn.closing import ClosingConnection, ConnectionLimits
+from antiphon.sharing.scheduler import FairScheduler, Usage
 from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issue
@@ -262,6 +263,19 @@ async def test_a_connection_is_the_last_tenants(backend: ReplayBackend) -> None:
         assert (await visit(shared, shared.b, session))[0] == 200
         assert shared.usage("connections").in_use == 1
         await open_connections(shared, shared.a, stack, MOST - 1)
+
+
+class Closed(asyncio.Transport):
+    def is_closing(self) -> bool:
+        return True
+
+
+async def test_a_connection_that_is_closing_is_not_counted_any_more() -> None:
+    connection, slots = ClosingConnection(asyncio.get_running_loop(), ConnectionLimits(5, 5)), FairScheduler(5)
+    connection.transport = Closed()
+
+    assert connection.belong("a", slots)
+    assert slots.in_use == 0
 
 
 async def test_a_websocket_is_one_of_its_tenants_connections(backend: ReplayBackend) -> None:

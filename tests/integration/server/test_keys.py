@@ -215,6 +215,24 @@ async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(
     assert sent[0]["status"] == 200
 
 
+@pytest.mark.parametrize("tenant", [" theirs", "theirs\n", "", "a" * 201, None, b"theirs"])
+async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_name(guarded: Served, tenant: Any) -> None:
+    inner = create_app(guarded.engine, guarded.endpoints)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/v1/models", "query_string": b"", "headers": []}
+    await inner({**scope, "antiphon.tenant": tenant}, receive, send)
+
+    assert sent[0]["status"] == (200 if tenant == "" else 400)
+    assert (b"invalid_tenant" in sent[1]["body"]) == (tenant != "")
+
+
 async def test_a_mounted_application_lets_the_watchers_in(guarded: Served) -> None:
     inner = create_app(guarded.engine, guarded.endpoints)
     statuses: list[int] = []

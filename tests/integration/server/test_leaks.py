@@ -163,7 +163,7 @@ async def test_a_backend_that_fails_again_and_again_is_left_out_without_its_word
     for _ in range(6):
         await say(leaky, model="m", input=CANARY, stream=True)
 
-    assert "failed too often" in watched.log
+    assert "is left out while there is another" in watched.log
     assert await nothing_leaked(watched, leaky)
 
 
@@ -301,7 +301,7 @@ async def test_a_warning_in_the_course_of_a_request_names_it(
     backend.script = lambda _: Answer([b"{}"], JSON, 429, headers={"retry-after": "5"})
     async with leaky.http.post(leaky.url + "/responses", json={"model": "m", "input": "Hi"}) as response:
         request_id = response.headers["x-request-id"]
-    warning = next(line for line in watched.log.splitlines() if "is left alone for 5 s" in line)
+    warning = next(line for line in watched.log.splitlines() if "is paused for 5 s" in line)
 
     assert re.search(rf"\[{request_id} resp_\w+ b0\]$", warning)
 

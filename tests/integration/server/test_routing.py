@@ -412,7 +412,7 @@ async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
 
 
 async def test_one_that_hung_is_back_as_soon_as_the_active_check_sees_it_answer() -> None:
-    hung = await asyncio.start_server(lambda *_: asyncio.Event().wait(), "127.0.0.1", 0)
+    hung = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)  # accepts, and is silent
     url = f"http://127.0.0.1:{hung.sockets[0].getsockname()[1]}/v1"
     try:
         async with pair(saying("a"), saying("b"), models=("m", "n")) as two:

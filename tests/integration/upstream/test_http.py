@@ -361,6 +361,14 @@ async def test_what_is_no_list_of_models_is_the_backends_failure(body: bytes, st
         await listing(body, status)
 
 
+@pytest.mark.parametrize(("status", "told"), [(404, 404), (401, 401), (204, 502), (500, 502), (503, 502)])
+async def test_a_rejected_list_of_models_is_told_from_one_that_failed(status: int, told: int) -> None:
+    with pytest.raises(BackendError) as caught:
+        await listing(b"no", status)
+
+    assert caught.value.status == told
+
+
 @pytest.mark.parametrize("body", [b"404 page not found", b'{"detail": "Not Found"}'])
 async def test_who_is_asked_at_a_url_without_v1_is_asked_about_that(body: bytes) -> None:
     with pytest.raises(BackendError, match=r"status 404\. Does its URL end in /v1\?$"):

@@ -1,5 +1,9 @@
 """Webhook endpoints, and the outbox."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+
 from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
 from antiphon.storage.records import Announcement, Delivery, DueDelivery, WebhookEndpoint
 
@@ -55,7 +59,31 @@ def announce(tenant: str, event: Announcement) -> Operation[None]:
 
 def due(limit: int, now: int) -> Operation[list[DueDelivery]]:
     """Get the deliveries whose time has come, in turns by tenant."""
-    return [DueDelivery(*row) for row in (yield from ask("due", now, limit))]
+    ((count,),) = yield from ask("count_due", now, 2 * limit + 1)
+    if count <= 2 * limit:
+        return [DueDelivery(*row) for row in (yield from ask("due", now, limit))]
+    return (yield from _due_of_many(limit, now))
+
+
+def _due_of_many(limit: int, now: int) -> Operation[list[DueDelivery]]:
+    """Get the same where very many are due, without going through all of them: a few of each endpoint."""
+    endpoints: dict[str, list[str]] = {}
+    for endpoint, tenant in (yield from ask("due_endpoints", now)):
+        endpoints.setdefault(tenant, []).append(endpoint)
+    chosen = in_turns(endpoints)[:limit]
+    each = Counter(tenant for tenant, _ in chosen)
+    found: dict[str, list[str]] = {}
+    for tenant, endpoint in chosen:
+        most = -(-limit // (len(each) * each[tenant]))
+        rows = yield from ask("due_of_endpoint", endpoint, now, most)
+        found.setdefault(tenant, []).extend(row[0] for row in rows)
+    return [DueDelivery(one, tenant) for tenant, one in in_turns(found)][:limit]
+
+
+def in_turns(things: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return each tenant's things with the tenant: the first of every tenant, then the second of every tenant."""
+    rounds = zip_longest(*([(tenant, one) for one in own] for tenant, own in things.items()))
+    return [pair for one in rounds for pair in one if pair is not None]
 
 
 def claim(delivery_id: str, hold: int, now: int) -> Operation[Delivery | None]:

@@ -29,6 +29,31 @@ DELETE FROM webhook_endpoints WHERE id = $1 AND tenant = $2 RETURNING id
 INSERT INTO webhook_deliveries (id, endpoint, type, body, created_at, due_at, attempts, failed_at, last_error)
 VALUES ($1, $2, $3, $4, $5, $5, 0, NULL, '')
 
+-- count_due --
+-- Not all of them where there are many.
+SELECT count(*) FROM (SELECT 1 AS one FROM webhook_deliveries WHERE failed_at IS NULL AND due_at <= $1 LIMIT $2) AS first_due
+
+-- due_endpoints --
+-- The endpoints that wait, found one after the other in the index, with those first whose deliveries wait for longest.
+WITH RECURSIVE waiting (endpoint) AS (
+    SELECT min(endpoint) FROM webhook_deliveries WHERE failed_at IS NULL
+    UNION ALL
+    SELECT (
+        SELECT min(webhook_deliveries.endpoint) FROM webhook_deliveries
+        WHERE failed_at IS NULL AND webhook_deliveries.endpoint > waiting.endpoint
+    ) FROM waiting WHERE waiting.endpoint IS NOT NULL
+)
+SELECT id, tenant FROM (
+    SELECT webhook_endpoints.id, tenant, (
+        SELECT min(due_at) FROM webhook_deliveries WHERE endpoint = webhook_endpoints.id AND failed_at IS NULL
+    ) AS first_due
+    FROM waiting JOIN webhook_endpoints ON webhook_endpoints.id = waiting.endpoint
+) AS found
+WHERE first_due <= $1 ORDER BY first_due, id
+
+-- due_of_endpoint --
+SELECT id FROM webhook_deliveries WHERE endpoint = $1 AND failed_at IS NULL AND due_at <= $2 ORDER BY due_at LIMIT $3
+
 -- due --
 -- The first of each tenant, then the second of each, and so on: however many one tenant has, the others are among them.
 SELECT id, tenant FROM (

@@ -7,11 +7,17 @@ import aiohttp
 import msgspec
 
 from antiphon.errors import log
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.web.hits import Hit, Provider, Request, Search, SearchError
 from antiphon.tools.web.providers import PROVIDERS
 
 MAX_ANSWER = 4 * 1024 * 1024
 """Bytes of an answer; more than this are no search results."""
+
+AT_ONCE = 100
+"""Searches that the provider is sent at once."""
+WAITING = 1_000
+"""Searches that may wait."""
 
 _REASONS = {
     400: "the provider did not understand the request",
@@ -29,11 +35,28 @@ _UNFIT = {400, 422}
 _ADVICE = {"searxng": {403: " Its settings must have json among search.formats."}}
 
 
+def search_turns() -> FairScheduler:
+    """Return the scheduler of a process's searches."""
+    return FairScheduler(AT_ONCE, WAITING, leaves_room=True)
+
+
 class SearchEngine:
     """A provider at its address, for all requests of this process."""
 
-    def __init__(self, provider: Provider, *, url: str = "", key: str = "", timeout: float = 10.0) -> None:
-        """`url` stands in place of the provider's own; `timeout` is in seconds, for a whole search."""
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        url: str = "",
+        key: str = "",
+        timeout: float = 10.0,
+        turns: FairScheduler | None = None,
+    ) -> None:
+        """`url` stands in place of the provider's own; `timeout` is in seconds, for a whole search.
+
+        `turns` shares the searches between tenants; waiting for a turn is not counted in the timeout.
+        """
+        self._turns = turns or search_turns()
         self.knows_places = provider.knows_places
         self._provider = provider
         self._url = url or provider.url
@@ -42,10 +65,13 @@ class SearchEngine:
         self._session: aiohttp.ClientSession | None = None
         self._is_gone = False
 
-    async def search(self, search: Search) -> Sequence[Hit]:
+    async def search(self, search: Search, tenant: str = "") -> Sequence[Hit]:
         """Return what was found, best first. Raises `SearchError` for every failure."""
         try:
-            hits = await self._search(self._provider.request(search, self._url, self._key))
+            async with self._turns.slot(tenant):
+                hits = await self._search(self._provider.request(search, self._url, self._key))
+        except NoRoomError as error:
+            raise SearchError("too many searches wait for their turn; try again later") from error
         except SearchError as error:
             if error.status not in _UNFIT:
                 self._tell(error)
@@ -102,6 +128,8 @@ class SearchEngine:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
+                # Searches have had their turn: aiohttp's own limit would be one queue for all tenants.
+                connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 trust_env=False,
                 cookie_jar=aiohttp.DummyCookieJar(),

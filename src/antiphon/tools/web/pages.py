@@ -1,8 +1,8 @@
 """Opening pages: only what the model was given, what the request allows, and what can be read."""
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -25,8 +25,15 @@ OLDEST = 15 * 60.0
 """Seconds."""
 
 
+Key = tuple[str, str]
+"""Tenant and URL."""
+
+
 class Cache(Generic[T]):
-    """Keeps what was used last, so many bytes of it and for so long."""
+    """Keeps what was used last, so many bytes of it and for so long.
+
+    Where there is too much, the tenant that has most loses what it has not used for longest.
+    """
 
     def __init__(
         self, *, most: int = MOST_PAGES, oldest: float = OLDEST, clock: Callable[[], float] = time.monotonic
@@ -34,10 +41,10 @@ class Cache(Generic[T]):
         self._most = most
         self._oldest = oldest
         self._clock = clock
-        self._kept: OrderedDict[Hashable, tuple[float, int, T]] = OrderedDict()
-        self._size = 0
+        self._kept: OrderedDict[Key, tuple[float, int, T]] = OrderedDict()
+        self._sizes: Counter[str] = Counter()
 
-    def get(self, key: Hashable) -> T | None:
+    def get(self, key: Key) -> T | None:
         """Return what is kept, None where nothing is or it is too old."""
         if key not in self._kept:
             return None
@@ -48,17 +55,20 @@ class Cache(Generic[T]):
         self._kept.move_to_end(key)
         return value
 
-    def put(self, key: Hashable, value: T, size: int) -> None:
+    def put(self, key: Key, value: T, size: int) -> None:
         """Keep something of so many bytes."""
         if key in self._kept:
             self._drop(key)
         self._kept[key] = (self._clock(), size, value)
-        self._size += size
-        while self._size > self._most:
-            self._drop(next(iter(self._kept)))
+        self._sizes[key[0]] += size
+        while self._sizes.total() > self._most:
+            largest = max(self._sizes, key=lambda tenant: self._sizes[tenant])
+            self._drop(next(key for key in self._kept if key[0] == largest))
 
-    def _drop(self, key: Hashable) -> None:
-        self._size -= self._kept.pop(key)[1]
+    def _drop(self, key: Key) -> None:
+        self._sizes[key[0]] -= self._kept.pop(key)[1]
+        if self._sizes[key[0]] <= 0:
+            del self._sizes[key[0]]
 
 
 TYPES = (

@@ -31,7 +31,7 @@ async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -
     if not queries:
         return _outcome("The search was not made: `web_search` needs a `query`.", queries, is_failed=True)
     count = options.count(usual)
-    found = await asyncio.gather(*(_found(engine, query, count, options) for query in queries))
+    found = await asyncio.gather(*(_found(engine, query, count, options, use.tenant) for query in queries))
     return _told(use, options, queries, found, _notes(options, engine))
 
 
@@ -42,11 +42,11 @@ def _queries(arguments: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(filter(None, queries)))[:MOST_QUERIES]
 
 
-async def _found(engine: SearchEngine, query: str, count: int, options: Options) -> Found:
+async def _found(engine: SearchEngine, query: str, count: int, options: Options, tenant: str) -> Found:
     # A provider need not heed the domains, nor the number: of more results, more are left.
     wanted = MOST_RESULTS if options.domains != Domains() else count
     try:
-        hits = await engine.search(Search(query, wanted, options.domains, options.location))
+        hits = await engine.search(Search(query, wanted, options.domains, options.location), tenant)
     except SearchError as error:
         return error
     return [one for one in hits if _is_plain(one.url) and options.domains.admits(one.url)][:count]

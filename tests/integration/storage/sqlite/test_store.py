@@ -20,6 +20,7 @@ from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}
 SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys"}
+SORT |= {"due", "due_endpoints"}
 """Queries whose rows are few whatever is stored: of what is being worked on, of webhooks and of API keys."""
 
 

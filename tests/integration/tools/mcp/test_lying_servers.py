@@ -3,6 +3,7 @@
 import gc
 import gzip
 import json
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from typing import Any
@@ -11,6 +12,8 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from antiphon.config.settings import McpServerConfig
+from antiphon.protocol.tools import McpTool
 from antiphon.tools.base import Listing
 from antiphon.tools.mcp.lists import Lists
 from antiphon.tools.mcp.servers import McpServers
@@ -76,6 +79,49 @@ async def test_a_schema_as_deep_as_the_sea_is_left_out() -> None:
     async with raw(say) as server, using() as servers:
         listing = await servers.list(at(server.url))
     assert names(listing.tools) == ["good"]
+
+
+DEEP = '{"type":"object","not":' * 200 + "{}" + "}" * 200
+PAGE = '{"tools":[{"name":"deep","inputSchema":' + DEEP + '},{"name":"good","inputSchema":{"type":"object"}}]}'
+
+
+async def test_one_tool_too_deep_for_the_sdk_costs_no_list_of_events() -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        message = await request.json() if request.method == "POST" else {}
+        if message.get("method") == "tools/list":
+            text = f'event: message\ndata: {{"jsonrpc":"2.0","id":{message["id"]},"result":{PAGE}}}\n\n'
+            return web.Response(text=text, content_type="text/event-stream")
+        return await quiet.answer(request)
+
+    async with raw(lambda method, params: None) as quiet, serving(answer) as host, using() as servers:
+        listing = await servers.list(at(f"{host}/mcp"))
+    assert (names(listing.tools), listing.error) == (["good"], "")
+
+
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    head = '{"jsonrpc":"2.0","id":' + json.dumps(message["id"]) + ',"result":'
+    info = {"name": "x", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+    if message["method"] == "server/discover":
+        print(head[:-9] + '"error":{"code":-32601,"message":"Method not found"}}', flush=True)
+    elif message["method"] == "initialize":
+        print(head + json.dumps(hello) + "}", flush=True)
+    else:
+        print(head + PAGE + "}", flush=True)
+"""
+
+
+async def test_one_tool_too_deep_for_the_sdk_costs_no_list_of_a_program() -> None:
+    code = f"PAGE = {PAGE!r}\n{PROGRAM}"
+    configured = McpServerConfig(label="deep", command=sys.executable, args=["-c", code])
+    async with using(configured) as servers:
+        listing = await servers.list(McpTool(server_label="deep"))
+    assert (names(listing.tools), listing.error) == (["good"], "")
 
 
 async def test_of_two_tools_of_one_name_the_first_is_kept() -> None:
