@@ -22,10 +22,12 @@ from antiphon.jobs.cleaner import Cleaner
 from antiphon.jobs.worker import Worker
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import LookUp, Reach, read_networks
+from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
 from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.sql_store import shared_reads
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.store_metrics import timed
@@ -133,7 +135,8 @@ async def build(
     measures = Measures()
     toolset = toolset_of(settings, environment, shared, look_up, measures)
     line = await _backends(settings, environment)
-    store = timed(await open_store(settings.store, settings.store_connections, is_written=True), measures)
+    reads = shared.add("reads", shared_reads())
+    store = timed(await open_store(settings.store, settings.store_connections, reads, is_written=True), measures)
     try:
         keyring = await open_keyring(store, keys)
         with suppress(StoreError):  # what is stored from the first request on expires by the store's clock
@@ -159,6 +162,8 @@ async def build(
         queue_per_tenant=settings.background_queue_per_tenant,
         shared=shared,
         max_responses=settings.max_responses,
+        bounds=_bounds(settings),
+        reads=reads,
     )
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
@@ -302,6 +307,17 @@ def web_search_of(
     turns = shared.add("web_searches", engine.search_turns())
     asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout, turns=turns)
     return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results, shared=shared)
+
+
+def _bounds(settings: Settings) -> Bounds:
+    return Bounds(
+        settings.max_items,
+        settings.max_history_items,
+        settings.max_history_bytes,
+        settings.max_conversation_items,
+        settings.max_conversation_bytes,
+        settings.max_stored_bytes,
+    )
 
 
 def _room(settings: Settings) -> Room:

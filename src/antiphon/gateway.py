@@ -6,11 +6,12 @@ events are iterated. The names below `__all__` that are not `Gateway` are the va
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.limits import allows, check_model, weight_of, weight_of_response
+from antiphon.access.limits import allows, weight_of, weight_of_response
 from antiphon.access.metering import Attend, Tally, UsageLease
 from antiphon.errors import StoreError, log
 from antiphon.jobs import queue, replay
@@ -63,7 +64,6 @@ __all__ = [
     "UsageLease",
     "charged_to",
     "check_key",
-    "check_model",
     "encode",
     "going_away",
     "output_text",
@@ -76,6 +76,14 @@ JsonObject = dict[str, Any]
 
 Made = Coroutine[Any, Any, JsonObject]
 """An object of the API, once it is awaited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The bytes that a tenant has stored, and the most that it may, 0 for any number."""
+
+    size: int
+    most: int
 
 
 class Gateway:
@@ -244,7 +252,7 @@ class Gateway:
     def lease(
         self,
         key: ApiKey,
-        model: str,
+        model: str | None,
         weigh: Callable[[], int],
         attend: Attend = nullcontext,
         *,
@@ -257,6 +265,10 @@ class Gateway:
         """Return what each key of a tenant used, by day."""
         await self._engine.meter.settle()
         return await self._engine.store.usage(tenant, begin, end)
+
+    async def stored(self, tenant: str) -> Stored:
+        """Return the bytes that a tenant has stored, and how many it may."""
+        return Stored(await self._engine.store.stored_bytes(tenant), self._engine.bounds.stored_bytes)
 
     def reserve(
         self, tenant: str, key: str, path: str, body: bytes, prefix: str

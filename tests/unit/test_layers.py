@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "storage.contract": {"protocol", "storage.records"},
     "storage.notifications": {"storage.contract"},
     "storage.probe": {"storage.contract"},
-    "storage": {"storage.contract"},
+    "storage": {"storage.contract", "sharing"},
     "outbound": {"errors", "sharing", "version"},
     "upstream": {"upstream.backend", "translation", "sharing"},
     "tools": {"tools.base", "outbound"},

@@ -187,7 +187,7 @@ class Meter:
     async def admit(
         self,
         key: ApiKey | None,
-        model: str,
+        model: str | None,
         weigh: Callable[[], int],
         attend: Attend = nullcontext,
         *,
@@ -195,18 +195,20 @@ class Meter:
     ) -> UsageLease:
         """Let a request through, in its tenant's turn; `weigh` returns the tokens that it is expected to take.
 
-        A background response `is_queued`: no slot is held for it here.
+        Without a `model` the request asks none. No slot is held for it then, nor for a background response that
+        `is_queued`.
 
         Raises `ClientError`: 400 for a model that the key does not allow, 429 where a limit is reached, 503 where too
         many requests wait for a slot.
         """
         if key is None:
             return UNMETERED
-        check_model(key, model)
+        if model is not None:
+            check_model(key, model)
         self._enter(key)
         since = None
         try:
-            if not is_queued:
+            if not is_queued and model is not None:
                 if not self._responses.take(key.tenant):
                     await self._wait(key.tenant, attend)
                 since = time.monotonic()

@@ -160,6 +160,18 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Bytes that a process holds for clients: bodies it works on, messages of WebSockets and what these remember."""
     max_connection_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 128 * 1024 * 1024
     """Bytes of `max_bodies` that one WebSocket connection may hold."""
+    max_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
+    """Items that the input of a request may have."""
+    max_history_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
+    """Items of a chain or a conversation that one turn may load."""
+    max_history_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 1024 * 1024
+    """Bytes of these items."""
+    max_conversation_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
+    """Items that a conversation may have."""
+    max_conversation_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 1024 * 1024
+    """Bytes of these items."""
+    max_stored_bytes: Annotated[int, Meta(ge=0, le=2**60)] = 0
+    """Bytes of responses and conversations that a tenant may have stored; 0 for no limit."""
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     """Connections of clients that a process has at most."""
     allowed_hosts: list[str] = field(default_factory=list)

@@ -14,9 +14,9 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.chain_cache import load_item
 from antiphon.runs.checkpoints import from_bytes
 from antiphon.runs.context import conversation_locked, conversation_not_found, gather
+from antiphon.runs.decoding import load_item
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
@@ -47,7 +47,16 @@ async def enqueue(
     Raises `ClientError` for what can be refused before the model is asked.
     """
     ticket = engine.ticket(ticket)
-    context = await gather(request, engine.store, engine.new_id, ticket.tenant)
+    await engine.check_stored(ticket.tenant)
+    context = await gather(
+        request,
+        engine.store,
+        engine.new_id,
+        ticket.tenant,
+        chains=engine.chains,
+        bounds=engine.bounds,
+        reads=engine.reads,
+    )
     candidates, items = await engine.models.candidates(request.model), context.items
     if carries_credentials(request) and (
         McpTool in engine.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)

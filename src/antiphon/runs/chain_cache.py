@@ -4,20 +4,16 @@ Before each use the store counts the responses of the chain, so one that was del
 nothing were remembered. A response that can be followed does not change any more.
 """
 
+import asyncio
 import sys
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
-from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
-from antiphon.protocol.items.messages import InputItem, Reasoning
-from antiphon.storage.contract import Store, StoredItem, StoredResponse
+from antiphon.runs.decoding import FEW, UNSHARED, in_slices, load_item
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import ChainExtent, Store, StoredItem, StoredResponse
 from antiphon.translation.to_chat.prefix import Log, Prefix
-
-WITH_STATE = (Reasoning, McpCall, McpApprovalRequest, WebSearchCall)
-"""Items with which something is sealed that only this server reads."""
 
 MOST_STEPS = 8
 """Responses on the way up to one that is known, which are read one by one; of a longer way the whole chain is read."""
@@ -34,18 +30,8 @@ PER_BYTE = 4
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
 
-_decode = msgspec.json.Decoder(InputItem).decode
-
 Key = tuple[str, str]
 """A tenant, and a response's id."""
-
-
-def load_item(stored: StoredItem) -> InputItem:
-    """Return a stored item as it was, `encrypted_content` included."""
-    item: InputItem = _decode(stored.body)
-    if isinstance(item, WITH_STATE) and stored.sealed:
-        item.encrypted_content = stored.sealed
-    return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +54,21 @@ class ChainCache:
     _logs: OrderedDict[Log, list[Key]] = field(default_factory=OrderedDict)
     """The responses that share each log, the log used last at the end."""
 
-    async def prefix(self, store: Store, response: StoredResponse) -> Prefix | None:
-        """Return all items up to those of this response, which was just read; None where its chain has no head."""
+    async def prefix(
+        self,
+        store: Store,
+        response: StoredResponse,
+        reads: FairScheduler = UNSHARED,
+        check: Callable[[ChainExtent], None] = lambda extent: None,
+    ) -> Prefix | None:
+        """Return all items up to those of this response, which was just read; None where its chain has no head.
+
+        `check` is called with the chain's extent before much of it is read, and may raise. `reads` shares the decoding
+        of much between tenants.
+        """
         way = await self._way(store, response)
         if way is None:
-            return await self._read(store, response)
+            return await self._read(store, response, reads, check)
         new, known = way
         depth = len(new) + (known.depth if known else 0)
         if depth > 1:
@@ -80,8 +76,12 @@ class ChainCache:
             extent = await store.measure_chain(response.tenant, response.id, depth + 1, parent)
             if extent.length != depth:
                 self._forget(known)
-                return await self._read(store, response)
-        return self._remember(new, known or _Known(Prefix(), 0))
+                return await self._read(store, response, reads, check)
+            check(extent)
+        elif new:
+            items = [*response.input, *response.output]
+            check(ChainExtent(1, False, len(items), sum(len(item.body) + len(item.sealed or "") for item in items)))
+        return await self._remember(new, known or _Known(Prefix(), 0))
 
     def __len__(self) -> int:
         return len(self._known)
@@ -95,8 +95,8 @@ class ChainCache:
         at: StoredResponse | None = response
         key = _key(response)
         while (known := self._known.get(key)) is None:
-            at = at or await store.load(*key)
-            if at is None or at.conversation_id is not None or len(way) == MOST_STEPS:
+            at = at or await store.load(*key, few=True)
+            if at is None or at.is_partial or at.conversation_id is not None or len(way) == MOST_STEPS:
                 return None
             way.append(at)
             if at.previous_response_id is None:
@@ -104,31 +104,48 @@ class ChainCache:
             key, at = (at.tenant, at.previous_response_id), None
         return way, known
 
-    async def _read(self, store: Store, response: StoredResponse) -> Prefix | None:
+    async def _read(
+        self, store: Store, response: StoredResponse, reads: FairScheduler, check: Callable[[ChainExtent], None]
+    ) -> Prefix | None:
         """Read the whole chain. One that begins in a conversation is not remembered: the conversation may change."""
         # Measured first: what is read whole afterwards was whole then.
-        extent = await store.measure_chain(response.tenant, response.id, LONGEST)
-        stored = await store.history(response.tenant, response.id)
+        extent = await store.measure_chain(response.tenant, response.id, LONGEST, response.previous_response_id)
+        check(extent)
+        stored = await store.history(response.tenant, response.id, extent)
         if stored is None:
             return None
+        prefix, size = Prefix(), PER_ENTRY
+        async for part in in_slices(stored, reads, response.tenant):
+            part_size = sum(map(_size, part))
+            prefix, size = prefix.extended(list(map(load_item, part)), part_size), size + part_size
         if extent.is_in_conversation:
-            return Prefix().extended(list(map(load_item, stored)))
-        return self._put(_key(response), stored, _Known(Prefix(), extent.length - 1)).prefix
+            return prefix
+        known = self._known.get(_key(response))
+        return (known or self._put(_key(response), _Known(prefix, extent.length), size)).prefix
 
-    def _remember(self, way: Sequence[StoredResponse], known: _Known) -> Prefix:
+    async def _remember(self, way: Sequence[StoredResponse], known: _Known) -> Prefix:
         for response in reversed(way):
             key = _key(response)
-            known = self._known.get(key) or self._put(key, [*response.input, *response.output], known)
+            known = self._known.get(key) or self._added(key, response, known)
+            if len(response.input) > FEW:
+                await asyncio.sleep(0)
         if known.prefix.log in self._logs:
             self._logs.move_to_end(known.prefix.log)
         return known.prefix
 
-    def _put(self, key: Key, stored: Sequence[StoredItem], before: _Known) -> _Known:
+    def _added(self, key: Key, response: StoredResponse, before: _Known) -> _Known:
+        """Add the items of a response that follows one that is known, or none."""
+        stored = [*response.input, *response.output]
         size = PER_ENTRY + sum(map(_size, stored))
         counted = before.prefix.log.size if before.prefix.log in self._logs else 0
         known = _Known(before.prefix.extended(list(map(load_item, stored)), size), before.depth + 1)
         log = known.prefix.log
-        self.size += log.size - (counted if log is before.prefix.log else 0)
+        return self._put(key, known, log.size - (counted if log is before.prefix.log else 0))
+
+    def _put(self, key: Key, known: _Known, size: int) -> _Known:
+        """Remember a response, which takes so many bytes more; forget others where these are too many."""
+        log = known.prefix.log
+        self.size += size
         self._known[key] = known
         self._logs.setdefault(log, []).append(key)
         self._logs.move_to_end(log)

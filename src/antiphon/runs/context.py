@@ -14,8 +14,11 @@ from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import InputItem, ItemReference
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import check_calls
-from antiphon.runs.chain_cache import WITH_STATE, ChainCache, load_item
-from antiphon.storage.contract import Store, StoredItem
+from antiphon.runs.bounds import Bounds
+from antiphon.runs.chain_cache import LONGEST, ChainCache
+from antiphon.runs.decoding import UNSHARED, WITH_STATE, load_item, load_items
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import Store, StoredConversation, StoredItem
 from antiphon.translation.to_chat.prefix import Conversation, Prefix
 from antiphon.translation.to_chat.request import normalise_input
 
@@ -27,6 +30,8 @@ CHAINABLE = {"completed", "incomplete"}
 
 REFERRING = (ItemReference, *WITH_STATE)
 """Items that may stand for what is stored."""
+
+DEFAULT_BOUNDS = Bounds()
 
 _encode = msgspec.json.Encoder().encode
 
@@ -57,26 +62,36 @@ async def gather(
     *,
     needs_input: bool = True,
     chains: ChainCache | None = None,
+    bounds: Bounds = DEFAULT_BOUNDS,
+    reads: FairScheduler = UNSHARED,
 ) -> Context:
     """Return the context of a request.
 
     `recalled` is what the previous response leaves to the next one, where that is known without the store; `chains`
-    are remembered from earlier turns.
+    are remembered from earlier turns; `reads` shares the decoding of long histories between tenants.
 
     Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
-    (404), an empty input, and a call or an output without the other (specification section 13).
+    (404), an empty input, and a call or an output without the other (specification section 13); and for what is beyond
+    the `bounds`, before it is read.
     """
     context = Context(tenant=tenant, is_recalled=recalled is not None)
     conversation_id = request.conversation_id if request.conversation is not None else None
+    given = request.input if request.input is not msgspec.UNSET else []
+    if len(given) > bounds.items and not isinstance(given, str):
+        bounds.check_input(len(given))
     if recalled is not None:
-        context.history = [load_item(item) for item in recalled]
+        context.history = await load_items(recalled, reads, tenant)
     elif request.previous_response_id is not None:
         chains = chains if chains is not None else ChainCache()
-        context.prefix = await _chain(request.previous_response_id, store, tenant, chains)
+        context.prefix = await _chain(request.previous_response_id, store, tenant, chains, bounds, reads)
         context.history = context.prefix.items
     elif conversation_id is not None:
-        await _converse(conversation_id, context, store, tenant)
-    given = request.input if request.input is not msgspec.UNSET else []
+        conversation = await store.load_conversation(tenant, conversation_id)
+        if conversation is None:
+            raise conversation_not_found(conversation_id)
+        bounds.check_conversation(conversation)
+        bounds.check_addition(conversation, 1 if isinstance(given, str) else len(given))
+        await _converse(conversation, context, store, reads)
     if needs_input and not given and request.previous_response_id is None and not context.history:
         raise nothing_given()
     if len(given) > MANY and not isinstance(given, str):
@@ -144,12 +159,11 @@ def store_item(item: Item, sealed: str | None = None) -> StoredItem:
     return StoredItem(str(item.id), _encode(kept_item(item)), sealed)
 
 
-async def _converse(conversation_id: str, context: Context, store: Store, tenant: str) -> None:
-    conversation = await store.load_conversation(tenant, conversation_id)
-    stored = await store.items(tenant, conversation_id)
-    if conversation is None or stored is None:
-        raise conversation_not_found(conversation_id)
-    context.history = [load_item(item) for item in stored]
+async def _converse(conversation: StoredConversation, context: Context, store: Store, reads: FairScheduler) -> None:
+    stored = await store.items(context.tenant, conversation.id)
+    if stored is None:
+        raise conversation_not_found(conversation.id)
+    context.history = await load_items(stored, reads, context.tenant)
     context.conversation_end = conversation.next_position
 
 
@@ -171,12 +185,14 @@ def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool)
         raise duplicate_item(str(known))
 
 
-async def _chain(response_id: str, store: Store, tenant: str, chains: ChainCache) -> Prefix:
-    parent = await store.load(tenant, response_id)
+async def _chain(
+    response_id: str, store: Store, tenant: str, chains: ChainCache, bounds: Bounds, reads: FairScheduler
+) -> Prefix:
+    parent = await store.load(tenant, response_id, few=True)
     if parent is None or not parent.is_stored:
         raise previous_not_found(response_id)
     if parent.status not in CHAINABLE:
-        if await store.history(tenant, response_id) is None:
+        if not (await store.measure_chain(tenant, response_id, LONGEST)).is_whole:
             raise previous_not_found(response_id)
         raise ClientError(
             f"Invalid 'previous_response_id': response '{response_id}' has status '{parent.status}', "
@@ -184,7 +200,7 @@ async def _chain(response_id: str, store: Store, tenant: str, chains: ChainCache
             code="invalid_value",
             param="previous_response_id",
         )
-    prefix = await chains.prefix(store, parent)
+    prefix = await chains.prefix(store, parent, reads, bounds.check_history)
     if prefix is None:
         raise previous_not_found(response_id)
     return prefix

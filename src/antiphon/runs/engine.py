@@ -12,9 +12,11 @@ from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
 from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
+from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.resources import SharedResources
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
 from antiphon.storage.notifications import Notifier
 from antiphon.telemetry.metrics import Measures
@@ -80,6 +82,10 @@ class Engine:
     """How much is kept of answers, to be given again."""
     chains: ChainCache = field(default_factory=ChainCache)
     """The chains that were followed lately."""
+    bounds: Bounds = field(default_factory=Bounds)
+    """How much state a request may bring, load and leave behind."""
+    reads: FairScheduler = field(default_factory=FairScheduler)
+    """Shares what is large to read and decode between tenants."""
     wakes: Notifier = field(default_factory=Notifier)
     holding: Holdings = field(default_factory=Holdings)
     """Responses that hold a conversation or a key while they are made here."""
@@ -107,6 +113,11 @@ class Engine:
         self.api_keys = KnownKeys(self.store)
         responses = self.shared.add("responses", response_slots(self.max_responses))
         self.meter = Meter(self.store, self.now, responses)
+
+    async def check_stored(self, tenant: str) -> None:
+        """Raise `ClientError` (429) where a tenant has stored as much as it may."""
+        if self.bounds.stored_bytes:
+            self.bounds.check_stored(await self.store.stored_bytes(tenant))
 
     def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
         """Return the identity of a request, with an id for its response."""

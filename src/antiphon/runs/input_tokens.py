@@ -111,7 +111,15 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
     Raises `ClientError` for what would be refused before the model is asked; a backend that does not count is no
     failure.
     """
-    context = await gather(request, engine.store, engine.new_id, tenant)
+    context = await gather(
+        request,
+        engine.store,
+        engine.new_id,
+        tenant,
+        chains=engine.chains,
+        bounds=engine.bounds,
+        reads=engine.reads,
+    )
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
     unseal = Unsealer(engine.keyring, tenant, refuses=False)

@@ -74,10 +74,20 @@ async def prepare(
     try:
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
             await _hold(engine, recorder)
+        if engine.bounds.stored_bytes and (request.store is not False or conversation is not None):
+            await engine.check_stored(tenant)
         context = _new_context(engine, request, tenant) if recalled is None else None
         if context is None:
             context = await gather(
-                request, engine.store, engine.new_id, tenant, recalled, needs_input=generates, chains=engine.chains
+                request,
+                engine.store,
+                engine.new_id,
+                tenant,
+                recalled,
+                needs_input=generates,
+                chains=engine.chains,
+                bounds=engine.bounds,
+                reads=engine.reads,
             )
         if recorder is not None:
             recorder.context = context
@@ -118,7 +128,15 @@ async def prepare_again(
     engine: Engine, request: CreateResponse, tenant: str, recorder: Recorder, response_id: str, resume: ResumeState
 ) -> RunPlan:
     """Return the plan of a response that was queued, or that an earlier attempt began: its log is a stream."""
-    context = await gather(request, engine.store, engine.new_id, tenant, chains=engine.chains)
+    context = await gather(
+        request,
+        engine.store,
+        engine.new_id,
+        tenant,
+        chains=engine.chains,
+        bounds=engine.bounds,
+        reads=engine.reads,
+    )
     candidates = await engine.models.candidates(request.model)
     is_cached = resume.begins and (request.antiphon is not None or candidates.caches)
     cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None

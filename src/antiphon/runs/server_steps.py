@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from antiphon.access.keyring import Keyring
 from antiphon.protocol.items.messages import ID_PREFIXES
-from antiphon.runs.chain_cache import WITH_STATE
+from antiphon.runs.decoding import WITH_STATE
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import Compact, ListTools, RunTools, Settle, Step, Tell
 from antiphon.runs.tool_calls import ToolExecutor

@@ -114,12 +114,19 @@ def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 async def acquire(
-    gateway: Gateway, http: HttpRequest, model: str, weigh: Callable[[], int], *, is_queued: bool = False
+    gateway: Gateway,
+    http: HttpRequest,
+    model: str | None,
+    weigh: Callable[[], int] = lambda: 0,
+    *,
+    is_queued: bool = False,
 ) -> UsageLease | None:
     """Return the lease of a request on its key's limits, None without a key; it is released when the reply was sent.
 
-    A background response `is_queued`. Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key
-    that has ended, 429 at a limit, 503 where too many requests wait. Raises `ClientGone` where the client disconnects.
+    Without a `model` the request counts as one that asks none. A background response `is_queued`.
+
+    Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key that has ended, 429 at a limit, 503
+    where too many requests wait. Raises `ClientGone` where the client disconnects.
     """
     key = await http.key()
     if key is None:

@@ -14,10 +14,12 @@ from antiphon.storage.records import (
     Delivery,
     DueDelivery,
     Frames,
+    ItemPage,
     Job,
     KeyReservation,
     Limits,
     LockResult,
+    PageQuery,
     Progress,
     PurgeSize,
     Reply,
@@ -43,10 +45,12 @@ __all__ = [
     "Delivery",
     "DueDelivery",
     "Frames",
+    "ItemPage",
     "Job",
     "KeyReservation",
     "Limits",
     "LockResult",
+    "PageQuery",
     "Progress",
     "Pulse",
     "PurgeSize",
@@ -91,8 +95,11 @@ class Responses(Protocol):
         """
         ...
 
-    async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
-        """Return the response with its input and output in order, or None where it is unknown."""
+    async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
+        """Return the response with its input and output in order, or None where it is unknown.
+
+        With `few`, one with many or large items comes without them, and says so.
+        """
         ...
 
     async def delete(self, tenant: str, response_id: str) -> bool:
@@ -102,20 +109,30 @@ class Responses(Protocol):
         """
         ...
 
-    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+    async def history(
+        self, tenant: str, response_id: str, extent: ChainExtent | None = None
+    ) -> list[StoredItem] | None:
         """Return every item of the chain that ends in this response, oldest first.
 
         The order is each ancestor's input, then its output, down to this response's own input and output; before
         them, where the oldest was made in a conversation, what stood in that conversation. None where this response
         or any ancestor is unknown, or is its own ancestor: a chain without a head is no chain. Linear in the length
-        of the chain.
+        of the chain. `extent` is what `measure_chain` said of it, where the caller has asked.
+        """
+        ...
+
+    async def input_page(self, tenant: str, response_id: str, query: PageQuery) -> ItemPage | None:
+        """Return a part of what a response was made from: the history of the one that it follows, then its own input.
+
+        Where it was made in a conversation, what stood there comes first. None where the response is unknown. A chain
+        without a head counts as nothing. Reads about as much as it returns, however long the list is.
         """
         ...
 
     async def measure_chain(
         self, tenant: str, response_id: str, most: int, parent_id: str | None = None
     ) -> ChainExtent:
-        """Count the responses that `history` would find on its way up from this one, which counts; at most `most`.
+        """Measure what `history` would find on its way up from this one, which counts; at most `most` responses.
 
         0 where this response is unknown. Where an ancestor is unknown, those below it are counted. `parent_id` is the
         response that it follows, where the caller knows it: a store that remembers chains may be faster then.
@@ -291,16 +308,12 @@ class Conversations(Protocol):
         """Put items at the end."""
         ...
 
-    async def items(
-        self,
-        tenant: str,
-        conversation_id: str,
-        *,
-        after: str | None = None,
-        limit: int | None = None,
-        descending: bool = False,
-    ) -> list[StoredItem] | None:
-        """Return items in order, at most `limit`, from behind the item `after`; None where that one is not there."""
+    async def items(self, tenant: str, conversation_id: str) -> list[StoredItem] | None:
+        """Return all items in order; None where the conversation is unknown."""
+        ...
+
+    async def conversation_page(self, tenant: str, conversation_id: str, query: PageQuery) -> ItemPage | None:
+        """Return a part of the items; None where the conversation is unknown. Reads about as much as it returns."""
         ...
 
     async def conversation_item(self, tenant: str, conversation_id: str, item_id: str) -> StoredItem | None:
@@ -446,7 +459,18 @@ class ApiKeys(Protocol):
         ...
 
 
-class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, ApiKeys, Protocol):
+class Sizes(Protocol):
+    """How much each tenant has stored."""
+
+    async def stored_bytes(self, tenant: str) -> int:
+        """Return the bytes of all responses and conversations of a tenant, their items included.
+
+        Exact at any time, and read at once: what saves, replaces, deletes or purges them counts in the same step.
+        """
+        ...
+
+
+class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, ApiKeys, Sizes, Protocol):
     """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.
 
     Guarantees: what a method that writes returned from is durable, whole or not at all; reads see every finished

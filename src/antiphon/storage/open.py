@@ -1,23 +1,27 @@
 """A URL becomes a store."""
 
 from antiphon.errors import ConfigError
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
 
 
-async def open_store(url: str, connections: int = 10, *, is_written: bool = False) -> Store:
-    """Return the store at a URL. Raises `ConfigError` where it cannot be used.
+async def open_store(
+    url: str, connections: int = 10, reads: FairScheduler | None = None, *, is_written: bool = False
+) -> Store:
+    """Return the store at a URL; `reads` shares its large reads between tenants.
 
-    Where `is_written`, also where a server could not write it with the rights that it has.
+    Raises `ConfigError` where it cannot be used; where `is_written`, also where a server could not write it with the
+    rights that it has.
     """
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         from antiphon.storage.sqlite.store import SqliteStore  # noqa: PLC0415 - the same for who has PostgreSQL
 
-        return SqliteStore.open(url)
+        return SqliteStore.open(url, reads=reads)
     if scheme in ("postgresql", "postgres"):
         from antiphon.storage.postgres.store import PostgresStore  # noqa: PLC0415 - who has none need not load its driver
 
-        return await PostgresStore.open(url, connections=connections, is_written=is_written)
+        return await PostgresStore.open(url, connections=connections, reads=reads, is_written=is_written)
     named = f" '{scheme}:…'" if "://" in url else ""
     raise ConfigError(
         f"The store{named} is not known. Use sqlite:///path/to/file.db, postgresql://user@host/database, "

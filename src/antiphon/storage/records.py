@@ -1,7 +1,7 @@
 """What a store keeps, as plain values. Times are whole seconds since the epoch; `tenant` says whose it is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from msgspec import Struct
@@ -45,14 +45,46 @@ class StoredResponse:
     """False for unstored background work, which is kept for polling alone: nothing can refer to it."""
     is_streamed: bool = False
     """Its events are kept, and can be replayed."""
+    is_partial: bool = False
+    """It was read without its items, which are many."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainExtent:
-    """How many responses stand in a chain, and whether one of them was made in a conversation, as its head may be."""
+    """How many responses stand in a chain, and whether one of them was made in a conversation, as its head may be.
+
+    `items` are all that its history has, those of the conversation included, and `size` the bytes of their bodies and
+    of what is sealed with them. Where it `is_whole`, its head was found.
+    """
 
     length: int
     is_in_conversation: bool
+    items: int = 0
+    size: int = 0
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuery:
+    """Which part of a list of items to read: at most `limit` items and `most_bytes`, but at least one item.
+
+    `after` and `before` are ids of items, in the order that is asked for; of items with the same id, the first counts.
+    """
+
+    limit: int
+    after: str | None = None
+    before: str | None = None
+    descending: bool = False
+    most_bytes: int = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """A part of a list. `unknown` is `after` or `before` where that names no item of it; then there is no part."""
+
+    items: Sequence[StoredItem] = ()
+    has_more: bool = False
+    unknown: str = ""
 
 
 class PurgeSize(Struct, frozen=True):
@@ -143,13 +175,18 @@ class Tail(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StoredConversation:
-    """A conversation without its items. `metadata` is a JSON object."""
+    """A conversation without its items, of which `items` counts how many there are, `size` their bytes.
+
+    `metadata` is a JSON object.
+    """
 
     id: str
     created_at: int
     metadata: bytes
     tenant: str = ""
     next_position: int = 0
+    items: int = field(default=0, compare=False)
+    size: int = field(default=0, compare=False)
 
 
 class LockResult(Enum):

@@ -7,6 +7,7 @@ from secrets import token_bytes
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import JOBS, Pulse
 from antiphon.storage.operations import (
     answers,
@@ -14,6 +15,7 @@ from antiphon.storage.operations import (
     conversations,
     idempotency,
     jobs,
+    pages,
     responses,
     secrets,
     webhooks,
@@ -30,10 +32,12 @@ from antiphon.storage.records import (
     Delivery,
     DueDelivery,
     Frames,
+    ItemPage,
     Job,
     KeyReservation,
     Limits,
     LockResult,
+    PageQuery,
     Progress,
     PurgeSize,
     Reply,
@@ -55,6 +59,23 @@ KEPT_FAILURES = 30 * 86_400
 
 USED_EVERY = 60
 """Seconds within which a second use of an answer is not written down."""
+
+READS_AT_ONCE = 5
+"""Large reads that a process does at once, of one tenant alone four; each takes the CPU in pieces of milliseconds."""
+
+READS_WAITING = 1000
+"""Large reads that may wait; more are refused at once."""
+
+OVERLOADED = "The store is overloaded: too many large reads wait."
+
+LONGEST = 1_000_000
+"""Responses of a chain that are counted: a circle has no end."""
+
+
+def shared_reads() -> FairScheduler:
+    """Return what shares large reads between tenants."""
+    return FairScheduler(READS_AT_ONCE, READS_WAITING, leaves_room=True)
+
 
 _AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0}
 
@@ -112,17 +133,30 @@ class SqlStore(ABC):
         self._tell(response.id)
         return is_kept
 
-    async def load(self, tenant: str, response_id: str) -> StoredResponse | None:
+    async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
         """See `Store.load`; the items come as tuples."""
-        return await self._read(lambda: responses.load(tenant, response_id, self._now()), tenant)
+        return await self._read(lambda: responses.load(tenant, response_id, self._now(), few), tenant)
 
     async def delete(self, tenant: str, response_id: str) -> bool:
         """See `Store.delete`."""
         return await self._write(lambda: responses.delete(tenant, response_id, self._now()), tenant)
 
-    async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
+    async def history(
+        self, tenant: str, response_id: str, extent: ChainExtent | None = None
+    ) -> list[StoredItem] | None:
         """See `Store.history`."""
-        return await self._read(lambda: responses.history(tenant, response_id, self._now()), tenant)
+        return await self._read(lambda: responses.history(tenant, response_id, self._now(), extent), tenant)
+
+    async def input_page(self, tenant: str, response_id: str, query: PageQuery) -> ItemPage | None:
+        """See `Store.input_page`."""
+        head = await self._read(lambda: pages.head(tenant, response_id, self._now()), tenant)
+        if head is None:
+            return None
+        length, parent = 0, head.previous_response_id
+        if parent is not None:
+            extent = await self.measure_chain(tenant, parent, LONGEST, head.grandparent_id)
+            length = extent.length if extent.is_whole else 0
+        return await self._read(lambda: pages.input_page(tenant, head, self._now(), query, length), tenant)
 
     async def measure_chain(
         self, tenant: str, response_id: str, most: int, parent_id: str | None = None
@@ -289,17 +323,17 @@ class SqlStore(ABC):
         """See `Store.add_items`."""
         return await self._write(lambda: conversations.add(tenant, conversation_id, items), tenant)
 
-    async def items(
-        self,
-        tenant: str,
-        conversation_id: str,
-        *,
-        after: str | None = None,
-        limit: int | None = None,
-        descending: bool = False,
-    ) -> list[StoredItem] | None:
+    async def items(self, tenant: str, conversation_id: str) -> list[StoredItem] | None:
         """See `Store.items`."""
-        return await self._read(lambda: conversations.items(tenant, conversation_id, after, limit, descending), tenant)
+        return await self._read(lambda: conversations.items(tenant, conversation_id), tenant)
+
+    async def conversation_page(self, tenant: str, conversation_id: str, query: PageQuery) -> ItemPage | None:
+        """See `Store.conversation_page`."""
+        return await self._read(lambda: pages.conversation_page(tenant, conversation_id, query), tenant)
+
+    async def stored_bytes(self, tenant: str) -> int:
+        """See `Store.stored_bytes`."""
+        return await self._read(lambda: conversations.stored_bytes(tenant), tenant)
 
     async def conversation_item(self, tenant: str, conversation_id: str, item_id: str) -> StoredItem | None:
         """See `Store.conversation_item`."""

@@ -1,6 +1,6 @@
 """Conversations: the eight operations on them and their items (specification section 1)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,18 +12,21 @@ from antiphon.runs.context import conversation_locked, duplicate_item, store_ite
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
-from antiphon.stored.responses import page_of, shown_item
+from antiphon.stored.responses import invalid_bound, page_of, page_query, shown_item
 from antiphon.translation.to_chat.request import normalise_input
 
 
 async def create(engine: Engine, request: CreateConversation, ticket: RequestIdentity) -> dict[str, Any]:
     """Make a conversation with its first items; the ticket names it."""
+    await engine.check_stored(ticket.tenant)
     metadata = msgspec.json.encode(request.metadata or {})
     conversation = StoredConversation(ticket.response_id, int(engine.now()), metadata, ticket.tenant)
     shown = _shown(conversation)
     body = msgspec.json.encode(shown)
     reply = Reply(ticket.tenant, ticket.key, False, body) if ticket.key else None
-    await engine.store.create_conversation(conversation, _new_items(engine, request.items or []), reply)
+    items = _new_items(engine, request.items or [])
+    _check_room(engine, conversation, items)
+    await engine.store.create_conversation(conversation, items, reply)
     return shown
 
 
@@ -51,9 +54,13 @@ async def add_items(
 ) -> dict[str, Any]:
     """Put items at the end; return them as a list.
 
-    Raises `ClientError`: 404 where the conversation is unknown, 400 while it is held or where it has one of them.
+    Raises `ClientError`: 404 where the conversation is unknown, 400 while it is held, where it has one of them, or no
+    room for them, 429 where the tenant has stored as much as it may.
     """
+    await engine.check_stored(tenant)
+    conversation = _found(await engine.store.load_conversation(tenant, conversation_id), conversation_id)
     items = _new_items(engine, request.items)
+    _check_room(engine, conversation, items)
     outcome = await engine.store.add_items(tenant, conversation_id, items)
     if outcome is LockResult.DUPLICATE:
         known = [item.id for item in items if await engine.store.conversation_item(tenant, conversation_id, item.id)]
@@ -64,17 +71,15 @@ async def add_items(
 
 async def list_items(engine: Engine, tenant: str, conversation_id: str, query: InputItemsQuery) -> dict[str, Any]:
     """Return a page of the items. Raises `ClientError`: 404 where it is unknown, 400 where `after` is none of it."""
-    await retrieve(engine, tenant, conversation_id)
     if query.before is not None:
+        await retrieve(engine, tenant, conversation_id)
         raise ClientError("Unknown parameter: 'before'.", code="unknown_parameter", param="before")
-    items = await engine.store.items(
-        tenant, conversation_id, after=query.after, limit=query.limit + 1, descending=query.order == "desc"
-    )
-    if items is None:
-        raise ClientError(
-            f"Invalid 'after': no item with id '{str(query.after)[:100]}'.", code="invalid_value", param="after"
-        )
-    return page_of(items, query)
+    page = await engine.store.conversation_page(tenant, conversation_id, page_query(query))
+    if page is None:
+        raise not_found(conversation_id)
+    if page.unknown:
+        raise invalid_bound(page.unknown, query, "item")
+    return page_of(page.items, query, has_more=page.has_more)
 
 
 async def retrieve_item(
@@ -118,6 +123,11 @@ def _check(outcome: LockResult, conversation_id: str) -> None:
         raise not_found(conversation_id)
     if outcome is LockResult.BUSY:
         raise conversation_locked()
+
+
+def _check_room(engine: Engine, conversation: StoredConversation, items: Sequence[StoredItem]) -> None:
+    size = sum(len(item.body) + len(item.sealed or "") for item in items)
+    engine.bounds.check_addition(conversation, len(items), size)
 
 
 def _new_items(engine: Engine, items: Any) -> list[StoredItem]:

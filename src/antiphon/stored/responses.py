@@ -7,7 +7,10 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import InputItemsQuery
-from antiphon.storage.contract import Store, StoredItem, StoredResponse
+from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
+
+LARGE = 64 * 1024
+"""Bytes of an item from which on it is not decoded to be encoded again."""
 
 
 async def retrieve(store: Store, tenant: str, response_id: str, include: Collection[str]) -> dict[str, Any]:
@@ -44,23 +47,35 @@ async def list_input_items(store: Store, tenant: str, response_id: str, query: I
 
     Raises `ClientError`: 404 where the response is unknown, 400 where `after` or `before` names no item of it.
     """
-    stored = await _load(store, tenant, response_id)
-    items = [*await _before(store, stored), *stored.input]
-    if query.order == "desc":
-        items.reverse()
-    return page_of(_between(items, query.after, query.before), query)
+    page = await store.input_page(tenant, response_id, page_query(query))
+    if page is None:
+        raise not_found(response_id)
+    if page.unknown:
+        raise invalid_bound(page.unknown, query, "input item")
+    return page_of(page.items, query, has_more=page.has_more)
 
 
-def page_of(items: Sequence[StoredItem], query: InputItemsQuery) -> dict[str, Any]:
-    """Return the first of the items as a page; `has_more` tells whether that is not all of them."""
-    data = [shown_item(item, query.include) for item in items[: query.limit]]
+def page_query(query: InputItemsQuery) -> PageQuery:
+    """Return what a client asks for as it is asked of the store."""
+    return PageQuery(query.limit, query.after, query.before, query.order == "desc")
+
+
+def page_of(items: Sequence[StoredItem], query: InputItemsQuery, *, has_more: bool = False) -> dict[str, Any]:
+    """Return items as a page of a list."""
+    data = [listed_item(item, query.include) for item in items]
     return {
         "object": "list",
         "data": data,
-        "first_id": data[0]["id"] if data else None,
-        "last_id": data[-1]["id"] if data else None,
-        "has_more": len(items) > query.limit,
+        "first_id": items[0].id if items else None,
+        "last_id": items[-1].id if items else None,
+        "has_more": has_more,
     }
+
+
+def invalid_bound(name: str, query: InputItemsQuery, what: str) -> ClientError:
+    """Return the error for an `after` or `before` that names no item of the list."""
+    item_id = str(getattr(query, name))[:100]
+    return ClientError(f"Invalid '{name}': no {what} with id '{item_id}'.", code="invalid_value", param=name)
 
 
 def not_found(response_id: str) -> ClientError:
@@ -75,27 +90,12 @@ async def _load(store: Store, tenant: str, response_id: str) -> StoredResponse:
     return stored
 
 
-async def _before(store: Store, stored: StoredResponse) -> Sequence[StoredItem]:
-    """What the response was made from beside its own input."""
-    if stored.previous_response_id is not None:
-        return await store.history(stored.tenant, stored.previous_response_id) or ()
-    if stored.conversation_id is not None:
-        history = await store.history(stored.tenant, stored.id) or ()
-        return history[: len(history) - len(stored.input) - len(stored.output)]
-    return ()
-
-
-def _between(items: Sequence[StoredItem], after: str | None, before: str | None) -> Sequence[StoredItem]:
-    start = _position(items, after, "after") + 1 if after else 0
-    end = _position(items, before, "before") if before else len(items)
-    return items[start:end]
-
-
-def _position(items: Sequence[StoredItem], item_id: str, param: str) -> int:
-    for position, item in enumerate(items):
-        if item.id == item_id:
-            return position
-    raise ClientError(f"Invalid '{param}': no input item with id '{item_id[:100]}'.", code="invalid_value", param=param)
+def listed_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any] | msgspec.Raw:
+    """Return an item as its JSON object; a large one as it is stored, where all of it is shown."""
+    if len(stored.body) < LARGE or (stored.sealed and "reasoning.encrypted_content" in include):
+        return shown_item(stored, include)
+    has_images = any(mark in stored.body for mark in (b'"input_image"', b'"computer_call_output"'))
+    return shown_item(stored, include) if has_images else msgspec.Raw(stored.body)
 
 
 def shown_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:

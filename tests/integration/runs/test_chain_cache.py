@@ -85,8 +85,8 @@ INPUTS: dict[str, Any] = {
 class FullReading(ChainCache):
     """Remembers nothing, and says nothing of what it read: all of it is checked and translated."""
 
-    async def prefix(self, store: Store, response: StoredResponse) -> Prefix | None:
-        found = await ChainCache().prefix(store, response)
+    async def prefix(self, store: Store, response: StoredResponse, *how: Any) -> Prefix | None:
+        found = await ChainCache().prefix(store, response, *how)
         return found and replace_fields(found, is_sound=False, is_apart=False)
 
 

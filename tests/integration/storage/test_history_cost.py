@@ -1,15 +1,17 @@
-"""What a history asks of its database, in statements and rows, which no machine makes fewer or more."""
+"""What histories and pages ask of their database, in statements and rows, which no machine makes fewer or more."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+from antiphon.storage.contract import ChainExtent, PageQuery
 from antiphon.storage.open import open_store
-from antiphon.storage.operations.step import Operation
+from antiphon.storage.operations.step import Operation, Query, QueryInSlices, Rows
 from antiphon.storage.sql_store import MakeAct, SqlStore
-from antiphon.testing.store.making import T, chain_of
+from antiphon.testing.store.making import T, chain_of, new_items, new_response
 
 
 @pytest.fixture
@@ -20,27 +22,58 @@ async def store(store_url: str) -> AsyncIterator[SqlStore]:
     await opened.close()
 
 
-async def test_a_history_is_one_statement_and_as_many_rows_as_its_items(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def asked(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows each statement returned."""
     asked: list[int] = []
     read = store._read
 
     def counted(make: MakeAct[Any]) -> Operation[Any]:
-        act, rows = make(), None
+        act: Any = make()
+        rows: Rows | None = None
         try:
             while True:
-                rows = yield act.send(rows)
-                asked.append(len(rows))
+                step = act.send(rows)
+                if isinstance(step, QueryInSlices):
+                    asked.append(0)
+                    rows = yield QueryInSlices(step.query, step.values, partial(take, step))
+                else:
+                    rows = yield step
+                    asked.extend([len(rows)] if isinstance(step, Query) else [])
         except StopIteration as end:
             return end.value
 
+    def take(step: QueryInSlices, part: Rows) -> None:
+        asked[-1] += len(part)
+        step.take(part)
+
     monkeypatch.setattr(store, "_read", lambda make, tenant=None: read(lambda: counted(make), tenant))
+    return asked
+
+
+async def test_a_history_is_one_statement_and_as_many_rows_as_its_items(store: SqlStore, asked: list[int]) -> None:
     chain = chain_of(100)
     await asyncio.gather(*(store.save(response) for response in chain))
     for turns in (1, 10, 100):
         asked.clear()
-        items = await store.history(T, chain[turns - 1].id)
+        items = await store.history(T, chain[turns - 1].id, ChainExtent(turns, False, 3 * turns, 100))
 
         assert items is not None
         assert asked == [len(items)]
+
+
+@pytest.mark.parametrize("descending", [True, False])
+async def test_a_page_reads_no_more_items_than_it_returns(store: SqlStore, asked: list[int], descending: bool) -> None:
+    chain = chain_of(300)
+    await asyncio.gather(*(store.save(response) for response in chain))
+    large = new_response(new_items(*map(str, range(3000))), previous=chain[-1].id)
+    await store.save(large)
+    for after, rows in ((None, 3), (large.input[1000].id, 3), (chain[200].input[0].id, 300 + 3)):
+        await store.measure_chain(T, chain[-1].id, 1000, chain[-2].id)
+        asked.clear()
+        page = await store.input_page(T, large.id, PageQuery(2, after, descending=descending))
+
+        assert page is not None
+        assert (len(page.items), page.has_more) == (2, True)
+        # Beside the items: the response, its last input, the item's place, and one row for each response on the way.
+        assert sum(asked) <= rows + 4 + (0 if descending else 300)

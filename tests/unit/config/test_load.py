@@ -100,6 +100,13 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEB_SEARCH_RESULTS": "4",
         "WEBHOOK_ENDPOINTS_PER_TENANT": "3",
         "MAX_CONNECTION_BYTES": "5000",
+        "MAX_RESPONSES": "77",
+        "MAX_ITEMS": "6",
+        "MAX_HISTORY_ITEMS": "7",
+        "MAX_HISTORY_BYTES": "8000",
+        "MAX_CONVERSATION_ITEMS": "9",
+        "MAX_CONVERSATION_BYTES": "10000",
+        "MAX_STORED_BYTES": "11",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -115,7 +122,10 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
-    assert settings.max_connection_bytes == 5000
+    assert (settings.max_connection_bytes, settings.max_responses) == (5000, 77)
+    assert (settings.max_items, settings.max_history_items, settings.max_history_bytes) == (6, 7, 8000)
+    assert (settings.max_conversation_items, settings.max_conversation_bytes) == (9, 10_000)
+    assert settings.max_stored_bytes == 11
     assert (settings.allowed_hosts, settings.allowed_origins) == (["a.example", "b.example"], ["https://a.example"])
     assert [(one.label, one.url) for one in settings.mcp_servers] == [
         ("files", "https://a.example/mcp?x=1"),

@@ -38,6 +38,8 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
         "max_body": "7000",
         "max_bodies": "7000",
         "max_connection_bytes": "7000",
+        "max_history_bytes": "7000",
+        "max_conversation_bytes": "7000",
         "allowed_origins": "https://a",
     }
     samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b", "log_format": "json"}

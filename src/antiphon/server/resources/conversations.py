@@ -7,7 +7,7 @@ from antiphon.protocol.validation.validate import (
     decode_create_conversation,
     decode_update_conversation,
 )
-from antiphon.server.admission import IDEMPOTENCY_HEADER, reserve
+from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
@@ -57,6 +57,7 @@ class _Conversations:
 
     async def list_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
+        await acquire(self._gateway, http, None)
         return json_reply(await self._conversations.list_items(http.tenant, _id(http), query))
 
     async def retrieve_item(self, http: HttpRequest) -> Reply:

@@ -7,7 +7,6 @@ from antiphon.gateway import (
     RequestIdentity,
     UsageLease,
     charged_to,
-    check_model,
     going_away,
     output_text,
     weight_of,
@@ -129,6 +128,7 @@ class _Responses:
 
     async def input_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
+        await acquire(self._gateway, http, None)
         return json_reply(await self._gateway.input_items(http.tenant, _id(http), query))
 
     async def compact(self, http: HttpRequest) -> Reply:
@@ -143,7 +143,7 @@ class _Responses:
 
     async def count_tokens(self, http: HttpRequest) -> Reply:
         request = decode_count(await http.body())
-        check_model(await http.key(), request.model)
+        await acquire(self._gateway, http, request.model)
         async with DisconnectWatch(http.receive):
             count = await self._gateway.count_tokens(request, http.tenant)
         body = {"object": "response.input_tokens", "input_tokens": count.input_tokens}

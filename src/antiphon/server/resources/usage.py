@@ -1,4 +1,4 @@
-"""`GET /v1/usage`: what each key of the tenant used, day by day."""
+"""`GET /v1/usage`: what each key of the tenant used, day by day, and the bytes that the tenant has stored."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +21,9 @@ def resources(gateway: Gateway) -> Resources:
     async def get_usage(http: HttpRequest) -> Reply:
         begin, end = span(decode_usage_query(http.query()), gateway.now())
         days = await gateway.usage(http.tenant, begin, end)
-        return json_reply({"object": "list", "data": [_shown(day) for day in days]})
+        stored = await gateway.stored(http.tenant)
+        storage = {"object": "usage.storage", "stored_bytes": stored.size, "max_stored_bytes": stored.most or None}
+        return json_reply({"object": "list", "data": [_shown(day) for day in days], "storage": storage})
 
     return {"/v1/usage": {"GET": get_usage}}
 

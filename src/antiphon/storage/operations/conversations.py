@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 
 from antiphon.storage.operations.responses import answer, append_items, item_of
-from antiphon.storage.operations.step import Operation, Row, ask, first
+from antiphon.storage.operations.step import Operation, Row, announce_read, ask, ask_in_slices, first
 from antiphon.storage.records import LockResult, Reply, StoredConversation, StoredItem
-
-EVERYTHING = 2**62
-"""A limit that is none: the two databases write "no limit" differently."""
 
 
 def create(conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None) -> Operation[None]:
@@ -51,21 +48,15 @@ def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Opera
     return outcome
 
 
-def items(
-    tenant: str, conversation_id: str, after: str | None, limit: int | None, descending: bool
-) -> Operation[list[StoredItem] | None]:
-    """Get items in order; see `Store.items`."""
-    start = EVERYTHING if descending else -1
-    if not (yield from ask("load_conversation", conversation_id, tenant)):
+def items(tenant: str, conversation_id: str) -> Operation[list[StoredItem] | None]:
+    """Get all items in order; see `Store.items`."""
+    row = yield from first("load_conversation", conversation_id, tenant)
+    if row is None:
         return None
-    if after is not None:
-        row = yield from first("position_of", conversation_id, after)
-        if row is None:
-            return None
-        start = row[0]
-    query = "items_descending" if descending else "items_ascending"
-    rows = yield from ask(query, conversation_id, start, EVERYTHING if limit is None else limit)
-    return [item_of(row) for row in rows]
+    yield from announce_read(row[5], row[6])
+    found: list[StoredItem] = []
+    yield from ask_in_slices("conversation_items", (conversation_id,), lambda part: found.extend(map(item_of, part)))
+    return found
 
 
 def item(tenant: str, conversation_id: str, item_id: str) -> Operation[StoredItem | None]:
@@ -80,7 +71,17 @@ def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[Lo
     if row is None or _usable(row) is not LockResult.DONE:
         return _usable(row)
     yield from _take(conversation_id, row)
-    return LockResult.DONE if (yield from ask("delete_item", conversation_id, item_id)) else LockResult.UNKNOWN
+    deleted = yield from first("delete_item", conversation_id, item_id)
+    if deleted is None:
+        return LockResult.UNKNOWN
+    yield from ask("count_deleted", conversation_id, deleted[0])
+    return LockResult.DONE
+
+
+def stored_bytes(tenant: str) -> Operation[int]:
+    """Return the bytes that a tenant has stored."""
+    ((size,),) = yield from ask("stored_bytes", tenant)
+    return int(size)
 
 
 def let_go(conversation_id: str, response_id: str) -> Operation[None]:

@@ -6,6 +6,7 @@ from itertools import starmap
 
 from antiphon.storage.operations.responses import (
     answer,
+    extent_of,
     held_position,
     insert,
     item_rows,
@@ -140,7 +141,8 @@ def finish(
     if row is None:
         return False
     seq = row[0]
-    yield from ask("end_response", seq, response.status, response.body, response.expires_at)
+    extent = extent_of(response.input, response.output)
+    yield from ask("end_response", seq, response.status, response.body, response.expires_at, *extent)
     yield from ask("drop_output", seq)
     yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
     yield from _log(seq, frames)

@@ -1,10 +1,22 @@
 """Responses and items: rows to values and back, the walk up a chain, what is kept when a response ends."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from antiphon.storage.operations.step import Operation, Row, Rows, ask, ask_many, first
+from antiphon.storage.operations.step import (
+    FEW_BYTES,
+    FEW_ITEMS,
+    Operation,
+    Row,
+    Rows,
+    announce_read,
+    ask,
+    ask_in_slices,
+    ask_many,
+    first,
+)
 from antiphon.storage.records import ChainExtent, PurgeSize, Reply, StoredItem, StoredResponse
 
 
@@ -50,7 +62,7 @@ def append_items(conversation_id: str, position: int, items: Sequence[StoredItem
         (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
     ]
     yield from ask_many("put_conversation_item", rows)
-    yield from ask("move_end", conversation_id, position + len(items))
+    yield from ask("move_end", conversation_id, position + len(items), *extent_of(items))
 
 
 def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
@@ -60,9 +72,31 @@ def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
     return bool((yield from ask("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body)))
 
 
-def load(tenant: str, response_id: str, now: int) -> Operation[StoredResponse | None]:
+def load(tenant: str, response_id: str, now: int, few: bool = False) -> Operation[StoredResponse | None]:
     """Get a response with its items."""
-    return response_of((yield from ask("load", response_id, tenant, now)))
+    rows = yield from ask("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES)
+    if not rows:
+        return None
+    sides: Sides = [], []
+    *_, seq, items, size = rows[0]
+    if items <= FEW_ITEMS and size <= FEW_BYTES:
+        if rows[0][11] is not None:
+            _sort(sides, [row[11:15] for row in rows])
+    elif few:
+        return replace(response_of(rows[0], sides), is_partial=True)
+    else:
+        yield from announce_read(items, size)
+        yield from ask_in_slices("load_items", (seq,), lambda part: _sort(sides, part))
+    return response_of(rows[0], sides)
+
+
+Sides = tuple[list[StoredItem], list[StoredItem]]
+"""The items of a response's input, and those of its output."""
+
+
+def _sort(sides: Sides, rows: Rows) -> None:
+    for is_output, *item in rows:
+        sides[is_output].append(item_of(item))
 
 
 def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
@@ -70,16 +104,34 @@ def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
     return bool((yield from ask("delete", response_id, tenant, now)))
 
 
-def history(tenant: str, response_id: str, now: int) -> Operation[list[StoredItem] | None]:
-    """Walk a chain to its head; None where that is not found."""
-    found = linked(response_id, (yield from ask("history", response_id, tenant, now)))
+def history(
+    tenant: str, response_id: str, now: int, extent: ChainExtent | None = None
+) -> Operation[list[StoredItem] | None]:
+    """Walk a chain to its head; None where that is not found. `extent` is its own, where it is known."""
+    if extent is None:
+        ((length, items, size),) = yield from ask("history_extent", response_id, tenant, now)
+    else:
+        length, items, size = extent.length, extent.items, extent.size
+    yield from announce_read(max(length, items), size)
+    turns: Turns = {}
+    yield from ask_in_slices("history", (response_id, tenant, now), lambda part: gather_turns(turns, part))
+    found = linked(response_id, turns)
     if found is None:
         return None
-    items, conversation_id, conversation_end = found
-    if conversation_id is not None:
-        before = yield from ask("conversation_before", conversation_id, tenant, conversation_end)
-        items = [*map(item_of, before), *items]
-    return items
+    items_found, conversation_id, conversation_end = found
+    if conversation_id is None:
+        return items_found
+    yield from _announce_conversation(conversation_id, tenant)
+    before: list[StoredItem] = []
+    values = (conversation_id, tenant, conversation_end)
+    yield from ask_in_slices("conversation_before", values, lambda part: before.extend(map(item_of, part)))
+    return [*before, *items_found]
+
+
+def _announce_conversation(conversation_id: str, tenant: str) -> Operation[None]:
+    row = yield from first("load_conversation", conversation_id, tenant)
+    if row is not None:
+        yield from announce_read(row[5], row[6])
 
 
 Measured = dict[tuple[str, str], tuple[ChainExtent, float]]
@@ -89,7 +141,7 @@ Measured = dict[tuple[str, str], tuple[ChainExtent, float]]
 def measure_chain(
     tenant: str, response_id: str, now: int, most: int, known: Measured | None = None
 ) -> Operation[ChainExtent]:
-    """Count the responses of a chain; what is `known` of it, or of the one before, spares the walk up."""
+    """Measure a chain; what is `known` of it, or of the one before, spares the walk up."""
     known = {} if known is None else known
     extent, until = known.get((tenant, response_id), (None, 0.0))
     if extent is not None and until > now and extent.length <= most:
@@ -97,15 +149,32 @@ def measure_chain(
     link = (yield from first("link", response_id, tenant, now)) if known else None
     above, until = known.get((tenant, link[0]) if link else ("", ""), (None, 0.0))
     if link is not None and above is not None and until > now and above.length < most:
-        extent, until = ChainExtent(above.length + 1, above.is_in_conversation), min(until, _end(link[1]))
-        known[tenant, response_id] = extent, until
+        extent = ChainExtent(above.length + 1, False, above.items + link[2], above.size + link[3], True)
+        known[tenant, response_id] = extent, min(until, _end(link[1]))
         return extent
-    (row,) = yield from ask("measure_chain", response_id, tenant, now, most)
-    length, in_conversation, until, with_parent = row
-    extent = ChainExtent(length, bool(in_conversation))
-    if length == with_parent + 1:
-        known[tenant, response_id] = extent, _end(until)
+    (row,) = yield from ask("measure_chain", response_id, tenant, now, min(most, FEW_ITEMS))
+    if row[0] == FEW_ITEMS < most:
+        yield from announce_read(most)
+        (row,) = yield from ask("measure_chain", response_id, tenant, now, most)
+    length, conversation_id, conversation_end, expires_at, with_parent, items, size = row
+    is_whole = bool(length) and length == with_parent + 1
+    if conversation_id is not None:
+        more_items, more_size = yield from _measure_before(tenant, conversation_id, conversation_end)
+        return ChainExtent(length, True, items + more_items, size + more_size, is_whole)
+    extent = ChainExtent(length, False, items, size, is_whole)
+    if is_whole:
+        known[tenant, response_id] = extent, _end(expires_at)
     return extent
+
+
+def _measure_before(tenant: str, conversation_id: str, end: int | None) -> Operation[tuple[int, int]]:
+    """Count what stood in a conversation before a place, and its bytes."""
+    row = yield from first("load_conversation", conversation_id, tenant)
+    if row is None:
+        return 0, 0
+    yield from announce_read(row[5])
+    ((items, size),) = yield from ask("before_extent", conversation_id, end)
+    return items, size
 
 
 def _end(expires_at: int | None) -> float:
@@ -169,7 +238,20 @@ def response_row(response: StoredResponse) -> tuple[Any, ...]:
         response.expires_at,
         int(response.is_stored),
         int(response.is_streamed),
+        *extent_of(response.input, response.output),
     )
+
+
+def extent_of(*sides: Sequence[StoredItem]) -> tuple[int, int]:
+    """Return the number of items, and the bytes of their bodies and of what is sealed with them."""
+    count = size = 0
+    for items in sides:
+        count += len(items)
+        for item in items:
+            size += len(item.body)
+            if item.sealed:
+                size += len(item.sealed.encode())
+    return count, size
 
 
 def item_rows(seq: int, response: StoredResponse) -> Iterator[tuple[Any, ...]]:
@@ -191,16 +273,9 @@ def item_of(row: Row) -> StoredItem:
     return StoredItem(item_id, body, sealed.decode() if isinstance(sealed, bytes) else sealed)
 
 
-def response_of(rows: Rows) -> StoredResponse | None:
-    """Make a response of the rows of `load`."""
-    if not rows:
-        return None
-    key, created_at, status, parent, body, tenant, conversation, end, expires_at, is_stored, is_streamed = rows[0][:11]
-    sides: tuple[list[StoredItem], list[StoredItem]] = [], []
-    for row in rows:
-        is_output, item_id, item_body, sealed = row[11:]
-        if item_id is not None:
-            sides[is_output].append(item_of((item_id, item_body, sealed)))
+def response_of(row: Row, sides: Sides) -> StoredResponse:
+    """Make a response of the first row of `load` and its items."""
+    key, created_at, status, parent, body, tenant, conversation, end, expires_at, is_stored, is_streamed = row[:11]
     return StoredResponse(
         id=key,
         created_at=created_at,
@@ -218,16 +293,23 @@ def response_of(rows: Rows) -> StoredResponse | None:
     )
 
 
-def linked(id: str, rows: Rows) -> tuple[list[StoredItem], str | None, int | None] | None:
-    """Link the rows of `history`: the chain's items, and the conversation of its head. None where there is no head."""
-    turns: dict[str, tuple[Row, list[StoredItem]]] = {}
+Turns = dict[str, tuple[Row, list[StoredItem]]]
+"""The responses of a chain by their ids, each with the first of its rows and its items."""
+
+
+def gather_turns(turns: Turns, rows: Rows) -> None:
+    """Add some rows of `history`."""
     for row in rows:
         _, items = turns.setdefault(row[0], (row, []))
         if row[4] is not None:
             items.append(item_of(row[4:]))
+
+
+def linked(id: str, turns: Turns) -> tuple[list[StoredItem], str | None, int | None] | None:
+    """Link the turns of a chain: all its items, and the conversation of its head. None where there is no head."""
     way_up: list[list[StoredItem]] = []
     at: str | None = id
-    row = ()
+    row: Row = ()
     while at is not None:
         # Taken out, so a cycle comes to a hole of its own making.
         turn = turns.pop(at, None)

@@ -3,7 +3,7 @@
 An act is performed in one transaction, which is undone where it raises. It may be performed again from its start.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -27,7 +27,49 @@ class QueryMany(Struct, frozen=True):
 
 
 Rows = Sequence[Row]
-Operation = Generator[Query | QueryMany, Rows, R]
+
+
+class QueryInSlices(Struct, frozen=True):
+    """One statement whose rows may be many: `take` is called with a part of them at a time; nothing is sent back."""
+
+    query: str
+    values: tuple[Any, ...]
+    take: Callable[[Rows], None]
+
+
+class ReadSize(Struct, frozen=True):
+    """How many rows, and bytes of them, the statements that follow will read.
+
+    An act that reads much is performed where it blocks nobody.
+
+    Then it begins anew, so an act announces before it reads. Nothing is sent back.
+    """
+
+    items: int
+    size: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether reading it takes so long that the event loop must not do it in one go."""
+        return self.items > FEW_ITEMS or self.size > FEW_BYTES
+
+
+FEW_ITEMS = 1000
+"""Items that are read in a millisecond or two."""
+
+FEW_BYTES = 512 * 1024
+"""Bytes that are read in less than a millisecond."""
+
+SLICE = 250
+"""Rows in a part of a large result: they become values in less than a millisecond."""
+
+
+class LargeReadError(Exception):
+    """An act announced more than is read here: perform it elsewhere, from its start. It is no error of the store's."""
+
+
+Step = Query | QueryMany | QueryInSlices | ReadSize
+Operation = Generator[Step, Rows, R]
 
 
 def ask(query: str, *values: Any) -> Operation[Rows]:
@@ -39,6 +81,16 @@ def first(query: str, *values: Any) -> Operation[Row | None]:
     """Ask one statement and return its first row, or None."""
     rows = yield Query(query, values)
     return rows[0] if rows else None
+
+
+def announce_read(items: int, size: int = 0) -> Operation[None]:
+    """Say how much the statements that follow will read; see `ReadSize`."""
+    yield ReadSize(items, size)
+
+
+def ask_in_slices(query: str, values: tuple[Any, ...], take: Callable[[Rows], None]) -> Operation[None]:
+    """Ask one statement and have its rows taken, a part at a time."""
+    yield QueryInSlices(query, values, take)
 
 
 def ask_many(query: str, rows: Sequence[tuple[Any, ...]]) -> Operation[None]:

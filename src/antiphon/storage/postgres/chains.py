@@ -23,27 +23,36 @@ _LIVING = "tenant = $2 AND (expires_at IS NULL OR expires_at > $3)"
 
 # UNION rather than UNION ALL, so a circle ends the walk.
 _WALK = f"""
-WITH RECURSIVE chain (seq, parent, conversation, is_first) AS (
-    SELECT seq, previous_response_id, conversation_id, true FROM responses WHERE id = $1 AND {_LIVING}
+WITH RECURSIVE chain (seq, parent, conversation, is_first, item_count, item_bytes) AS (
+    SELECT seq, previous_response_id, conversation_id, true, item_count, item_bytes
+    FROM responses WHERE id = $1 AND {_LIVING}
     UNION
-    SELECT responses.seq, responses.previous_response_id, responses.conversation_id, false
+    SELECT
+        responses.seq, responses.previous_response_id, responses.conversation_id, false,
+        responses.item_count, responses.item_bytes
     FROM chain JOIN responses ON responses.id = chain.parent WHERE {_LIVING}
 )
-SELECT seq, parent, conversation, is_first FROM chain LIMIT $4
+SELECT seq, parent, conversation, is_first, item_count, item_bytes FROM chain LIMIT $4
 """  # noqa: S608, constants alone
 
 _CHECK = f"""
 SELECT seq, previous_response_id, conversation_id,
-    (SELECT count(*) FROM responses WHERE seq = ANY($4::bigint[]) AND {_LIVING})
+    (SELECT count(*) FROM responses WHERE seq = ANY($4::bigint[]) AND {_LIVING}), item_count, item_bytes
 FROM responses WHERE id = $1 AND {_LIVING}
 """  # noqa: S608, constants alone
 
 
 class _Rows(NamedTuple):
-    """The first rows of a list that the responses of a chain share: it grows at its end."""
+    """The first rows of a list that the responses of a chain share: it grows at its end.
+
+    `items` and `size` are what all these rows have of items and their bytes, `above` what all but the last have.
+    """
 
     numbers: "array[int]"
     length: int
+    items: int
+    size: int
+    above: tuple[int, int] = (0, 0)
 
 
 class LongChains:
@@ -56,37 +65,46 @@ class LongChains:
     async def measure(
         self, connection: Any, tenant: str, response_id: str, parent_id: str | None, now: int, most: int
     ) -> ChainExtent | None:
-        """Return the extent of a chain that is whole and has at most `most` responses; None for any other."""
+        """Return the extent of a chain that is whole and has at most `most` responses; None for any other.
+
+        None too for one that began in a conversation.
+        """
         above = self._above(tenant, response_id, parent_id)
         if above is not None and above.length < most:
             numbers = above.numbers[: above.length]
             row = await connection.fetchrow(_CHECK, response_id, tenant, now, numbers)
             if row is not None and (row[1], row[2], row[3]) == (parent_id, None, above.length):
-                self._remember((tenant, response_id), above, row[0])
-                return ChainExtent(above.length + 1, is_in_conversation=False)
+                return self._remember((tenant, response_id), above, row[0], row[4], row[5])
         return self._taken((tenant, response_id), await connection.fetch(_WALK, response_id, tenant, now, most))
 
     def _above(self, tenant: str, response_id: str, parent_id: str | None) -> _Rows | None:
         """Return the known rows above a response."""
         own = self._known.get((tenant, response_id))
         if own is not None:
-            return _Rows(own.numbers, own.length - 1)
+            return _Rows(own.numbers, own.length - 1, *own.above)
         return self._known.get((tenant, parent_id)) if parent_id is not None else None
 
     def _taken(self, key: tuple[str, str], rows: Sequence[Any]) -> ChainExtent | None:
-        """Return the extent of a chain of these rows, and remember them, unless it is short or has no head."""
+        """Return the extent of a chain of these rows, and remember them if it is long.
+
+        None without a head, and where that was made in a conversation.
+        """
         if all(row[1] is not None for row in rows):
             return None
-        is_in_conversation = any(row[2] is not None for row in rows)
-        if len(rows) > SHORT and not is_in_conversation:
-            numbers = array("q", [row[0] for row in rows if not row[3]])
-            self._rows += len(numbers)
-            (number,) = [row[0] for row in rows if row[3]]
-            self._remember(key, _Rows(numbers, len(numbers)), number)
-        return ChainExtent(len(rows), is_in_conversation)
+        if any(row[2] is not None for row in rows):
+            return None
+        ((number, items, size),) = [(row[0], row[4], row[5]) for row in rows if row[3]]
+        above = [row for row in rows if not row[3]]
+        items_above, size_above = sum(row[4] for row in above), sum(row[5] for row in above)
+        if len(rows) <= SHORT:
+            return ChainExtent(len(rows), False, items_above + items, size_above + size, True)
+        numbers = array("q", [row[0] for row in above])
+        self._rows += len(numbers)
+        return self._remember(key, _Rows(numbers, len(numbers), items_above, size_above), number, items, size)
 
-    def _remember(self, key: tuple[str, str], above: _Rows, number: int) -> None:
-        numbers, length = above
+    def _remember(self, key: tuple[str, str], above: _Rows, number: int, items: int, size: int) -> ChainExtent:
+        """Remember the rows of a response that follows those above it; return its extent."""
+        numbers, length = above.numbers, above.length
         if length == len(numbers):
             numbers.append(number)
             self._rows += 1
@@ -97,4 +115,6 @@ class LongChains:
         if self._rows > MOST_ROWS or len(self._known) >= MOST_CHAINS:
             self._known.clear()
             self._rows = length + 1
-        self._known[key] = _Rows(numbers, length + 1)
+        all_items, all_size = above.items + items, above.size + size
+        self._known[key] = _Rows(numbers, length + 1, all_items, all_size, (above.items, above.size))
+        return ChainExtent(length + 1, False, all_items, all_size, True)

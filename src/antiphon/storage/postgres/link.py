@@ -56,7 +56,7 @@ async def migrate(connection: Any, scripts: Sequence[str]) -> None:
             # Asked again under the lock, and of the table itself: another process may have been faster.
             done = await connection.fetchval(_VERSION)
             if done < len(scripts):
-                await connection.execute(scripts[done])
+                await connection.execute(scripts[done], timeout=MIGRATION_TIMEOUT)
                 await connection.execute("INSERT INTO antiphon_schema (version) VALUES ($1)", done + 1)
 
 
@@ -65,6 +65,9 @@ CHANNEL = "antiphon"
 CONNECT_TIMEOUT = 5.0
 STATEMENT_TIMEOUT = 5.0
 """Seconds; a database that takes longer is as good as away, and its requests must not pile up."""
+
+MIGRATION_TIMEOUT = 3600.0
+"""Seconds that one migration may take: it may read and write every row."""
 
 LISTEN_AGAIN = 1.0
 """Seconds after which a lost listener tries again."""

@@ -18,10 +18,21 @@ import asyncpg
 from antiphon import ids
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Pulse
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.responses import save as save_alone
-from antiphon.storage.operations.step import Operation, Query, QueryMany, R, Rows
+from antiphon.storage.operations.step import (
+    SLICE,
+    LargeReadError,
+    Operation,
+    Query,
+    QueryInSlices,
+    QueryMany,
+    R,
+    Rows,
+    Step,
+)
 from antiphon.storage.postgres.chains import SHORT, LongChains
 from antiphon.storage.postgres.link import (
     CHANNEL,
@@ -37,17 +48,18 @@ from antiphon.storage.postgres.link import (
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.records import ChainExtent, StoredResponse
 from antiphon.storage.sql import QUERIES
-from antiphon.storage.sql_store import MakeAct, SqlStore
+from antiphon.storage.sql_store import OVERLOADED, MakeAct, SqlStore, shared_reads
 
 _SAVE = """
 WITH new AS (
     INSERT INTO responses (
         id, previous_response_id, created_at, status, body, tenant,
-        conversation_id, conversation_end, expires_at, is_stored, is_streamed
+        conversation_id, conversation_end, expires_at, is_stored, is_streamed, item_count, item_bytes
     )
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::text[],
-        $7::text[], $8::bigint[], $9::bigint[], $10::integer[], $11::integer[]
+        $7::text[], $8::bigint[], $9::bigint[], $10::integer[], $11::integer[],
+        $12::bigint[], $13::bigint[]
     )
     ON CONFLICT (id) DO NOTHING
     RETURNING seq, id
@@ -55,7 +67,7 @@ WITH new AS (
 placed AS (
     INSERT INTO items (response, position, is_output, id, sealed, body)
     SELECT new.seq, given.position, given.is_output, given.id, given.sealed, given.body
-    FROM unnest($12::text[], $13::integer[], $14::integer[], $15::text[], $16::bytea[], $17::bytea[])
+    FROM unnest($14::text[], $15::integer[], $16::integer[], $17::text[], $18::bytea[], $19::bytea[])
         AS given (response, position, is_output, id, sealed, body)
     JOIN new ON new.id = given.response
 )
@@ -95,9 +107,10 @@ _Save = tuple[StoredResponse, asyncio.Future[None]]
 class PostgresStore(SqlStore):
     """A `Store` in PostgreSQL. Make one with `await PostgresStore.open`."""
 
-    def __init__(self, url: str, pool: "asyncpg.Pool[Any]", now: Clock) -> None:
+    def __init__(self, url: str, pool: "asyncpg.Pool[Any]", now: Clock, reads: FairScheduler | None = None) -> None:
         super().__init__(url, now)
         self._pool = pool
+        self._reads = reads or shared_reads()
         self._chains = LongChains()
         self._saves: list[_Save] = []
         self._is_saving = False
@@ -109,13 +122,19 @@ class PostgresStore(SqlStore):
 
     @classmethod
     async def open(
-        cls, url: str, *, connections: int = 10, now: Clock = ids.now, is_written: bool = False
+        cls,
+        url: str,
+        *,
+        connections: int = 10,
+        now: Clock = ids.now,
+        reads: FairScheduler | None = None,
+        is_written: bool = False,
     ) -> "PostgresStore":
         """Open `postgresql://user@host/database`; an older schema is brought up to date.
 
-        `connections` is how many this process uses at most, and one more to listen. Raises `ConfigError` where the
-        database cannot be reached, refuses, or is of a newer Antiphon; with `is_written` also where its role lacks a
-        right that a server needs.
+        `connections` is how many this process uses at most, and one more to listen; `reads` shares large reads between
+        tenants. Raises `ConfigError` where the database cannot be reached, refuses, or is of a newer Antiphon; with
+        `is_written` also where its role lacks a right that a server needs.
         """
         shown, pool = await connect(url, connections)
         try:
@@ -123,7 +142,7 @@ class PostgresStore(SqlStore):
         except BaseException:
             await pool.close()
             raise
-        store = cls(shown, pool, now)
+        store = cls(shown, pool, now, reads)
         store._dsn, store._is_pooled = url, is_pooled(url)
         return store
 
@@ -249,7 +268,18 @@ class PostgresStore(SqlStore):
         return await asyncio.shield(self._keep(self._in_transaction(_performing(make), tenant)))
 
     async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        return await self._read_by(_performing(make), tenant)
+        try:
+            return await self._read_by(_performing(make, is_patient=False), tenant)
+        except LargeReadError:
+            return await self._read_much(make, tenant)
+
+    async def _read_much(self, make: MakeAct[R], tenant: str | None) -> R:
+        """Wait for a turn without a connection, then read."""
+        try:
+            async with self._reads.slot(tenant or ""):
+                return await self._read_by(_performing(make), tenant)
+        except NoRoomError as error:
+            raise StoreError(OVERLOADED) from error
 
     async def _read_by(self, read: Callable[[Any], Awaitable[R]], tenant: str | None) -> R:
         """Read over a connection, whatever is asked there."""
@@ -346,25 +376,38 @@ async def _use(connection: Any, act: Callable[[Any, _Attempt], Awaitable[Any]], 
         raise
 
 
-def _performing(make: MakeAct[R]) -> Callable[[Any], Awaitable[R]]:
-    return lambda connection: _perform(connection, make())
+def _performing(make: MakeAct[R], *, is_patient: bool = True) -> Callable[[Any], Awaitable[R]]:
+    return lambda connection: _perform(connection, make(), is_patient)
 
 
-async def _perform(connection: Any, act: Operation[R]) -> R:
+async def _perform(connection: Any, act: Operation[R], is_patient: bool) -> R:
     rows: Rows = ()
     try:
         step = next(act)
         while True:
-            rows = await _ask(connection, step)
+            rows = await _ask(connection, step, is_patient)
             step = act.send(rows)
     except StopIteration as done:
         result: R = done.value
         return result
 
 
-async def _ask(connection: Any, step: Query | QueryMany) -> Rows:
+async def _ask(connection: Any, step: Step, is_patient: bool) -> Rows:
+    if isinstance(step, Query):
+        rows: Rows = await connection.fetch(QUERIES[step.query], *step.values)
+        return rows
     if isinstance(step, QueryMany):
         await connection.executemany(QUERIES[step.query], step.rows)
-        return ()
-    rows: Rows = await connection.fetch(QUERIES[step.query], *step.values)
-    return rows
+    elif isinstance(step, QueryInSlices):
+        await _take(await connection.fetch(QUERIES[step.query], *step.values), step.take)
+    elif step.is_large and not is_patient:
+        raise LargeReadError
+    return ()
+
+
+async def _take(rows: Rows, take: Callable[[Rows], None]) -> None:
+    """Have rows become values, a part at a time. They came the same way: as the driver receives them, it reads them."""
+    for start in range(0, len(rows), SLICE):
+        if start:
+            await asyncio.sleep(0)
+        take(rows[start : start + SLICE])

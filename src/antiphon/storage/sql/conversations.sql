@@ -6,7 +6,8 @@ VALUES ($1, $2, $3, $4, $5, NULL, NULL)
 INSERT INTO conversation_items (conversation, position, id, sealed, body) VALUES ($1, $2, $3, $4, $5)
 
 -- load_conversation --
-SELECT id, created_at, metadata, tenant, next_position FROM conversations WHERE id = $1 AND tenant = $2
+SELECT id, created_at, metadata, tenant, next_position, item_count, item_bytes FROM conversations
+WHERE id = $1 AND tenant = $2
 
 -- lock_conversation --
 -- Every change of a conversation begins with this. The last column is 1 where the holder's worker expired.
@@ -15,13 +16,14 @@ FROM conversations WHERE id = $1 AND tenant = $2 FOR UPDATE
 
 -- update_conversation --
 UPDATE conversations SET metadata = $3 WHERE id = $1 AND tenant = $2
-RETURNING id, created_at, metadata, tenant, next_position
+RETURNING id, created_at, metadata, tenant, next_position, item_count, item_bytes
 
 -- delete_conversation --
 DELETE FROM conversations WHERE id = $1
 
 -- move_end --
-UPDATE conversations SET next_position = $2 WHERE id = $1
+-- The items that were put there count.
+UPDATE conversations SET next_position = $2, item_count = item_count + $3, item_bytes = item_bytes + $4 WHERE id = $1
 
 -- hold --
 UPDATE conversations SET holder = $2, owner = $3 WHERE id = $1
@@ -33,15 +35,28 @@ UPDATE conversations SET holder = NULL, owner = NULL WHERE id = $1 AND holder = 
 -- position_of --
 SELECT position FROM conversation_items WHERE conversation = $1 AND id = $2
 
--- items_ascending --
-SELECT id, body, sealed FROM conversation_items
-WHERE conversation = $1 AND position > $2
-ORDER BY position LIMIT $3
+-- conversation_items --
+SELECT id, body, sealed FROM conversation_items WHERE conversation = $1 ORDER BY position
 
--- items_descending --
+-- conversation_up --
 SELECT id, body, sealed FROM conversation_items
-WHERE conversation = $1 AND position < $2
-ORDER BY position DESC LIMIT $3
+WHERE conversation = $1 AND position > $2 AND position < $3
+ORDER BY position LIMIT $4
+
+-- conversation_down --
+SELECT id, body, sealed FROM conversation_items
+WHERE conversation = $1 AND position > $2 AND position < $3
+ORDER BY position DESC LIMIT $4
+
+-- conversation_up_sizes --
+SELECT length(body) + coalesce(length(sealed), 0) FROM conversation_items
+WHERE conversation = $1 AND position > $2 AND position < $3
+ORDER BY position LIMIT $4
+
+-- conversation_down_sizes --
+SELECT length(body) + coalesce(length(sealed), 0) FROM conversation_items
+WHERE conversation = $1 AND position > $2 AND position < $3
+ORDER BY position DESC LIMIT $4
 
 -- conversation_item --
 SELECT conversation_items.id, conversation_items.body, conversation_items.sealed
@@ -49,4 +64,11 @@ FROM conversation_items JOIN conversations ON conversations.id = conversation_it
 WHERE conversations.id = $1 AND conversations.tenant = $2 AND conversation_items.id = $3
 
 -- delete_item --
-DELETE FROM conversation_items WHERE conversation = $1 AND id = $2 RETURNING id
+DELETE FROM conversation_items WHERE conversation = $1 AND id = $2
+RETURNING length(body) + coalesce(length(sealed), 0)
+
+-- count_deleted --
+UPDATE conversations SET item_count = item_count - 1, item_bytes = item_bytes - $2 WHERE id = $1
+
+-- stored_bytes --
+SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM tenant_sizes WHERE tenant = $1

@@ -107,7 +107,8 @@ WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
 RETURNING response
 
 -- end_response --
-UPDATE responses SET status = $2, body = $3, expires_at = $4 WHERE seq = $1 RETURNING seq
+UPDATE responses SET status = $2, body = $3, expires_at = $4, item_count = $5, item_bytes = $6 WHERE seq = $1
+RETURNING seq
 
 -- drop_output --
 DELETE FROM items WHERE response = $1 AND is_output = 1

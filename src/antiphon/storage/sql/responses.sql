@@ -2,9 +2,9 @@
 -- Alone; the writers put many of them in at once.
 INSERT INTO responses (
     id, previous_response_id, created_at, status, body, tenant,
-    conversation_id, conversation_end, expires_at, is_stored, is_streamed
+    conversation_id, conversation_end, expires_at, is_stored, is_streamed, item_count, item_bytes
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 RETURNING seq
 
 -- put_item --
@@ -17,16 +17,22 @@ VALUES ($1, $2, $3, $4, $5, $6)
 DELETE FROM responses WHERE id = $1
 
 -- load --
--- One row an item, or a single one where there is none; the response's body comes with the first only, it may be big.
+-- One row an item, or a single one without items: where there are none, or too many or too large ones to read at once.
+-- The response's body comes with the first only, it may be big.
 SELECT
     responses.id, responses.created_at, responses.status, responses.previous_response_id,
     CASE WHEN coalesce(items.position, 0) = 0 THEN responses.body END,
     responses.tenant, responses.conversation_id, responses.conversation_end, responses.expires_at,
     responses.is_stored, responses.is_streamed,
-    items.is_output, items.id, items.body, items.sealed
-FROM responses LEFT JOIN items ON items.response = responses.seq
+    items.is_output, items.id, items.body, items.sealed,
+    responses.seq, responses.item_count, responses.item_bytes
+FROM responses LEFT JOIN items
+    ON items.response = CASE WHEN responses.item_count <= $4 AND responses.item_bytes <= $5 THEN responses.seq END
 WHERE responses.id = $1 AND responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
 ORDER BY items.position
+
+-- load_items --
+SELECT is_output, id, body, sealed FROM items WHERE response = $1 ORDER BY position
 
 -- delete --
 -- Its items and events go too; responses that name it as their parent stay as they are.
@@ -52,24 +58,88 @@ FROM responses LEFT JOIN items ON items.response = responses.seq
 WHERE responses.seq IN (SELECT seq FROM chain)
 ORDER BY responses.seq, items.position
 
--- measure_chain --
--- How many responses stand on the way up, when the first of them expires, and how many name a parent: all but the head.
--- A circle ends at the most that are counted.
-WITH RECURSIVE chain (parent, conversation, expires_at) AS (
-    SELECT previous_response_id, conversation_id, expires_at FROM responses
+-- history_extent --
+-- How much `history` reads: responses, items and their bytes.
+WITH RECURSIVE chain (seq, parent, item_count, item_bytes) AS (
+    SELECT seq, previous_response_id, item_count, item_bytes FROM responses
     WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
-    UNION ALL
-    SELECT responses.previous_response_id, responses.conversation_id, responses.expires_at
+    UNION
+    SELECT responses.seq, responses.previous_response_id, responses.item_count, responses.item_bytes
     FROM chain JOIN responses ON responses.id = chain.parent
     WHERE responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
 )
-SELECT count(*), count(conversation), min(expires_at), count(parent)
-FROM (SELECT parent, conversation, expires_at FROM chain LIMIT $4) AS counted
+SELECT count(*), CAST(coalesce(sum(item_count), 0) AS BIGINT), CAST(coalesce(sum(item_bytes), 0) AS BIGINT) FROM chain
+
+-- measure_chain --
+-- How many responses stand on the way up, when the first of them expires, and how many name a parent: all but the head.
+-- What was made in a conversation is the head alone. A circle ends at the most that are counted.
+WITH RECURSIVE chain (parent, conversation, conversation_end, expires_at, item_count, item_bytes) AS (
+    SELECT previous_response_id, conversation_id, conversation_end, expires_at, item_count, item_bytes FROM responses
+    WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+    UNION ALL
+    SELECT
+        responses.previous_response_id, responses.conversation_id, responses.conversation_end, responses.expires_at,
+        responses.item_count, responses.item_bytes
+    FROM chain JOIN responses ON responses.id = chain.parent
+    WHERE responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
+)
+SELECT
+    count(*), max(conversation), max(conversation_end), min(expires_at), count(parent),
+    CAST(coalesce(sum(item_count), 0) AS BIGINT), CAST(coalesce(sum(item_bytes), 0) AS BIGINT)
+FROM (SELECT parent, conversation, conversation_end, expires_at, item_count, item_bytes FROM chain LIMIT $4) AS counted
 
 -- link --
 -- One step up a chain.
-SELECT previous_response_id, expires_at FROM responses
+SELECT previous_response_id, expires_at, item_count, item_bytes FROM responses
 WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+
+-- page_head --
+-- What is needed of a response to list what it was made from.
+SELECT
+    responses.seq, responses.previous_response_id, responses.conversation_id, responses.conversation_end,
+    responses.item_bytes, parents.previous_response_id
+FROM responses LEFT JOIN responses AS parents ON parents.id = responses.previous_response_id
+WHERE responses.id = $1 AND responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
+
+-- last_input --
+SELECT position FROM items WHERE response = $1 AND is_output = 0 ORDER BY position DESC LIMIT 1
+
+-- walk_up --
+-- At most so many responses of a chain, newest first, each with the place of two items in it: the first that comes, counted
+-- upwards ($5 is 1) or downwards (-1).
+WITH RECURSIVE chain (step, seq, parent, conversation, conversation_end, item_bytes) AS (
+    SELECT 1, seq, previous_response_id, conversation_id, conversation_end, item_bytes FROM responses
+    WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+    UNION ALL
+    SELECT
+        chain.step + 1, responses.seq, responses.previous_response_id, responses.conversation_id,
+        responses.conversation_end, responses.item_bytes
+    FROM chain JOIN responses ON responses.id = chain.parent
+    WHERE responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3) AND chain.step < $4
+)
+SELECT
+    seq, parent, conversation, conversation_end, item_bytes,
+    (SELECT min(items.position * $5) FROM items WHERE items.response = chain.seq AND items.id = $6) * $5,
+    (SELECT min(items.position * $5) FROM items WHERE items.response = chain.seq AND items.id = $7) * $5
+FROM chain ORDER BY step
+
+-- place_in --
+SELECT min(position * $3) * $3 FROM items WHERE response = $1 AND id = $2 AND is_output = 0
+
+-- items_up --
+SELECT id, body, sealed FROM items WHERE response = $1 AND position > $2 AND position < $3 ORDER BY position LIMIT $4
+
+-- items_down --
+SELECT id, body, sealed FROM items WHERE response = $1 AND position > $2 AND position < $3
+ORDER BY position DESC LIMIT $4
+
+-- items_up_sizes --
+SELECT length(body) + coalesce(length(sealed), 0) FROM items
+WHERE response = $1 AND position > $2 AND position < $3 ORDER BY position LIMIT $4
+
+-- items_down_sizes --
+SELECT length(body) + coalesce(length(sealed), 0) FROM items
+WHERE response = $1 AND position > $2 AND position < $3 ORDER BY position DESC LIMIT $4
 
 -- conversation_before --
 -- What stood in a conversation before a response was made in it.
@@ -77,6 +147,11 @@ SELECT conversation_items.id, conversation_items.body, conversation_items.sealed
 FROM conversation_items JOIN conversations ON conversations.id = conversation_items.conversation
 WHERE conversations.id = $1 AND conversations.tenant = $2 AND position < $3
 ORDER BY position
+
+-- before_extent --
+-- How many items stood in a conversation before a place in it, and their bytes.
+SELECT count(*), CAST(coalesce(sum(length(body) + coalesce(length(sealed), 0)), 0) AS BIGINT) FROM conversation_items
+WHERE conversation = $1 AND position < $2
 
 -- find_item --
 -- The one stored last, where clients sent an item again.

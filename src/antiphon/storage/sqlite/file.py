@@ -139,14 +139,20 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
                 writer.execute("BEGIN")  # one look at it: another process may be making the same file
                 _check(writer, path)
             _prepare(writer, path)
-            reader = opened.enter_context(closing(_connect(str(path), 0)))
-            reader.execute("PRAGMA query_only = ON")
+            reader = opened.enter_context(closing(open_reader(path)))
         except OSError as error:
             raise ConfigError(f"store: {path} cannot be opened: {error.strerror}") from error
         except sqlite3.Error as error:
             raise _refused(path, _REFUSALS.get(error.sqlite_errorcode & 0xFF, f"cannot be used: {error}")) from error
         opened.pop_all()
     return writer, reader
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Return another connection that reads a file that was opened before. Raises `sqlite3.Error`."""
+    connection = _connect(str(path), 0)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
 
 
 def open_writer(path: Path, busy_timeout: float) -> sqlite3.Connection:
@@ -168,6 +174,8 @@ def _connect(name: str, busy_timeout: float) -> sqlite3.Connection:
     # Opened in one thread, used in another: each by one thread at a time, which is ours to see to.
     connection = sqlite3.connect(name, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys = ON")
+    # A row that replaces another deletes it, and what counts rows hears of that.
+    connection.execute("PRAGMA recursive_triggers = ON")
     return connection
 
 

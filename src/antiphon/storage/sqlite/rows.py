@@ -13,7 +13,17 @@ from itertools import chain, count
 from typing import Any, TypeVar
 
 from antiphon.storage.operations.responses import item_rows, response_row
-from antiphon.storage.operations.step import Operation, QueryMany, R, Rows
+from antiphon.storage.operations.step import (
+    SLICE,
+    LargeReadError,
+    Operation,
+    Query,
+    QueryInSlices,
+    QueryMany,
+    R,
+    ReadSize,
+    Rows,
+)
 from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import MakeAct
@@ -30,11 +40,14 @@ def perform(connection: sqlite3.Connection, acts: Sequence[MakeAct[Any]]) -> Seq
     return [_perform(connection, make()) for make in acts]
 
 
-def perform_alone(connection: sqlite3.Connection, make: MakeAct[R]) -> R:
-    """Perform an act that reads, on one state of the database."""
+def perform_alone(connection: sqlite3.Connection, make: MakeAct[R], *, is_patient: bool = False) -> R:
+    """Perform an act that reads, on one state of the database.
+
+    Raises `LargeReadError` where it would read much, unless `is_patient`.
+    """
     with connection:
         connection.execute("BEGIN")
-        return _perform(connection, make())
+        return _perform(connection, make(), is_patient)
 
 
 def data_version(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[int]:
@@ -65,20 +78,33 @@ def statement(query: str) -> str:
     return re.sub(r"\$(\d+)", r"?\1", text)
 
 
-def _perform(connection: sqlite3.Connection, act: Operation[R]) -> R:
+def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool = True) -> R:
     rows: Rows = ()
     try:
         step = next(act)
         while True:
-            if isinstance(step, QueryMany):
-                connection.executemany(statement(step.query), step.rows)
-                rows = ()
-            else:
+            if isinstance(step, Query):
                 rows = connection.execute(statement(step.query), step.values).fetchall()
+            else:
+                _perform_other(connection, step, is_patient)
+                rows = ()
             step = act.send(rows)
     except StopIteration as done:
         result: R = done.value
         return result
+
+
+def _perform_other(
+    connection: sqlite3.Connection, step: QueryMany | QueryInSlices | ReadSize, is_patient: bool
+) -> None:
+    if isinstance(step, QueryMany):
+        connection.executemany(statement(step.query), step.rows)
+    elif isinstance(step, QueryInSlices):
+        cursor = connection.execute(statement(step.query), step.values)
+        while rows := cursor.fetchmany(SLICE):
+            step.take(rows)
+    elif step.is_large and not is_patient:
+        raise LargeReadError
 
 
 @cache

@@ -1,7 +1,8 @@
 """The store in one SQLite file: write-ahead log, one writing thread, reads at once.
 
-Reads run on the event loop's own thread: one takes less time than it would take to hand it to another thread, and in
-WAL mode no writer holds it up. A store in memory has one connection only, so there the writing thread reads as well.
+Small reads run on the event loop's own thread: one takes less time than it would take to hand it to another thread, and
+in WAL mode no writer holds it up. A read that announces more (`ReadSize`) runs in a thread of `Readers`. A store in
+memory has one connection only, so there the writing thread reads as well.
 """
 
 import asyncio
@@ -15,15 +16,17 @@ from pathlib import Path
 from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Pulse
 from antiphon.storage.operations import clock, responses
-from antiphon.storage.operations.step import Operation, R
+from antiphon.storage.operations.step import LargeReadError, Operation, R
 from antiphon.storage.records import ChainExtent, StoredResponse
-from antiphon.storage.sql_store import MakeAct, SqlStore
+from antiphon.storage.sql_store import MakeAct, SqlStore, shared_reads
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
-from antiphon.storage.sqlite.file import open_file, open_memory, open_writer, path_of
+from antiphon.storage.sqlite.file import open_file, open_memory, open_reader, open_writer, path_of
 from antiphon.storage.sqlite.pulse import SqlitePulse
+from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.writer import Writer, store_error
 
 MOST_MEASURED = 20_000
@@ -50,6 +53,7 @@ class SqliteStore(SqlStore):
         renew: Callable[[float], sqlite3.Connection] | None = None,
         busy_timeout: float = 5.0,
         path: Path | None = None,
+        readers: Readers | None = None,
     ) -> None:
         super().__init__(url, now)
         self._path = path
@@ -59,24 +63,30 @@ class SqliteStore(SqlStore):
         self._reader = reader
         self._name = ids.new_id("store")
         self._marks = ClockMarks(self._name)
+        self._readers = readers
         self._looking: asyncio.Task[None] | None = None
         self._deleted = 0
         self._measured: responses.Measured = {}
         self._measured_at: object = None
 
     @classmethod
-    def open(cls, url: str, *, busy_timeout: float = 5.0, now: Clock = ids.now) -> "SqliteStore":
+    def open(
+        cls, url: str, *, busy_timeout: float = 5.0, now: Clock = ids.now, reads: FairScheduler | None = None
+    ) -> "SqliteStore":
         """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for one in memory that ends with it.
 
         The file and its folders are made where there are none, for their owner alone, and an older schema is brought up
-        to date. `busy_timeout` is how many seconds a write waits for another program that is writing.
+        to date. `busy_timeout` is how many seconds a write waits for another program that is writing; `reads` shares
+        large reads between tenants.
         Raises `ConfigError`, having changed nothing, where the address is none or the file is a folder, read-only,
         locked, damaged, another program's, or of a newer Antiphon.
         """
         path = path_of(url)
         if path is None:
             return cls(url, open_memory(), None, now)
-        return cls(url, *open_file(path, busy_timeout), now, partial(open_writer, path), busy_timeout, path)
+        writer, reader = open_file(path, busy_timeout)
+        readers = Readers(partial(open_reader, path), reads or shared_reads())
+        return cls(url, writer, reader, now, partial(open_writer, path), busy_timeout, path, readers)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """See `Store.on_change`. In a file other processes' writes are looked for, several times a second."""
@@ -126,6 +136,8 @@ class SqliteStore(SqlStore):
                 self._looking.cancel()
             if self._reader:
                 self._reader.close()
+            if self._readers:
+                await self._readers.close()
         await self._writer.close()
 
     async def delete(self, tenant: str, response_id: str) -> bool:
@@ -170,6 +182,16 @@ class SqliteStore(SqlStore):
             return result
         try:
             return rows.perform_alone(self._reader, make)
+        except LargeReadError:
+            return await self._read_much(make, tenant or "")
+        except (sqlite3.Error, UnicodeError) as error:
+            raise store_error(error) from error
+
+    async def _read_much(self, make: MakeAct[R], tenant: str) -> R:
+        if self._readers is None:
+            raise TypeError("a store in memory reads in its writing thread")
+        try:
+            return await self._readers.read(make, tenant)
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 

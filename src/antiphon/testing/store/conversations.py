@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import LockResult, Store, StoredConversation, StoredItem
+from antiphon.storage.contract import ItemPage, LockResult, PageQuery, Store, StoredConversation, StoredItem
 from antiphon.testing.store.making import Promise, T, hold, names, new_items, new_response
 
 
@@ -49,11 +49,15 @@ async def _is_paged(store: Store) -> None:
         order = all_[::-1] if descending else all_
         for after in (None, 0, 3, 5):
             start = 0 if after is None else after + 1
-            found = await store.items(
-                T, conversation.id, after=None if after is None else order[after].id, limit=2, descending=descending
-            )
+            query = PageQuery(2, None if after is None else order[after].id, descending=descending)
+            page = await store.conversation_page(T, conversation.id, query)
+            if page is None:
+                raise AssertionError("a conversation has no page")
+            found, is_more = list(page.items), start + 2 < len(order)
             hold(found == order[start : start + 2], f"after {after} come {names(found)}, descending is {descending}")
-    hold(await store.items(T, conversation.id, after=new_id("msg")) is None, "there are items behind an unknown one")
+            hold(page.has_more is is_more, f"after {after} there are more: {page.has_more}, descending is {descending}")
+    unknown = await store.conversation_page(T, conversation.id, PageQuery(2, new_id("msg")))
+    hold(unknown == ItemPage(unknown="after"), f"behind an unknown item is {unknown}")
     hold(await store.delete_item(T, conversation.id, all_[2].id) is LockResult.DONE, "an item was not deleted")
     hold(await store.delete_item(T, conversation.id, all_[2].id) is LockResult.UNKNOWN, "an item was deleted twice")
     hold(await store.items(T, conversation.id) == [*all_[:2], *all_[3:]], "a deleted item is still listed")

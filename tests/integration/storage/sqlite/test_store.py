@@ -19,9 +19,9 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}
-SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys"}
+SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
 SORT |= {"due", "due_endpoints"}
-"""Queries whose rows are few whatever is stored: of what is being worked on, of webhooks and of API keys."""
+"""Queries whose rows are few whatever is stored: of what is being worked on, of webhooks, of API keys, of a block."""
 
 
 @pytest.fixture

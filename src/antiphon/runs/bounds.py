@@ -1,0 +1,84 @@
+"""How much state a request may bring, load and leave behind: the settings, and the error beyond each of them.
+
+The defaults follow from what clients need. A context of a million tokens is 4 MB of text. A long session with an agent
+has three items a step (reasoning, call and output) of a few hundred tokens at least, so a million tokens are some 6,000
+items; a client that stores nothing, such as Codex, sends all of them with each request. Images come on top: 60 MB are
+200 screenshots.
+"""
+
+from dataclasses import dataclass
+
+from antiphon.errors import ClientError
+from antiphon.protocol.validation.refusals import too_long
+from antiphon.storage.contract import ChainExtent, StoredConversation
+
+MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is the most of each. 0 as `stored_bytes` sets no limit."""
+
+    items: int = 20_000
+    """Items in a request's input."""
+    history_items: int = 20_000
+    """Items that a turn may load."""
+    history_bytes: int = 64 * MEBIBYTE
+    """Bytes of these."""
+    conversation_items: int = 20_000
+    """Items in a conversation: all of them are loaded with each turn."""
+    conversation_bytes: int = 64 * MEBIBYTE
+    """Bytes of these."""
+    stored_bytes: int = 0
+    """Bytes that a tenant may have stored."""
+
+    def check_history(self, extent: ChainExtent) -> None:
+        """Raise `ClientError` (400) for a history that is too long to be loaded."""
+        self._check_loaded(max(extent.length, extent.items), extent.size, "previous_response_id")
+
+    def check_conversation(self, conversation: StoredConversation) -> None:
+        """Raise `ClientError` (400) for a conversation that is too long to be loaded."""
+        self._check_loaded(conversation.items, conversation.size, "conversation")
+
+    def _check_loaded(self, items: int, size: int, param: str) -> None:
+        most, kind, amount = self.history_items, "items", items
+        if items <= most:
+            most, kind, amount = self.history_bytes, "bytes", size
+        if amount > most:
+            raise ClientError(
+                f"Your input exceeds the context window: this server loads at most {most} {kind} of history, and there "
+                f"are {amount} or more. Start a new chain, or compact this one while it is shorter.",
+                code="context_length_exceeded",
+                param=param,
+            )
+
+    def check_addition(self, conversation: StoredConversation, items: int, size: int = 0) -> None:
+        """Raise `ClientError` (400) where a conversation has no room for more items of `size` bytes."""
+        for kind, amount, most in (
+            ("items", conversation.items + items, self.conversation_items),
+            ("bytes", conversation.size + size, self.conversation_bytes),
+        ):
+            if amount > most:
+                raise ClientError(
+                    f"The conversation is full: it may have {most} {kind}, and would have {amount}. Delete items, or "
+                    "go on in a new conversation.",
+                    code="conversation_too_large",
+                    param="conversation",
+                )
+
+    def check_stored(self, size: int) -> None:
+        """Raise `ClientError` (429) for a tenant who has stored so many bytes, and may store no more."""
+        if 0 < self.stored_bytes <= size:
+            raise ClientError(
+                f"You exceeded your storage quota: {size} bytes are stored, and {self.stored_bytes} are allowed. "
+                "Delete responses or conversations, or send `store: false`.",
+                status=429,
+                type="insufficient_quota",
+                code="storage_quota_exceeded",
+                headers={"x-should-retry": "false"},
+            )
+
+    def check_input(self, items: int) -> None:
+        """Raise `ClientError` (400) for an input of too many items."""
+        if items > self.items:
+            raise too_long("input", "array", self.items, items)

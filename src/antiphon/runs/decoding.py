@@ -1,0 +1,70 @@
+"""Stored items become values: a few at once, many in slices, between which other requests have their turn."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import msgspec
+
+from antiphon.errors import AntiphonError
+from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
+from antiphon.protocol.items.messages import InputItem, Reasoning
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.storage.contract import StoredItem
+
+WITH_STATE = (Reasoning, McpCall, McpApprovalRequest, WebSearchCall)
+"""Items with which something is sealed that only this server reads."""
+
+FEW = 250
+"""Items in a slice: they become values, and part of a context, in less than five milliseconds."""
+
+FEW_BYTES = 1024 * 1024
+"""Bytes after which a slice ends."""
+
+UNSHARED = FairScheduler()
+"""Has every turn begin at once: for a program without tenants."""
+
+_decode = msgspec.json.Decoder(InputItem).decode
+
+
+def load_item(stored: StoredItem) -> InputItem:
+    """Return a stored item as it was, `encrypted_content` included."""
+    item: InputItem = _decode(stored.body)
+    if isinstance(item, WITH_STATE) and stored.sealed:
+        item.encrypted_content = stored.sealed
+    return item
+
+
+async def load_items(stored: Sequence[StoredItem], reads: FairScheduler, tenant: str) -> list[InputItem]:
+    """Return stored items as they were."""
+    return [load_item(item) async for part in in_slices(stored, reads, tenant) for item in part]
+
+
+async def in_slices(
+    stored: Sequence[StoredItem], reads: FairScheduler, tenant: str
+) -> AsyncIterator[Sequence[StoredItem]]:
+    """Give the items in slices. More than one are given when it is the tenant's turn, each after a pause for others."""
+    parts = list(_slices(stored))
+    if len(parts) < 2:
+        for part in parts:
+            yield part
+        return
+    try:
+        async with reads.slot(tenant):
+            for part in parts:
+                await asyncio.sleep(0)
+                yield part
+    except NoRoomError as error:
+        text = "The server is overloaded: too many long histories are being loaded. Please try again later."
+        kind, code = "service_unavailable_error", "server_is_overloaded"
+        raise AntiphonError(text, status=503, type=kind, code=code, headers={"retry-after": "1"}) from error
+
+
+def _slices(stored: Sequence[StoredItem]) -> Iterator[Sequence[StoredItem]]:
+    start = size = 0
+    for place, item in enumerate(stored):
+        size += len(item.body)
+        if place + 1 - start == FEW or size >= FEW_BYTES:
+            yield stored[start : place + 1]
+            start, size = place + 1, 0
+    if start < len(stored):
+        yield stored[start:]

@@ -1,0 +1,57 @@
+"""Threads that read much: each has a connection of its own, so the event loop and the writing thread go on meanwhile.
+
+How many read at once, and whose turn it is, a fair scheduler decides.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from antiphon.errors import StoreError
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.storage.operations.step import R
+from antiphon.storage.sql_store import OVERLOADED, MakeAct
+from antiphon.storage.sqlite import rows
+
+
+class Readers:
+    """Performs acts that read much; `connect` opens a connection. Threads are started as they are needed."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], reads: FairScheduler) -> None:
+        self._connect = connect
+        self._reads = reads
+        self._threads = ThreadPoolExecutor(reads.capacity or None, thread_name_prefix="antiphon-read")
+        self._own = threading.local()
+        self._open: list[sqlite3.Connection] = []
+
+    async def read(self, make: MakeAct[R], tenant: str) -> R:
+        """Perform an act on one state of the database. Raises `sqlite3.Error` and `StoreError`."""
+        try:
+            await self._reads.enter(tenant)
+        except NoRoomError as error:
+            raise StoreError(OVERLOADED) from error
+        reading = asyncio.get_running_loop().run_in_executor(self._threads, self._perform, make)
+        reading.add_done_callback(lambda done: self._end(tenant, done))
+        return await asyncio.shield(reading)
+
+    async def close(self) -> None:
+        """Finish what was begun and close the connections."""
+        await asyncio.to_thread(self._threads.shutdown)
+        for connection in self._open:
+            connection.close()
+
+    def _perform(self, make: MakeAct[R]) -> R:
+        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = self._own.connection = self._connect()
+            self._open.append(connection)
+        return rows.perform_alone(connection, make, is_patient=True)
+
+    def _end(self, tenant: str, done: "asyncio.Future[Any]") -> None:
+        self._reads.leave(tenant)
+        with suppress(asyncio.CancelledError):
+            done.exception()  # whoever waited has it, or left

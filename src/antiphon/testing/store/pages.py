@@ -1,0 +1,203 @@
+"""Promises about long lists that are read in parts, and about what is known of their size beforehand."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import (
+    ChainExtent,
+    ItemPage,
+    LockResult,
+    PageQuery,
+    Store,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+)
+from antiphon.testing.store.making import Promise, T, chain_of, hold, names, new_items, new_response
+
+MANY = 2500
+
+
+async def _input_is_paged(store: Store) -> None:
+    """What a response was made from comes in parts, between any two of its items, in both directions."""
+    again = StoredItem(new_id("msg"), b"again")
+    chain = chain_of(4)
+    chain[1] = replace(chain[1], input=[again, *chain[1].input, again])
+    chain[3] = replace(chain[3], input=[*chain[3].input, again], output=[*chain[3].output, again])
+    for response in chain:
+        await store.save(response)
+    expected = [item for turn in chain[:3] for item in (*turn.input, *turn.output)] + [*chain[3].input]
+    await _check_parts(store, chain[3].id, expected)
+    unknown = await store.input_page(T, chain[3].id, PageQuery(2, chain[3].output[0].id))
+    hold(unknown == ItemPage(unknown="after"), f"an item of the output bounds the list: {unknown}")
+    hold(await store.input_page(T, new_id("resp"), PageQuery(2)) is None, "an unknown response has a list")
+    await store.delete(T, chain[1].id)
+    await _check_parts(store, chain[3].id, [*chain[3].input])
+
+
+async def _conversation_comes_first(store: Store) -> None:
+    """What stood in a conversation comes before what was said there, and nothing that came later."""
+    conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
+    before = new_items("a", "b", "c")
+    await store.create_conversation(conversation, before)
+    made = replace(new_response(new_items("d"), new_items("e")), conversation_id=conversation.id, conversation_end=3)
+    await store.lock(T, conversation.id, made.id, "worker")
+    await store.save(made, append=True)
+    await store.add_items(T, conversation.id, new_items("later"))
+    child = new_response(new_items("f"), previous=made.id)
+    await store.save(child)
+    await _check_parts(store, made.id, [*before, *made.input])
+    await _check_parts(store, child.id, [*before, *made.input, *made.output, *child.input])
+    extent = await store.measure_chain(T, child.id, 99, made.id)
+    history = await store.history(T, child.id) or []
+    hold(extent == ChainExtent(2, True, len(history), _size(history), True), f"its extent is {extent}")
+    await store.delete_conversation(T, conversation.id)
+
+
+async def _check_parts(store: Store, response_id: str, expected: Sequence[StoredItem]) -> None:
+    for descending in (False, True):
+        order = [*expected][::-1] if descending else [*expected]
+        ids = [item.id for item in order]
+        for after, before, limit in product((None, *ids), (None, *ids), (1, 3, len(ids))):
+            begin = ids.index(after) + 1 if after else 0
+            between = order[begin : ids.index(before) if before else len(ids)]
+            page = await store.input_page(T, response_id, PageQuery(limit, after, before, descending))
+            hold(page is not None and not page.unknown, f"there is no part: {page}")
+            if page is not None:
+                found = names(page.items), page.has_more
+                right = names(between[:limit]), len(between) > limit
+                hold(found == right, f"{after} to {before}, descending is {descending}: {found} instead of {right}")
+
+
+async def _parts_have_a_size(store: Store) -> None:
+    """A part ends before it has more bytes than asked for; a single item comes however large it is."""
+    items = [StoredItem(new_id("msg"), b"x" * 400_000) for _ in range(5)]
+    response = new_response(items)
+    conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
+    await store.save(response)
+    await store.create_conversation(conversation, items)
+    for most, count in ((1_000_000, 2), (10, 1), (10_000_000, 5)):
+        query = PageQuery(100, most_bytes=most)
+        for page in (
+            await store.input_page(T, response.id, query),
+            await store.conversation_page(T, conversation.id, query),
+        ):
+            hold(page == ItemPage(items[:count], has_more=count < 5), f"{most} bytes are not {count} items")
+    await store.delete_conversation(T, conversation.id)
+
+
+async def _many_items_come_back(store: Store) -> None:
+    """Many items come back as few do, and their number and size are known before they are read."""
+    first = new_response(new_items(*map(str, range(MANY))), new_items("a"))
+    second = new_response(new_items("b"), previous=first.id)
+    for response in (first, second):
+        await store.save(response)
+    expected = [*first.input, *first.output, *second.input]
+    hold(await store.history(T, second.id) == expected, "a long history is not what was saved")
+    for response, items in ((first, expected[:-1]), (second, expected)):
+        extent = await store.measure_chain(T, response.id, 99, response.previous_response_id)
+        right = ChainExtent(1 if response is first else 2, False, len(items), _size(items), True)
+        hold(extent == right, f"its extent is {extent} instead of {right}")
+    found = await store.load(T, first.id)
+    hold(found is not None and list(found.input) == first.input, "many items do not load")
+    await store.delete(T, first.id)
+    hold(not (await store.measure_chain(T, second.id, 99, first.id)).is_whole, "a chain without a head is whole")
+
+
+async def _sizes_are_exact(store: Store) -> None:
+    """The bytes that a tenant has stored are exact whatever is saved, replaced, changed or deleted."""
+    tenant = new_id("tenant")
+    response = replace(new_response(new_items("a", "b"), new_items("c")), tenant=tenant)
+    larger = replace(response, body=b"{}" * 50, output=new_items("cdef"))
+    conversation = StoredConversation(new_id("conv"), 1000, b"{}", tenant)
+    items = new_items("d", "e")
+    await store.save(response)
+    await _hold_size(store, tenant, [response], [])
+    await store.save(larger)
+    await _hold_size(store, tenant, [larger], [])
+    await store.create_conversation(conversation, items)
+    await _hold_size(store, tenant, [larger], [(conversation, items)])
+    await store.add_items(tenant, conversation.id, more := new_items("f"))
+    await store.update_conversation(tenant, conversation.id, b'{"a":"b"}')
+    changed = replace(conversation, metadata=b'{"a":"b"}')
+    await _hold_size(store, tenant, [larger], [(changed, [*items, *more])])
+    await store.delete_item(tenant, conversation.id, items[1].id)
+    found = await store.load_conversation(tenant, conversation.id)
+    left = [items[0], *more]
+    hold(found is not None and (found.items, found.size) == (2, _size(left)), f"its items are counted as {found}")
+    queued = replace(new_response(new_items("g")), tenant=tenant, status="queued")
+    hold(await store.enqueue(queued, b"", []) is LockResult.DONE, "a response was not queued")
+    job = await store.find_job(tenant, queued.id)
+    ended = replace(queued, status="completed", output=new_items("hijk"), body=b"{ }")
+    hold(job is not None and await store.finish(job, ended), "a job was not finished")
+    await _hold_size(store, tenant, [larger, ended], [(changed, left)])
+    hold(await store.delete(tenant, larger.id), "a response was not deleted")
+    await _hold_size(store, tenant, [ended], [(changed, left)])
+    await store.delete_conversation(tenant, conversation.id)
+    await store.save(replace(ended, expires_at=1))
+    await store.purge()
+    await _hold_size(store, tenant, [], [])
+
+
+async def _hold_size(
+    store: Store,
+    tenant: str,
+    responses: Sequence[StoredResponse],
+    conversations: Sequence[tuple[StoredConversation, Sequence[StoredItem]]],
+) -> None:
+    right = sum(len(one.body) + _size([*one.input, *one.output]) for one in responses)
+    right += sum(len(one.metadata) + _size(items) for one, items in conversations)
+    found = await store.stored_bytes(tenant)
+    hold(found == right, f"a tenant has stored {found} bytes instead of {right}")
+
+
+def _size(items: Sequence[StoredItem]) -> int:
+    return sum(len(item.body) + len((item.sealed or "").encode()) for item in items)
+
+
+async def _parents_of_others_are_unknown(store: Store) -> None:
+    """A response that names another tenant's as its parent, or another's conversation, sees nothing of it."""
+    other = "another"
+    parent = replace(new_response(new_items("secret")), tenant=other)
+    conversation = StoredConversation(new_id("conv"), 1000, b"{}", other)
+    await store.save(parent)
+    await store.create_conversation(conversation, secret := new_items("secret too"))
+    child = new_response(new_items("a"), previous=parent.id)
+    await store.save(child)
+    mine = StoredConversation(new_id("conv"), 1000, b"{}", T)
+    await store.create_conversation(mine, [])
+    made = replace(new_response(new_items("b")), conversation_id=mine.id, conversation_end=9)
+    await store.lock(T, mine.id, made.id, "worker")
+    await store.save(made)
+    strayed = replace(new_response(new_items("c"), id=made.id), conversation_id=conversation.id, conversation_end=9)
+    hold(await store.save(strayed, append=True) is False, "a response was added to another tenant's conversation")
+    held = await store.lock(T, conversation.id, strayed.id, "worker")
+    hold(held is LockResult.UNKNOWN, "another tenant's conversation was held")
+    hold(await store.history(T, child.id) is None, "another tenant's response is part of a history")
+    extent = await store.measure_chain(T, child.id, 99, parent.id)
+    hold((extent.length, extent.items, extent.is_whole) == (1, 1, False), f"another tenant's was counted: {extent}")
+    page = await store.input_page(T, child.id, PageQuery(9))
+    hold(page == ItemPage(child.input), f"another tenant's items are listed: {page}")
+    known = await store.input_page(T, child.id, PageQuery(9, parent.input[0].id))
+    hold(known == ItemPage(unknown="after"), f"another tenant's item is known: {known}")
+    for item in (*parent.input, *secret):
+        hold(await store.find_item(T, item.id) is None, "another tenant's item is found")
+    unknown = (
+        await store.input_page(T, parent.id, PageQuery(9)),
+        await store.conversation_page(T, conversation.id, PageQuery(9)),
+    )
+    hold(unknown == (None, None), f"another tenant's lists are {unknown}")
+    await store.delete_conversation(T, mine.id)
+    await store.delete_conversation(other, conversation.id)
+
+
+PROMISES: tuple[Promise, ...] = (
+    _input_is_paged,
+    _conversation_comes_first,
+    _parts_have_a_size,
+    _many_items_come_back,
+    _sizes_are_exact,
+    _parents_of_others_are_unknown,
+)
