@@ -99,7 +99,7 @@ class ConfigError(AntiphonError):
 
 _WORD = re.compile(r"[^\s'\"`<>]*[@?#][^\s'\"`<>]+|[^\s'\"`<>]+://[^\s'\"`<>]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_SHOWN_OPTIONS = {"host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
+_SHOWN_OPTIONS = {"mode", "host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
 """Of a URL's query, the parameters whose values are shown: the others may be secret."""
 
 

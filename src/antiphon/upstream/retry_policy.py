@@ -121,10 +121,14 @@ class RetryBudget:
         self.reserve = reserve
         self.left = reserve
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds as much as it can."""
+        return self.left >= self.reserve
+
     def earn(self) -> None:
         """A request is sent for the first time."""
-        if self.left < self.reserve:
-            self.left = min(self.reserve, self.left + self._share)
+        self.left = min(self.reserve, self.left + self._share)
 
     def spend(self) -> bool:
         """Return whether there may be one more retry, which is then spent."""

@@ -36,7 +36,8 @@ class Router:
 
     def __init__(self, registry: ModelRegistry) -> None:
         self.registry = registry
-        self.budget = RetryBudget()
+        self.budgets: dict[str, RetryBudget] = {}
+        """By tenant, of those that spent retries and have not earned them again: no tenant spends another's."""
         self._warm: OrderedDict[str, str] = OrderedDict()
 
     async def route(
@@ -50,6 +51,18 @@ class Router:
         """
         candidates = await self.registry.candidates(model)
         return Route(self, candidates, chains, tenant, is_patient=is_patient, is_late=is_late)
+
+    def earn(self, tenant: str) -> None:
+        """A request of this tenant is sent for the first time."""
+        budget = self.budgets.get(tenant)
+        if budget is not None:
+            budget.earn()
+            if budget.is_full:
+                del self.budgets[tenant]
+
+    def spend(self, tenant: str) -> bool:
+        """Return whether this tenant may have one more retry, which is then spent."""
+        return self.budgets.setdefault(tenant, RetryBudget()).spend()
 
     def warm_for(self, chains: Sequence[str]) -> str:
         """Return the name of the backend that served these chains last; empty where none is remembered."""
@@ -133,10 +146,8 @@ class Route:
         if self._is_again:
             self._is_again = False
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
-        if state.health.pauses:
-            await self._wait_out()
-        while state.listing is not None:
-            await state.listing.wait()
+        if state.health.pauses or state.listing is not None:
+            await self._wait_out(state)
         slots = state.slots
         self._is_counted = slots.is_limited
         if not self._is_counted:
@@ -144,9 +155,8 @@ class Route:
         elif not slots.take(self._tenant):
             await self._enter(state)
         self._held, self._since = state, self._router.registry.clock()
-        budget = self._router.budget
-        if budget.left < budget.reserve and not self._tried:
-            budget.earn()
+        if self._router.budgets and not self._tried:
+            self._router.earn(self._tenant)
         state.asked += 1
         if len(self._candidates) > 1:
             state.turn = self._next_turn(state)
@@ -167,7 +177,7 @@ class Route:
             if not state.health.pauses or self._pause(self.target) is None:
                 return
             state.slots.leave(self._tenant)
-            await self._wait_out()
+            await self._wait_out(state)
 
     def release(self) -> None:
         """Release the slot, where one is held; the target may be another by now."""
@@ -221,7 +231,7 @@ class Route:
         if len(self._tried) >= MOST_ATTEMPTS:
             return False
         target = self._choose() if len(self._candidates) > 1 else None
-        if target is None or (found.costs and not self._router.budget.spend()):
+        if target is None or (found.costs and not self._router.spend(self._tenant)):
             return False
         self._is_again = target in self._tried
         self.target = target
@@ -267,14 +277,19 @@ class Route:
         others = [target.state for target in self._candidates if target.state is not state]
         return next_turn(state.turn, state.options.weight, [(one.turn, one.options.weight) for one in others])
 
-    async def _wait_out(self) -> None:
-        """Wait until the target's pause ends. Raises the error that paused it where the request is not to wait."""
+    async def _wait_out(self, state: BackendState) -> None:
+        """Wait until the target's pause ends, and until it has listed its models where it does one thing at a time.
+
+        Raises the error that paused it where the request is not to wait.
+        """
         clock = self._router.registry.clock
         latest = clock() + LONGEST_WAIT
         while pause := self._pause(self.target):
             if not self._is_patient or pause.asked > latest:
                 raise self._refusal(self.target)
             await asyncio.sleep(pause.left(clock()))
+        while state.listing is not None:
+            await state.listing.wait()
 
     def _pause(self, target: Target) -> Pause | None:
         """Return the pause that holds for this request."""

@@ -15,6 +15,7 @@ SETTINGS = """
 outgoing_networks = ["127.0.0.0/8", "::1"]
 webhook_private_addresses = true
 check_interval = 0
+connect_timeout = 30
 """
 TOOL = {"name": "look", "inputSchema": {"type": "object"}}
 

@@ -11,7 +11,7 @@ from tests.integration.tools.mcp.raw import Said, raw
 from tests.support.replay import ReplayBackend
 from tests.support.rivals import rivals
 
-SETTINGS = 'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\n'
+SETTINGS = 'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\nconnect_timeout = 30\n'
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
 
 

@@ -19,6 +19,7 @@ SETTINGS = """
 web_search = "http://127.0.0.1:1"
 outgoing_networks = ["127.0.0.0/8"]
 check_interval = 0
+connect_timeout = 30
 """
 
 

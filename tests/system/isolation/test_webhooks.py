@@ -12,7 +12,7 @@ ENDPOINTS = 300
 """What A tries to register."""
 JOBS = 10
 """Responses of A, each of which is told to all its endpoints."""
-SETTINGS = "webhook_private_addresses = true\ncheck_interval = 0\n"
+SETTINGS = "webhook_private_addresses = true\ncheck_interval = 0\nconnect_timeout = 30\n"
 EVENTS = ["response.completed"]
 
 

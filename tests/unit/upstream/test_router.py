@@ -210,6 +210,30 @@ async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests(
     assert calls <= 1100 + 10
 
 
+async def test_a_tenant_whose_requests_fail_everywhere_leaves_the_others_their_retries() -> None:
+    field = Field("a", "b")
+
+    async def moves(tenant: str) -> bool:
+        moved = (await field.route(tenant=tenant)).fail_over(Failure(500), ERROR)
+        for served in field.served.values():
+            served.health.succeeded()
+        return moved
+
+    assert [await moves("noisy") for _ in range(12)] == [True] * 10 + [False] * 2
+    assert await moves("quiet")
+
+
+async def test_a_budget_of_retries_that_is_full_again_is_forgotten() -> None:
+    field = Field("a", "b")
+    assert (await field.route(tenant="t")).fail_over(Failure(500), ERROR)
+    assert list(field.router.budgets) == ["t"]
+    for _ in range(20):
+        async with slot(await field.route(tenant="t")):
+            pass
+
+    assert not field.router.budgets
+
+
 async def test_moving_away_from_who_does_no_work_costs_nothing() -> None:
     field = Field("a", "b")
     for _ in range(100):

@@ -221,7 +221,8 @@ async def _resolve(target: Target, tenant: str) -> None:
         await target.reach.look_up(host, Asker(tenant))
     except OSError as error:
         message = f"The MCP server '{target.label}' failed: it cannot be reached."
-        raise ServerError(message, may_repeat=True) from error
+        is_slow = isinstance(error.__cause__, TimeoutError)
+        raise ServerError(message, may_repeat=True, is_slow=is_slow) from error
 
 
 async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:

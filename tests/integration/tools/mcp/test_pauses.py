@@ -1,11 +1,15 @@
 """Servers that hang are left alone for a while, so that they do not cost everybody the whole time limit."""
 
+from threading import Event
+
 import pytest
 
+from antiphon.outbound.lookups import Lookups, lookup_turns
+from antiphon.outbound.ssrf import Reach
 from antiphon.tools.mcp import servers as module
 from antiphon.tools.mcp.sessions import MOST_PAUSES, Pauses
 from tests.integration.tools.mcp.raw import Said, raw
-from tests.integration.tools.mcp.support import at, call, names, using
+from tests.integration.tools.mcp.support import HERE, at, call, names, using
 
 GOOD = {"tools": [{"name": "good", "inputSchema": {"type": "object"}}]}
 
@@ -65,3 +69,21 @@ async def test_a_server_that_refuses_the_connection_is_asked_again() -> None:
         for _ in range(2):
             listing = await servers.list(at("http://127.0.0.1:1/mcp"))
             assert listing.error == "The MCP server 'tests' failed: it cannot be reached."
+
+
+async def test_a_name_that_is_never_resolved_costs_the_limit_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.outbound.lookups.SECONDS", 0.05)
+    asked, over = list[str](), Event()
+
+    def hang(name: str) -> list[str]:
+        asked.append(name)
+        over.wait(30)
+        return []
+
+    reach = Reach(HERE.networks, look_up=Lookups(lookup_turns(), hang))
+    async with using(reach=reach, list_ttl=0) as servers:
+        errors = [(await servers.list(at("https://hung.example/mcp"))).error for _ in range(2)]
+    over.set()
+    assert "cannot be reached" in errors[0]
+    assert "left alone for a moment" in errors[1]
+    assert asked == ["hung.example"]
