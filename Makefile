@@ -6,14 +6,15 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 ARGS ?=
 
-PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
+# Every skip is printed with its reason.
+PYTEST = $(BIN)/python -m pytest -rs -n 2 --dist worksteal
 
 # Every version comes from constraints.txt, also those that build the package (pip before 25.3 reads the first).
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test test-system test-nightly test-faults test-clients test-backends check format bench bench-peers trace code-figures docs constraints clean
+.PHONY: help serve test test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -26,14 +27,14 @@ test: $(VENV)/.installed-test ## run the unit and integration tests
 	$(PYTEST) $(ARGS)
 
 test-system: $(VENV)/.installed-test ## run the tests with processes, kills, clients and examples
-	$(PYTEST) -rs --timeout 400 tests/system $(ARGS)
+	$(PYTEST) --timeout 400 tests/system $(ARGS)
 
 test-nightly: $(VENV)/.installed-test ## run the unit and integration tests with ten times as many examples, chosen at random
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) --timeout 1200 $(ARGS)
 
 # The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_SEED choose otherwise.
 test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
-	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest tests/system/faults $(ARGS)
+	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest -rs tests/system/faults $(ARGS)
 
 # Codex comes from npm; where that is not, its tests are skipped, and the end says so.
 test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, as they are, against the server
@@ -59,6 +60,10 @@ bench: $(BENCH)/.installed ## measure, beside nginx, and show which targets are 
 # LiteLLM and agentic-api are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.
 bench-peers: $(BENCH)/.installed ## measure beside nginx, LiteLLM and agentic-api
 	$(BENCH)/bin/python -m bench.peers $(ARGS)
+
+# 200 of them, in half an hour on two idle cores; ANTIPHON_SEED=… repeats a run, ARGS="--count 20 --area limits" limits it.
+mutate: $(VENV)/.installed-test ## change the code in small ways; the tests must notice 95 % of the changes
+	$(BIN)/python -m mutation $(ARGS)
 
 trace: $(VENV)/.installed-test ## count the Python calls of each path of a request, beside their budgets
 	$(BIN)/python -m bench.trace $(ARGS)

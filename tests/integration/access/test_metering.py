@@ -48,3 +48,43 @@ def test_a_slot_costs_a_request_few_calls() -> None:
     _, calls = keys.slot()
 
     assert calls <= SLOT_CALLS
+
+
+MIDNIGHT = 86_400 * 20_000
+
+
+async def test_what_was_reserved_before_midnight_is_not_given_back_to_the_new_day() -> None:
+    now = MIDNIGHT - 10.0
+    store = SqliteStore.open("sqlite://", now=lambda: now)
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, lambda: now)
+
+    with await meter.admit(key, "m", lambda: 80) as across:
+        now = MIDNIGHT + 10.0
+        with await meter.admit(key, "m", lambda: 50) as within:
+            across.tell(20, 10)
+            within.tell(30, 20)
+    await meter.settle()
+
+    # Of the new day's hundred, the request that began in it used 50, and the one that ended in it 30.
+    assert not (await store.take(key.id, key.limits, 21)).is_granted
+    assert (await store.take(key.id, key.limits, 20)).is_granted
+    (day,) = await store.usage(key.tenant, 0, MIDNIGHT * 2)
+    assert (day.day, day.requests, day.input_tokens, day.output_tokens) == (MIDNIGHT, 2, 50, 30)
+    await store.close()
+
+
+async def test_what_was_reserved_on_the_same_day_is_given_back_to_it() -> None:
+    now = MIDNIGHT - 10.0
+    store = SqliteStore.open("sqlite://", now=lambda: now)
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, lambda: now)
+
+    with await meter.admit(key, "m", lambda: 80) as lease:
+        now = MIDNIGHT - 1.0
+        lease.tell(20, 10)
+    await meter.settle()
+
+    assert not (await store.take(key.id, key.limits, 71)).is_granted
+    assert (await store.take(key.id, key.limits, 70)).is_granted
+    await store.close()

@@ -46,5 +46,4 @@ def test_one_tenant_alone_holds_what_the_page_says() -> None:
 
 def test_every_setting_that_the_page_names_is_one() -> None:
     named = {one.strip("` ") for _, _, setting in ROWS.values() for one in setting.split(",") if one.strip()}
-    # Those of the background come with its queue.
-    assert named - {"background_queue_per_tenant"} <= set(Settings.__struct_fields__)
+    assert named <= set(Settings.__struct_fields__)

@@ -16,6 +16,7 @@ from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issue
 from tests.support.metrics import scrape
+from tests.support.raw import connected
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
 from tests.support.server import Served, serve
 
@@ -113,6 +114,18 @@ async def test_a_tenant_that_holds_its_share_waits_and_another_does_not(backend:
     assert numbers["antiphon_shared_waiting{resource=responses}"] == 1
     assert numbers["antiphon_shared_oldest_wait_seconds{resource=responses}"] > 0
     assert (after.in_use, after.waiting) == (SHARE, 0)
+
+
+async def test_a_tenant_may_hold_its_share_again_once_its_responses_have_ended(backend: ReplayBackend) -> None:
+    async with sharing(backend) as shared:
+        for _ in range(SLOTS):
+            await end(*await shared.fill(SHARE))
+            await until(lambda: _total(shared.usage()) == 0)
+        again = await shared.fill(SHARE)
+        usage = shared.usage()
+        await end(*again)
+
+    assert (usage.in_use, usage.waiting) == (SHARE, 0)
 
 
 @pytest.mark.parametrize(
@@ -289,3 +302,21 @@ async def test_a_websocket_is_one_of_its_tenants_connections(backend: ReplayBack
         await until(lambda: shared.usage("connections").in_use == 0)
 
     assert refused.value.status == 503
+
+
+async def test_a_connection_that_becomes_a_websocket_is_counted_once(backend: ReplayBackend) -> None:
+    upgrade = (
+        b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
+        b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    )
+    async with sharing(backend, limits=Limits(connections=MANY)) as shared:
+        key = f"host: x\r\nauthorization: Bearer {shared.a}\r\n".encode()
+        async with connected(shared.served.url) as (reader, writer), asyncio.timeout(PATIENCE):
+            writer.write(b"GET /v1/models HTTP/1.1\r\n" + key + b"\r\n")
+            assert b" 200 " in await reader.readuntil(b"]}")
+            writer.write(b"GET /v1/responses HTTP/1.1\r\n" + key + upgrade + b"\r\n")
+            assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+            during = shared.usage("connections").in_use
+        await until(lambda: shared.usage("connections").in_use == 0)
+
+    assert during == 1

@@ -412,15 +412,40 @@ async def test_usage_is_told_by_key_and_day_to_its_tenant_alone(backend: ReplayB
     assert [(day["api_key_id"], day["requests"], day["total_tokens"]) for day in days] == [(kept.id, 1, 6)]
     assert days[0]["start_time"] % 86_400 == 0
     assert days[0]["date"].count("-") == 2
-    assert early == {"object": "list", "data": []}
+    assert (early["object"], early["data"]) == ("list", [])
     assert (wrong[0], wrong[1]["error"]["param"]) == (400, "start_time")  # type: ignore[index]
 
 
 async def test_without_keys_nothing_is_counted_and_the_store_is_not_asked(served: Served) -> None:
     await served.post("/responses", json={**HI, "store": False})
 
-    assert (await served.get("/usage"))[1] == {"object": "list", "data": []}
+    told = (await served.get("/usage"))[1]
+    assert told["data"] == []
+    assert told["storage"] == {"object": "usage.storage", "stored_bytes": 0, "max_stored_bytes": None}
     assert served.engine.meter._at_once == {}
+
+
+async def test_lists_and_counts_of_tokens_are_requests(backend: ReplayBackend) -> None:
+    async with holding(backend, "sqlite://", requests_per_minute=7) as (served, _):
+        made = (await served.post("/responses", json=HI))[1]["id"]
+        conversation = (await served.post("/conversations", json={}))[1]["id"]
+        lists = f"/responses/{made}/input_items?limit=1", f"/conversations/{conversation}/items"
+        asked = [await served.get(path) for path in lists for _ in range(2)]
+        asked += [await served.post("/responses/input_tokens", json=HI) for _ in range(2)]
+        refused = [await served.get(path) for path in lists]
+        refused.append(await served.post("/responses/input_tokens", json=HI))
+
+        assert [status for status, _ in asked] == [200] * 6
+        assert [(status, body["error"]["code"]) for status, body in refused] == [(429, "rate_limit_exceeded")] * 3  # type: ignore[index]
+        assert (await used(served))["requests"] == 7
+
+
+async def test_a_list_counts_to_the_requests_at_once(backend: ReplayBackend) -> None:
+    async with holding(backend, "sqlite://", concurrency=1) as (served, _):
+        made = (await served.post("/responses", json=HI))[1]["id"]
+        for _ in range(3):
+            assert (await served.get(f"/responses/{made}/input_items"))[0] == 200
+        assert served.engine.meter._at_once == {}
 
 
 async def test_a_hit_of_the_cache_is_a_request_and_no_tokens(backend: ReplayBackend) -> None:

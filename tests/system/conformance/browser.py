@@ -1,6 +1,5 @@
 """A real browser without a window, where one is installed, and what it asks of the network."""
 
-import shutil
 import socketserver
 import subprocess
 import threading
@@ -10,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import pytest
+from tests.support.programs import find, needs
 
 PATIENCE = 100.0
 """Seconds for a page; a busy machine may need some of them."""
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
-found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+found = find("chromium", "chromium-browser", "google-chrome")
 
-needs_browser = pytest.mark.skipif(found is None, reason="No Chromium is installed.")
+needs_browser = needs(found, "chromium")
 
 
 class Heard(socketserver.ThreadingTCPServer):

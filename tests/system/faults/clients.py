@@ -1,7 +1,6 @@
 """Clients that ask all the time, of any server that lives, and write down what they were told."""
 
 import asyncio
-import json
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import aiohttp
 
 from tests.system.faults.cluster import Node
-from tests.system.faults.record import Reading, Record
+from tests.system.faults.record import ENDS, Reading, Record, event_of
 
 OPEN = ("queued", "in_progress")
 TROUBLE = (aiohttp.ClientError, TimeoutError, ConnectionError)
@@ -99,12 +98,12 @@ class Clients:
         reading.is_whole = True
 
     def _see(self, frame: bytes, reading: Reading, question: str) -> None:
-        event = json.loads(frame.partition(b"data: ")[2])
+        event = event_of(frame)
         reading.frames.append((event["sequence_number"], frame))
         if not reading.response_id:
             reading.response_id = event["response"]["id"]
             self.record.jobs[reading.response_id] = question
-        if event["type"] in ("response.completed", "response.failed", "response.incomplete"):
+        if event["type"] in ENDS:
             self.record.ends[reading.response_id].add(event["response"]["status"])
 
     async def _poll(self) -> None:

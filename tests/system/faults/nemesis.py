@@ -1,7 +1,6 @@
 """Breaks servers at random while clients ask, lets everything heal, and looks whether any fact was lost."""
 
 import asyncio
-import json
 import random
 import time
 from dataclasses import dataclass
@@ -12,7 +11,17 @@ from tests.support.postgres import Postgres
 from tests.system.faults.clients import OPEN, Clients
 from tests.system.faults.cluster import Node, cluster, free_port
 from tests.system.faults.model import thinking
-from tests.system.faults.record import TAKE_OVER, Afterwards, Record, lost, take_overs, torn_streams, two_ends
+from tests.system.faults.record import (
+    TAKE_OVER,
+    Afterwards,
+    Record,
+    event_of,
+    lost,
+    take_overs,
+    torn_streams,
+    two_ends,
+    vacuous,
+)
 
 HEAL = 30.0
 """Seconds after which nothing may be in progress any more."""
@@ -54,7 +63,7 @@ async def torment(
             settled = await _settle(clients, asking)
             after = await _look(clients)
     record, times = clients.record, take_overs(clients.record, model, nodes)
-    broken = [*lost(record, after), *two_ends(record, after), *torn_streams(record, after)]
+    broken = [*lost(record, after), *two_ends(record, after), *torn_streams(record, after), *vacuous(record)]
     broken += [f"{after.jobs} jobs are left"] if after.jobs else []
     broken += (
         [f"{settled:.0f} s after the end something was in progress, at last: {clients.last}"] if settled > HEAL else []
@@ -134,4 +143,4 @@ async def _items(clients: Clients, conversation_id: str) -> list[dict[str, Any]]
 async def _replay(clients: Clients, response_id: str) -> list[tuple[int, bytes]]:
     async with clients._http.get(clients._url(f"/responses/{response_id}?stream=true")) as response:
         frames = (await response.read()).split(b"\n\n")
-    return [(json.loads(one.partition(b"data: ")[2])["sequence_number"], one) for one in frames if one]
+    return [(event_of(one)["sequence_number"], one) for one in frames if one]

@@ -1,16 +1,26 @@
 """What clients were told while servers died, and what must be true of it afterwards."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from antiphon.testing import check_event_stream
 from tests.system.faults.cluster import Node
 from tests.system.faults.model import Model, expected_text
 
 TAKE_OVER = 15.0
 """Seconds."""
+
+ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+KEPT = ("response.created", "response.output_item.done", *ENDS)
+"""Events that stay in the log once a reader saw them, whatever dies."""
+
+LEAST = 3
+"""Acknowledged facts of each kind without which a run shows nothing."""
 
 
 @dataclass
@@ -54,6 +64,19 @@ class Afterwards:
     jobs: int
 
 
+def vacuous(record: Record) -> Iterator[str]:
+    """Kinds of facts of which too few were acknowledged for their survival to show anything."""
+    kinds = {
+        "background responses": len(record.jobs),
+        "cancelled ones": len(record.ends.keys() & record.cancels),
+        "stored responses": len(record.answers),
+        "whole streams": sum(reading.is_whole for reading in record.readings),
+        "turns of conversations": sum(map(len, record.turns.values())),
+        "repeated keys": len(record.keyed),
+    }
+    yield from (f"only {count} {kind} were acknowledged" for kind, count in kinds.items() if count < LEAST)
+
+
 def lost(record: Record, after: Afterwards) -> Iterator[str]:
     """Every fact that does not hold any more."""
     for response_id, question in (record.jobs | record.answers).items():
@@ -90,21 +113,40 @@ def two_ends(record: Record, after: Afterwards) -> Iterator[str]:
 
 
 def torn_streams(record: Record, after: Afterwards) -> Iterator[str]:
-    """Streams whose numbers do not rise, replays that differ, and frames that are told otherwise afterwards."""
+    """Streams whose numbers do not rise, replays that are not whole, and frames that a reader saw and the log lost."""
     for response_id, (one, other) in after.replays.items():
         if one != other:
             yield f"two replays of {response_id} differ"
-        if (numbers := [number for number, _ in one]) != sorted(set(numbers)):
-            yield f"the numbers of {response_id} do not rise: {numbers}"
+        yield from _unsound(response_id, one, after.responses.get(response_id))
     for reading in record.readings:
         numbers = [number for number, _ in reading.frames]
         if numbers != sorted(set(numbers)):
             yield f"a reader of {reading.response_id} saw {numbers}"
-        replay = dict(after.replays.get(reading.response_id, [[]])[0])
-        if any(replay.get(number, body) != body for number, body in reading.frames):
-            yield f"a reader of {reading.response_id} saw another event than its log has"
-        if reading.is_whole and not replay.keys() <= set(numbers):
-            yield f"a reader of {reading.response_id} missed {sorted(replay.keys() - set(numbers))}"
+        yield from _lost_frames(reading, dict(after.replays.get(reading.response_id, [[]])[0]))
+
+
+def _unsound(response_id: str, frames: list[tuple[int, bytes]], response: dict[str, Any] | None) -> Iterator[str]:
+    """What is wrong with a replay by itself, and beside the response that it should end in."""
+    numbers = [number for number, _ in frames]
+    if numbers != sorted(set(numbers)):
+        yield f"the numbers of {response_id} do not rise: {numbers}"
+    # A job that began again never gives a number twice, so that numbers may be missing; nothing else may be.
+    events = [event_of(frame) | {"sequence_number": place} for place, (_, frame) in enumerate(frames)]
+    yield from (f"the replay of {response_id} is not sound: {one}" for one in check_event_stream(events))
+    stored = {name: value for name, value in (response or {}).items() if name != "output_text"}  # of plain replies only
+    if not events or events[-1].get("response") != stored:
+        yield f"the replay of {response_id} does not end in the stored response"
+
+
+def _lost_frames(reading: Reading, replay: dict[int, bytes]) -> Iterator[str]:
+    """What a reader saw and the log has lost. Of an item that was half made, a job that begins again drops its part."""
+    if any(replay.get(number, frame) != frame for number, frame in reading.frames):
+        yield f"a reader of {reading.response_id} saw another event than its log has"
+    lost = [number for number, frame in reading.frames if number not in replay and event_of(frame)["type"] in KEPT]
+    if lost:
+        yield f"the log of {reading.response_id} lost {lost}, which a reader saw"
+    if reading.is_whole and not replay.keys() <= {number for number, _ in reading.frames}:
+        yield f"a reader of {reading.response_id} missed {sorted(replay.keys() - dict(reading.frames).keys())}"
 
 
 def take_overs(record: Record, model: Model, nodes: list[Node]) -> list[float]:
@@ -125,3 +167,9 @@ def take_overs(record: Record, model: Model, nodes: list[Node]) -> list[float]:
 
 def text_of(response: dict[str, Any]) -> str:
     return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
+
+
+def event_of(frame: bytes) -> dict[str, Any]:
+    """The event of a frame."""
+    event: dict[str, Any] = json.loads(frame.partition(b"data: ")[2])
+    return event

@@ -21,7 +21,7 @@ async def test_two_servers_on_postgresql_lose_nothing(tmp_path: Path, capsys: py
         verdict = await torment(tmp_path, await postgres.database(), SECONDS, SEED, postgres=postgres)
     _show(verdict.figures, capsys)
 
-    assert verdict.broken == [], f"seed {SEED}"
+    assert not verdict.broken, "\n".join([f"seed {SEED}", *verdict.broken])
 
 
 @pytest.mark.timeout(SECONDS * 2 + 240)
@@ -30,7 +30,7 @@ async def test_servers_on_sqlite_lose_nothing(tmp_path: Path, count: int, capsys
     verdict = await torment(tmp_path, f"sqlite://{tmp_path}/antiphon.db", SECONDS, SEED, count=count)
     _show(verdict.figures, capsys)
 
-    assert verdict.broken == [], f"seed {SEED}"
+    assert not verdict.broken, "\n".join([f"seed {SEED}", *verdict.broken])
 
 
 def _show(figures: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,20 +2,17 @@
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.testing import check_store
 from tests.support.postgres import Postgres, owned_by_a_role
+from tests.support.programs import find, needs
 from tests.system.faults.cluster import free_port
 
-# Debian puts it where only root's path leads.
-PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+PGBOUNCER = find("pgbouncer")
 
 SETTINGS = """
 [databases]
@@ -67,13 +64,13 @@ async def answers(port: int) -> bool:
     return True
 
 
-@pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed")
+@needs(PGBOUNCER, "pgbouncer")
 async def test_a_store_behind_a_pooler_keeps_every_promise(postgres: Postgres, tmp_path: Path) -> None:
     async with pooling(tmp_path, await postgres.database()) as url:
         await check_store(lambda: PostgresStore.open(f"{url}?pooler=transaction"))
 
 
-@pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed")
+@needs(PGBOUNCER, "pgbouncer")
 async def test_so_does_an_ordinary_roles(postgres: Postgres, tmp_path: Path) -> None:
     url = await owned_by_a_role(postgres)
     role = url.partition("//")[2].partition("@")[0]

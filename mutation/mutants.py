@@ -1,0 +1,241 @@
+"""Every small change of a source file that a test of its behaviour should notice.
+
+A change replaces a piece of the text, so that its diff is one line. What is no behaviour stays as it is: docstrings,
+annotations, log lines, the texts of errors, and tuning constants (names in capitals).
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import unified_diff
+
+COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+}
+
+ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "//"),
+    ast.FloorDiv: ("//", "*"),
+    ast.Div: ("/", "*"),
+}
+
+CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+SPOKEN = ("log", "warnings")
+"""Calls through these names only say something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of one file: the text from `begin` to `end` becomes `new`."""
+
+    path: str
+    begin: int
+    end: int
+    new: str
+
+    def apply(self, text: str) -> str:
+        """Return the changed text."""
+        return text[: self.begin] + self.new + text[self.end :]
+
+    def diff(self, text: str) -> str:
+        """Return the change as a unified diff."""
+        lines = unified_diff(text.splitlines(), self.apply(text).splitlines(), self.path, self.path, n=1, lineterm="")
+        return "\n".join(lines)
+
+
+def mutants(path: str, text: str) -> list[Mutant]:
+    """Return all mutants of a file of Python or SQL, in the order of their places."""
+    found = _of_sql(text) if path.endswith(".sql") else _Finder(text).find()
+    return [Mutant(path, *one) for one in sorted(set(found)) if text[one[0] : one[1]] != one[2]]
+
+
+Change = tuple[int, int, str]
+
+
+class _Finder(ast.NodeVisitor):
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [0]
+        for line in text.splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(line))
+        self._lines = text.splitlines(keepends=True)
+        self._found: list[Change] = []
+
+    def find(self) -> list[Change]:
+        self.visit(ast.parse(self._text))
+        return self._found
+
+    def _at(self, line: int, column: int) -> int:
+        # `ast` counts bytes.
+        return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
+
+    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
+
+    def _replace(self, node: ast.expr | ast.stmt, new: str) -> None:
+        self._found.append((*self._span(node), new))
+
+    def _between(self, left: ast.expr, right: ast.expr, old: str, new: str) -> None:
+        """Replace an operator, which stands between two operands beside blanks and parentheses."""
+        begin, end = self._span(left)[1], self._span(right)[0]
+        pattern = rf"(?<!\w){re.escape(old)}(?!\w)" if old.isidentifier() or " " in old else re.escape(old)
+        if match := re.search(pattern, self._text[begin:end]):
+            self._found.append((begin + match.start(), begin + match.end(), new))
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        operands = [node.left, *node.comparators]
+        for left, right, operator in zip(operands, operands[1:], node.ops, strict=False):
+            self._between(left, right, *COMPARISONS[type(operator)])
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+        for left, right in zip(node.values, node.values[1:], strict=False):
+            self._between(left, right, old, new)
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if type(node.op) in ARITHMETIC and not _is_text(node.left) and not _is_text(node.right):
+            self._between(node.left, node.right, *ARITHMETIC[type(node.op)])
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Not):
+            begin, end = self._span(node.operand)
+            self._replace(node, self._text[begin:end])
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, bool):
+            self._replace(node, str(not node.value))
+        elif isinstance(node.value, int) and node.value < 3:
+            self._replace(node, str(node.value + 1))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if _speaks(node):
+            return
+        if isinstance(node.func, ast.Name) and node.func.id in CALLS:
+            self._replace(node.func, CALLS[node.func.id])
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        if not _is_for_types(node.test):
+            begin, end = self._span(node.test)
+            self._replace(node.test, f"not ({self._text[begin:end]})")
+            self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if node.value is not None and not isinstance(node.value, ast.Constant):
+            self._replace(node.value, "None")
+        self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant):  # a docstring, or the `...` of a protocol
+            return
+        if not _speaks(node.value):
+            self._replace(node, "pass")
+            self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        self._replace(node, "pass")
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._replace(node, "pass")
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if any(isinstance(target, ast.Name) and target.id.strip("_").isupper() for target in node.targets):
+            return
+        self.visit(node.value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        is_tuning = isinstance(node.target, ast.Name) and node.target.id.strip("_").isupper()
+        if node.value is not None and not is_tuning:
+            self.visit(node.value)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._visit_body(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._visit_body(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for statement in node.body:
+            self.visit(statement)
+
+    def _visit_body(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Visit defaults and statements: neither annotations nor decorators do anything that a test could notice."""
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            if default is not None:
+                self.visit(default)
+        for statement in node.body:
+            self.visit(statement)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        """Leave it: it says what is true anyway."""
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Leave it: texts are no behaviour, and the places inside have no positions before Python 3.12."""
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _is_for_types(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "TYPE_CHECKING"
+
+
+def _speaks(node: ast.expr) -> bool:
+    """Whether this is a call such as `log.warning(…)`."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in SPOKEN
+
+
+_CONDITION = re.compile(
+    r"\b(?:WHERE|AND|OR|ON|WHEN)\s+\(?(?P<all>[\w.]+ (?P<how><=|>=|<>|=|<|>) (?:\$\d+|[\w.]+|'\w+'))"
+)
+_NULL = re.compile(r"\bIS (?P<not>NOT )?NULL\b")
+_LINK = re.compile(r"\b(?:AND|OR)\b")
+_ORDER = re.compile(r" DESC\b")
+_SUM = re.compile(r"(?<= )[+-](?= )")
+
+_LARGER = re.compile(r"WHEN ([\w.]+) [<>] (\S+|CAST\(\S+ AS \w+\)) THEN (?:\1|\2)\s+ELSE (?:\1|\2)\s+END")
+"""The larger of two: where they are equal, it does not matter which."""
+
+SQL_COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "=": "<>", "<>": "="}
+
+
+def _of_sql(text: str) -> Iterator[Change]:
+    spared = [match.span() for match in (*re.finditer(r"--.*", text), *_LARGER.finditer(text))]
+
+    def is_code(place: int) -> bool:
+        return not any(begin <= place < end for begin, end in spared)
+
+    for match in _CONDITION.finditer(text):
+        if is_code(match.start("all")):
+            yield *match.span("how"), SQL_COMPARISONS[match["how"]]
+            yield *match.span("all"), f"({match['all']} OR 1 = 1)"
+    for match in filter(lambda match: is_code(match.start()), _NULL.finditer(text)):
+        yield *match.span(), "IS NULL" if match["not"] else "IS NOT NULL"
+    for match in filter(lambda match: is_code(match.start()), _LINK.finditer(text)):
+        yield *match.span(), "OR" if match[0] == "AND" else "AND"
+    for match in filter(lambda match: is_code(match.start()), _ORDER.finditer(text)):
+        yield *match.span(), ""
+    for match in filter(lambda match: is_code(match.start()), _SUM.finditer(text)):
+        yield *match.span(), "-" if match[0] == "+" else "+"

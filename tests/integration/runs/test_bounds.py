@@ -1,0 +1,130 @@
+"""What is beyond a bound is refused before it is read, and before the model is called."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from antiphon.errors import ClientError
+from antiphon.protocol.resources import AddItems, CreateConversation
+from antiphon.protocol.validation.validate import decode_add_items, decode_create_conversation, decode_request
+from antiphon.runs.bounds import Bounds
+from antiphon.runs.decoding import FEW
+from antiphon.runs.engine import Engine
+from antiphon.runs.input_tokens import count_input_tokens
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.open import open_store
+from antiphon.stored import conversations
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import ask, begin, engine, said
+
+HI = {"role": "user", "content": "Hi"}
+
+
+def bounded(*answers: Any, **bounds: int) -> tuple[Engine, ScriptedBackend]:
+    made, model = engine(*answers)
+    made.bounds = Bounds(**bounds)
+    return made, model
+
+
+async def refused(made: Engine, **body: Any) -> tuple[int, str | None, str | None]:
+    with pytest.raises(ClientError) as caught:
+        await begin(made, **body)
+    return caught.value.status, caught.value.code, caught.value.param
+
+
+async def test_an_input_of_too_many_items_is_refused() -> None:
+    made, model = bounded(said("fine"), said("fine"), items=3)
+    await ask(made, input=[HI] * 3)
+
+    assert await refused(made, input=[HI] * 4) == (400, "array_above_max_length", "input")
+    assert len(model.requests) == 1
+    await ask(made, input="a text is one item")
+
+
+@pytest.mark.parametrize("bounds", [{"history_items": 4}, {"history_bytes": 700}])
+async def test_a_chain_that_is_too_long_to_load_is_refused_unread(bounds: dict[str, int]) -> None:
+    made, model = bounded(*[said("fine")] * 3, **bounds)
+    first = (await ask(made))["id"]
+    second = (await ask(made, previous_response_id=first))["id"]
+    third = (await ask(made, previous_response_id=second))["id"]
+    read: list[str] = []
+    history = made.store.history
+    made.store.history = lambda *which: read.append("history") or history(*which)  # type: ignore[method-assign, func-returns-value]
+    too_long = 400, "context_length_exceeded", "previous_response_id"
+
+    assert await refused(made, previous_response_id=third) == too_long
+    with pytest.raises(ClientError, match="context window"):
+        await count_input_tokens(
+            made, decode_request(b'{"model":"m","input":"a","previous_response_id":"%s"}' % third.encode())
+        )
+    made.chains = type(made.chains)()
+    assert await refused(made, previous_response_id=third) == too_long
+    assert (len(model.requests), read) == (3, [])
+
+
+async def test_one_response_with_too_many_items_is_not_followed() -> None:
+    made, model = bounded(said("fine"), said("fine"))
+    large = (await ask(made, input=[HI] * 1500))["id"]
+    made.bounds = Bounds(history_items=1500)
+    assert await refused(made, previous_response_id=large) == (400, "context_length_exceeded", "previous_response_id")
+    made.bounds = Bounds(history_items=1501)
+    await ask(made, previous_response_id=large)
+    assert len(model.requests) == 2
+
+
+async def test_a_conversation_that_is_too_long_is_refused_and_takes_no_more() -> None:
+    made, model = bounded(said("fine"), said("fine"), conversation_items=4, history_items=4)
+    items = decode_create_conversation(b'{"items":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}')
+    assert isinstance(items, CreateConversation)
+    held = (await conversations.create(made, items, RequestIdentity(response_id="conv_1")))["id"]
+    await ask(made, conversation=held)
+    assert await refused(made, conversation=held) == (400, "conversation_too_large", "conversation")
+    more = decode_add_items(b'{"items":[{"role":"user","content":"c"}]}')
+    assert isinstance(more, AddItems)
+    with pytest.raises(ClientError) as caught:
+        await conversations.add_items(made, "", held, more, [])
+    assert (caught.value.status, caught.value.code) == (400, "conversation_too_large")
+    made.bounds = Bounds(history_items=3)
+    assert await refused(made, conversation=held) == (400, "context_length_exceeded", "conversation")
+    made.bounds = Bounds()
+    await ask(made, conversation=held)
+    assert len(model.requests) == 2
+
+
+async def test_a_tenant_that_has_stored_its_quota_stores_no_more() -> None:
+    made, model = bounded(*[said("fine")] * 3, stored_bytes=100)
+    first = (await ask(made))["id"]
+    full = 429, "storage_quota_exceeded", None
+
+    assert await refused(made) == full
+    with pytest.raises(ClientError, match="quota"):
+        await conversations.create(made, CreateConversation(), RequestIdentity(response_id="conv_1"))
+    await ask(made, store=False)
+    await made.store.delete("", first)
+    await ask(made)
+    assert len(model.requests) == 3
+
+
+async def test_long_histories_are_decoded_when_it_is_their_turn(store_url: str) -> None:
+    store = await open_store(store_url)
+    made, _ = engine(said("fine"), said("short"), said("again"), store=store)
+    made.now = time.time
+    large = await ask(made, input=[HI] * (5 * FEW))
+    stored = await store.load("", large["id"])
+    assert stored is not None
+    made.reads = FairScheduler(1, 10)
+    await made.reads.enter("another")
+    waiting = asyncio.create_task(ask(made, previous_response_id=large["id"]))
+    short = await ask(made, input="short")
+    for _ in range(1000):
+        if made.reads.waiting:
+            break
+        await asyncio.sleep(0.01)
+    assert (short["status"], made.reads.waiting, waiting.done()) == ("completed", 1, False)
+    made.reads.leave("another")
+    assert (await waiting)["status"] == "completed"
+    assert made.reads.in_use == 0
+    await store.close()

@@ -1,0 +1,96 @@
+"""Reads that announce much run in threads of their own, when it is their tenant's turn."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from antiphon.errors import StoreError
+from antiphon.ids import new_id
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.operations import responses
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.testing.store.making import T, new_response
+
+
+@pytest.fixture
+def reads() -> FairScheduler:
+    return FairScheduler(1, 1)
+
+
+@pytest.fixture
+async def store(tmp_path: Path, reads: FairScheduler) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db", reads=reads)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The threads in which items were made of rows."""
+    seen: list[str] = []
+    item_of = responses.item_of
+
+    def noted(row: object) -> StoredItem:
+        seen.append(threading.current_thread().name)
+        return item_of(row)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(responses, "item_of", noted)
+    return seen
+
+
+def large(items: int = FEW_ITEMS + 1, size: int = 2) -> StoredResponse:
+    return new_response([StoredItem(new_id("msg"), b"x" * size) for _ in range(items)])
+
+
+@pytest.mark.parametrize(
+    ("items", "size", "place"),
+    [(3, 2, "MainThread"), (FEW_ITEMS + 1, 2, "antiphon-read"), (2, FEW_BYTES, "antiphon-read")],
+)
+async def test_what_is_large_is_read_in_a_thread(
+    store: SqliteStore, threads: list[str], items: int, size: int, place: str
+) -> None:
+    response = large(items, size)
+    await store.save(response)
+    for read in (store.load(T, response.id), store.history(T, response.id)):
+        threads.clear()
+        assert await read is not None
+        assert {name.partition("_")[0] for name in threads} == {place}
+
+
+async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: SqliteStore, reads: FairScheduler) -> None:
+    big, small = large(), large(2)
+    for response in (big, small):
+        await store.save(response)
+    await reads.enter("another")
+    waiting = asyncio.create_task(store.load(T, big.id))
+    await asyncio.sleep(0)
+    assert await store.load(T, small.id) is not None
+    assert await store.load(T, big.id, few=True) == replace(big, input=(), output=(), is_partial=True)
+    assert (reads.waiting, waiting.done()) == (1, False)
+    with pytest.raises(StoreError, match="overloaded"):
+        await store.history(T, big.id)
+    reads.leave("another")
+    assert await waiting is not None
+    await asyncio.sleep(0)
+    assert reads.in_use == 0
+
+
+async def test_a_read_that_nobody_waits_for_any_more_holds_its_place_until_it_ends(
+    store: SqliteStore, reads: FairScheduler
+) -> None:
+    big = large()
+    await store.save(big)
+    left = asyncio.create_task(store.load(T, big.id))
+    while not reads.in_use:
+        await asyncio.sleep(0)
+    left.cancel()
+    assert await store.load(T, big.id) is not None
+    assert left.cancelled()
+    await asyncio.sleep(0)
+    assert reads.in_use == 0

@@ -1,0 +1,95 @@
+"""What one tenant has stored, however large, holds up no other tenant."""
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import StoredConversation, StoredItem, StoredResponse
+from antiphon.storage.open import open_store
+from tests.support.replay import ReplayBackend, echo
+from tests.support.rivals import Rivals, Tenant, rivals
+
+MEGABYTE = 1024 * 1024
+TINY, LARGE = 100_000, 16
+MARGIN = 100 * MEGABYTE
+PATIENCE = 1.5
+"""Seconds that B waits at most for a response. Each of A's requests once took all of the event loop for longer."""
+
+
+def item(text: str) -> StoredItem:
+    key = new_id("msg")
+    message = {"type": "message", "id": key, "status": "completed", "role": "user"}
+    return StoredItem(key, msgspec.json.encode({**message, "content": [{"type": "input_text", "text": text}]}))
+
+
+async def fill(url: str) -> tuple[str, str]:
+    """Store for A a response of many tiny items and a conversation of a few large ones, as older servers let it."""
+    store = await open_store(url)
+    now = int(time.time())
+    body = msgspec.json.encode({"id": "resp", "object": "response", "model": "m", "output": []})
+    many = StoredResponse(new_id("resp"), now, "completed", None, body, [item("") for _ in range(TINY)], tenant="a")
+    large = StoredConversation(new_id("conv"), now, b"{}", "a")
+    await store.save(replace(many, expires_at=now + 86_400))
+    await store.create_conversation(large, [])
+    for _ in range(LARGE):
+        await store.add_items("a", large.id, [item("x" * 10 * MEGABYTE)])
+    await store.close()
+    return many.id, large.id
+
+
+async def work(b: Tenant, done: asyncio.Event) -> list[tuple[float, int, str]]:
+    """Have B ask for one response after the other; return how long each took, and what it was."""
+    taken: list[tuple[float, int, str]] = []
+    while not done.is_set():
+        began = time.monotonic()
+        status, body = await b.respond()
+        taken.append((time.monotonic() - began, status, body.get("status", "")))
+    return taken
+
+
+async def beside(both: Rivals, *attacks: Awaitable[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Let A attack while B works, which must not notice."""
+    done = asyncio.Event()
+    working = asyncio.create_task(work(both.b, done))
+    replies = [await attack for attack in attacks]
+    done.set()
+    taken = await working
+    assert {(status, what) for _, status, what in taken} == {(200, "completed")}
+    assert max(seconds for seconds, _, _ in taken) < PATIENCE
+    return replies
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_what_a_tenant_stored_holds_up_nobody(
+    kind: str, tmp_path: Path, backend: ReplayBackend, request: pytest.FixtureRequest
+) -> None:
+    backend.script = echo
+    url = f"sqlite://{tmp_path}/antiphon.db"
+    if kind == "postgres":
+        url = await request.getfixturevalue("postgres").database()
+    many, large = await fill(url)
+    async with rivals(tmp_path, url, backend.url) as both:
+        a, follow = both.a, {"model": "m", "input": "Hi", "previous_response_id": many}
+        await both.b.respond()
+        idle = both.memory
+        pages = f"/conversations/{large}/items?limit=100", f"/responses/{many}/input_items?limit=1"
+        listed, conversation, counted, followed, talked = await beside(
+            both,
+            a.ask("GET", pages[1]),
+            a.ask("GET", pages[0]),
+            a.ask("POST", "/responses/input_tokens", **follow),
+            a.respond(previous_response_id=many),
+            a.respond(conversation=large),
+        )
+        assert (listed[0], len(listed[1]["data"]), listed[1]["has_more"]) == (200, 1, True)
+        assert (conversation[0], len(conversation[1]["data"]), conversation[1]["has_more"]) == (200, 1, True)
+        for status, body in (counted, followed, talked):
+            assert (status, body["error"]["code"]) == (400, "context_length_exceeded")
+        assert both.peak_memory - idle <= MARGIN
