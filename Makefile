@@ -54,7 +54,7 @@ format: $(VENV)/.installed-check ## put the code into its form
 	$(BIN)/ruff format .
 
 # Both measure in a virtual environment of their own, on an optimised Python where there is one; they say which, and why.
-bench: $(BENCH)/.installed ## measure, beside nginx, and show which targets are met; ARGS=--strict fails otherwise
+bench: $(BENCH)/.installed ## measure, beside nginx and under attack, and show which targets are met; ARGS=--strict fails otherwise
 	$(BENCH)/bin/python -m bench $(ARGS)
 
 # LiteLLM and agentic-api are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.

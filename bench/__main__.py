@@ -10,11 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench import figures
+from bench.attacks.measure import attacked
 from bench.nginx import find, nginx
 from bench.postgres import is_installed, postgres
 from bench.report import Reading, figures_table, machine, medians
 from bench.server import Served, antiphon, module
-from bench.targets import targets, verdicts
+from bench.targets import relative, targets, verdicts
 
 ROUNDS, SECONDS = 3, 2.0
 QUICK_SECONDS = 0.5
@@ -25,6 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="once and shortly: whether it runs, not how fast")
     parser.add_argument("--strict", action="store_true", help="exit with code 1 where a target is missed")
+    parser.add_argument("--attacks", action="store_true", help="only what a tenant notices while another attacks")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     if not Path("/proc/self/stat").exists():
@@ -32,9 +34,14 @@ def main() -> None:
     print(machine(), flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="antiphon-bench-") as folder:
-        readings = list(measure_all(Path(folder), 1 if quick else ROUNDS, QUICK_SECONDS if quick else SECONDS))
+        place = Path(folder)
+        readings: list[Reading] = []
+        if not arguments.attacks:
+            readings += measure_all(place, 1 if quick else ROUNDS, QUICK_SECONDS if quick else SECONDS)
+        if arguments.attacks or not quick:
+            readings += _measured(attacked(place))
     figures_measured = medians(readings)
-    judged = targets(figures_measured)
+    judged = list(relative(figures_measured)) if arguments.attacks else targets(figures_measured)
     print(f"{figures_table(figures_measured)}\n\n{verdicts(judged)}")
     print(f"{time.monotonic() - began:.0f} s in all")
     if arguments.strict and not all(target.is_met for target in judged):

@@ -67,6 +67,12 @@ def memory(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def peak_memory(pid: int) -> int:
+    """Return the most bytes that a process has held in memory."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
 def cpu_of_all(pid: int) -> float:
     """Return the processor time of a process and of all that it has started."""
     return sum(map(cpu, _tree(pid)))

@@ -64,7 +64,7 @@ class Target:
 
 def targets(figures: Figures) -> list[Target]:
     """Return all targets: fixed ones, fractions of nginx's figures, and those that follow from other figures."""
-    return [*_fractions(figures), *_fixed(figures), *_relative(figures)]
+    return [*_fractions(figures), *_fixed(figures), *relative(figures)]
 
 
 def _fractions(figures: Figures) -> Iterator[Target]:
@@ -79,7 +79,8 @@ def _fixed(figures: Figures) -> Iterator[Target]:
         yield Target(name, bound, value, figures.get(name, {}).get(OURS))
 
 
-def _relative(figures: Figures) -> Iterator[Target]:
+def relative(figures: Figures) -> Iterator[Target]:
+    """Return the targets that were measured beside their figures."""
     for name, sides in figures.items():
         if TARGET in sides:
             yield Target(name, AT_MOST, sides[TARGET], sides.get(OURS))

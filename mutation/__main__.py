@@ -62,6 +62,7 @@ def main() -> None:
     print(f"ANTIPHON_SEED={seed}: {len(chosen)} mutants of {', '.join(areas)}", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mut-") as folder:
+        Path(folder).chmod(0o755)  # some tests run as another user
         verdicts = list(judge(chosen, Path(folder), arguments.jobs, began + arguments.seconds))
     survivors = [verdict for verdict in verdicts if verdict.survived]
     print(report(verdicts, survivors), f"{time.monotonic() - began:.0f} s in all", sep="\n")

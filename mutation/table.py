@@ -41,6 +41,7 @@ AREAS: Mapping[str, Area] = {
         ("jobs/*.py", "runs/idempotency.py", "storage/operations/{jobs,idempotency}.py", "storage/sql/{jobs,keys}.sql"),
         (
             "tests/unit/jobs",
+            "tests/integration/storage/test_tenancy.py",
             *CONTRACT,
             "tests/integration/jobs",
             f"{SERVER}/test_background.py",
@@ -84,6 +85,7 @@ AREAS: Mapping[str, Area] = {
             "storage/sql/{responses,conversations,webhooks,answers}.sql",
         ),
         (
+            "tests/integration/storage/test_tenancy.py",
             *CONTRACT,
             "tests/integration/stored",
             f"{SERVER}/resources",

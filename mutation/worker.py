@@ -100,6 +100,7 @@ def _test(tests: list[str], log: Path) -> None:
             if code:
                 break
     except BaseException:
+        code = 1
         traceback.print_exc()
     finally:
         sys.stdout.flush()

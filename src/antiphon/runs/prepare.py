@@ -168,7 +168,8 @@ def _new_context(engine: Engine, request: CreateResponse, tenant: str) -> Contex
     given = request.input
     if not given or request.previous_response_id is not None or request.conversation is not None:
         return None
-    if not isinstance(given, str) and (len(given) > MANY or not MESSAGES.issuperset(map(type, given))):
+    most = min(MANY, engine.bounds.items)
+    if not isinstance(given, str) and (len(given) > most or not MESSAGES.issuperset(map(type, given))):
         return None
     items = normalise_input(given, engine.new_id)
     return Context(input=items, tenant=tenant, items=Conversation(items))

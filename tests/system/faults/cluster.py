@@ -4,7 +4,7 @@ import asyncio
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,12 +101,13 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def cluster(nodes: list[Node]) -> AsyncIterator[aiohttp.ClientSession]:
+async def cluster(nodes: list[Node], headers: Mapping[str, str] | None = None) -> AsyncIterator[aiohttp.ClientSession]:
     """Run these nodes; a client session to talk to them."""
     await nodes[0].start()  # it makes the schema
     await asyncio.gather(*(node.start() for node in nodes[1:]))
     try:
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True)) as http:
+        connector = aiohttp.TCPConnector(limit=0, force_close=True)
+        async with aiohttp.ClientSession(headers=headers, connector=connector) as http:
             yield http
     finally:
         for node in nodes:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon.storage.open import open_store
+from tests.support.keys import bearing, issue
 from tests.support.postgres import Postgres
 from tests.system.faults.clients import OPEN, Clients
 from tests.system.faults.cluster import Node, cluster, free_port
+from tests.system.faults.hostile import SETTINGS, attacking
 from tests.system.faults.model import thinking
 from tests.system.faults.record import (
     TAKE_OVER,
@@ -25,6 +28,9 @@ from tests.system.faults.record import (
 
 HEAL = 30.0
 """Seconds after which nothing may be in progress any more."""
+
+ATTACKS = 3
+"""Of the four kinds of A's attacks, how many some server accepts at least while others are killed."""
 
 REST = (1.0, 4.0)
 """Seconds between two faults."""
@@ -51,19 +57,23 @@ async def torment(
     each: int = 2,
     postgres: Postgres | None = None,
 ) -> Verdict:
-    """Run clients and faults for so long on a store, then judge."""
+    """Run clients of tenant B and faults for so long on a store, while tenant A attacks; then judge what B has."""
     dice = random.Random(seed)
     async with thinking() as model:
         nodes = [Node(f"n{i}", folder, free_port(), model.url_for(f"n{i}"), store) for i in range(count)]
-        async with cluster(nodes) as http:
+        (folder / "antiphon.toml").write_text(SETTINGS)
+        a, b = await _keys(store)
+        async with cluster(nodes, b) as http:
             clients = Clients(http, nodes, dice)
             asking = asyncio.create_task(clients.run(each))
-            faults = await _break(nodes, postgres, dice, seconds)
+            async with attacking(nodes, a, random.Random(seed)) as hostile:
+                faults = await _break(nodes, postgres, dice, seconds)
             clients.end()
             settled = await _settle(clients, asking)
             after = await _look(clients)
     record, times = clients.record, take_overs(clients.record, model, nodes)
     broken = [*lost(record, after), *two_ends(record, after), *torn_streams(record, after), *vacuous(record)]
+    broken += [f"of A's attacks only {hostile.done} were accepted"] if len(hostile.done) < ATTACKS else []
     broken += [f"{after.jobs} jobs are left"] if after.jobs else []
     broken += (
         [f"{settled:.0f} s after the end something was in progress, at last: {clients.last}"] if settled > HEAL else []
@@ -71,7 +81,16 @@ async def torment(
     # A database that was restarted meanwhile answered nobody for a moment.
     late = [one for one in times if one > TAKE_OVER]
     broken += [f"a take-over took {one:.1f} s" for one in late]
-    return Verdict(broken, _figures(seed, faults, record, times, settled))
+    accepted = ", ".join(f"{count} times {kind}" for kind, count in hostile.done.items())
+    return Verdict(broken, f"{_figures(seed, faults, record, times, settled)}; A attacked by {accepted}")
+
+
+async def _keys(store_url: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Make keys for tenants A and B; return the headers that present them."""
+    store = await open_store(store_url)
+    a, b = await issue(store, "a"), await issue(store, "b")
+    await store.close()
+    return {**bearing(a)}, {**bearing(b)}
 
 
 def _figures(seed: int, faults: dict[str, int], record: Record, times: list[float], settled: float) -> str:
@@ -84,13 +103,13 @@ def _figures(seed: int, faults: dict[str, int], record: Record, times: list[floa
 
 
 async def _break(nodes: list[Node], postgres: Postgres | None, dice: random.Random, seconds: float) -> dict[str, int]:
-    """One fault after the other, until the time is over; everything runs at the end."""
+    """A kill, then one fault after the other, until the time is over; everything runs at the end."""
     kinds = ["kill", "kill", "stop", *(["restart"] * 2 if postgres else [])]
     done = dict.fromkeys(kinds, 0)
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         await asyncio.sleep(dice.uniform(*REST))
-        kind, node = dice.choice(kinds), dice.choice(nodes)
+        kind, node = dice.choice(kinds) if any(done.values()) else "kill", dice.choice(nodes)
         done[kind] += 1
         if kind == "restart" and postgres is not None:
             await postgres.restart()

@@ -1,7 +1,7 @@
 """Which rights a server needs of its role in the database: they follow from the statements that it executes."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,9 @@ _RIGHTS = {
     "UPDATE": re.compile(r"UPDATE (\w+)|INSERT INTO (\w+)(?=.*DO UPDATE)", re.DOTALL),
     "DELETE": re.compile(r"DELETE FROM (\w+)"),
 }
+
+_FUNCTION = re.compile(r"AS \$\$(.*?)\$\$", re.DOTALL)
+"""The body of a function of the schema: triggers execute it with the role's own rights."""
 
 _MISSING = """
 SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege(name, $2) ORDER BY name
@@ -41,12 +44,14 @@ async def check_rights(connection: Any, shown: str) -> None:
 @cache
 def needed() -> Mapping[str, set[str]]:
     """Return the tables for which each right is needed."""
-    tables = set(_TABLE.findall("\n".join(migrations("postgres"))))
-    return {right: set(_named(pattern)) & tables for right, pattern in _RIGHTS.items()}
+    schema = "\n".join(migrations("postgres"))
+    statements = [text for name, text in QUERIES.items() if name not in OF_THE_COMMAND_LINE]
+    statements += _FUNCTION.findall(schema)
+    tables = set(_TABLE.findall(schema))
+    return {right: set(_named(pattern, statements)) & tables for right, pattern in _RIGHTS.items()}
 
 
-def _named(pattern: re.Pattern[str]) -> Iterator[str]:
-    for name, text in QUERIES.items():
-        if name not in OF_THE_COMMAND_LINE:
-            for found in pattern.finditer(text):
-                yield from filter(None, found.groups())
+def _named(pattern: re.Pattern[str], statements: Sequence[str]) -> Iterator[str]:
+    for text in statements:
+        for found in pattern.finditer(text):
+            yield from filter(None, found.groups())

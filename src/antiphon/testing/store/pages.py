@@ -178,6 +178,12 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
     hold(await store.history(T, child.id) is None, "another tenant's response is part of a history")
     extent = await store.measure_chain(T, child.id, 99, parent.id)
     hold((extent.length, extent.items, extent.is_whole) == (1, 1, False), f"another tenant's was counted: {extent}")
+    own = new_response(new_items("d"))
+    theirs = replace(new_response(new_items("e"), previous=own.id), tenant=other)
+    for response in (own, theirs):
+        await store.save(response)
+    lengths = [(await store.measure_chain(T, one.id, 99, one.previous_response_id)).length for one in (own, theirs)]
+    hold(lengths == [1, 0], f"another tenant's response that follows this one's was counted: {lengths}")
     page = await store.input_page(T, child.id, PageQuery(9))
     hold(page == ItemPage(child.input), f"another tenant's items are listed: {page}")
     known = await store.input_page(T, child.id, PageQuery(9, parent.input[0].id))

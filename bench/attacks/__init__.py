@@ -1,0 +1,1 @@
+"""What one tenant notices while another attacks the server that both use."""

@@ -1,0 +1,78 @@
+"""The migration that counts items and bytes counts what is there already."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from antiphon.storage.open import open_store
+from antiphon.storage.postgres import link
+from antiphon.storage.sql import migrations
+from antiphon.storage.sqlite.file import migrate
+from antiphon.testing.store.making import new_items, new_response
+from tests.support.postgres import Postgres
+
+BEFORE = next(number for number, script in enumerate(migrations("sqlite")) if "tenant_sizes" in script)
+"""Migrations before the one that counts."""
+
+LATE = 4_000_000_000
+
+OLD = f"""
+INSERT INTO responses (seq, id, created_at, status, body, tenant, expires_at, is_stored, is_streamed)
+VALUES (1, 'resp_1', 1, 'completed', 'body', 'a', {LATE}, 1, 0), (2, 'resp_2', 1, 'completed', 'b', 'a', {LATE}, 1, 0);
+INSERT INTO items (response, position, is_output, id, sealed, body)
+VALUES (1, 0, 0, 'msg_1', NULL, 'twelve bytes'), (1, 1, 1, 'msg_2', 'sealed', 'five5');
+INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES ('conv_1', 'b', 1, 'three', 2);
+INSERT INTO conversation_items (conversation, position, id, body) VALUES ('conv_1', 1, 'msg_3', 'four');
+"""
+
+
+async def check(url: str) -> None:
+    store = await open_store(url)
+    extents = [await store.measure_chain("a", name, 9) for name in ("resp_1", "resp_2")]
+    conversation = await store.load_conversation("b", "conv_1")
+    assert [(extent.items, extent.size) for extent in extents] == [(2, 12 + 6 + 5), (0, 0)]
+    assert conversation is not None and (conversation.items, conversation.size) == (1, 4)
+    assert [await store.stored_bytes(tenant) for tenant in ("a", "b", "c")] == [4 + 1 + 23, 5 + 4, 0]
+    await store.delete("a", "resp_1")
+    await store.add_items("b", "conv_1", new_items("more"))
+    assert [await store.stored_bytes(tenant) for tenant in ("a", "b")] == [1, 5 + 4 + 4]
+    await store.close()
+
+
+async def test_what_is_there_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, migrations("sqlite")[:BEFORE])
+        connection.executescript(OLD)
+    await check(f"sqlite://{path}")
+
+
+async def test_what_is_there_is_counted_in_postgresql(postgres: Postgres) -> None:
+    url = await postgres.database()
+    async with asyncpg.create_pool(url, min_size=1, max_size=1, connection_class=link.Session) as pool:
+        connection: Any
+        async with pool.acquire() as connection:
+            scripts = migrations("postgres")
+            before = next(number for number, script in enumerate(scripts) if "tenant_sizes" in script)
+            await link.migrate(connection, scripts[:before])
+            await connection.execute(OLD)
+    await check(url)
+
+
+async def test_sums_of_many_writers_are_exact(store_url: str) -> None:
+    first, second = await open_store(store_url), await open_store(store_url)
+    for store in (first, second):
+        await store.stored_bytes("a")
+    made = [replace(new_response(new_items("ten bytes!")), tenant=tenant) for tenant in "ab" * 40]
+    await asyncio.gather(*((first, second)[number % 3 % 2].save(one) for number, one in enumerate(made)))
+    await asyncio.gather(
+        *((first, second)[number % 2].delete(one.tenant, one.id) for number, one in enumerate(made[20:]))
+    )
+    assert [await first.stored_bytes(tenant) for tenant in "ab"] == [10 * (2 + 10)] * 2
+    for store in (first, second):
+        await store.close()

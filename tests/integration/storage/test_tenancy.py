@@ -1,0 +1,49 @@
+"""What a tenant does in a store leaves what another has under the same name as it is."""
+
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import NOTHING_RESERVED, LockResult, Store, StoredAnswer, StoredConversation, StoredItem
+from antiphon.storage.open import open_store
+from antiphon.testing.store.making import T, new_response
+
+OTHER = T + "2"
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(store_url)
+    yield opened
+    await opened.close()
+
+
+async def test_the_job_of_another_tenant_is_not_found(store: Store) -> None:
+    queued = new_response(status="queued")
+    assert await store.enqueue(queued, b"{}", (), None, NOTHING_RESERVED) is LockResult.DONE
+
+    assert await store.find_job(OTHER, queued.id) is None
+    assert await store.find_job(T, queued.id) is not None
+
+
+async def test_the_use_of_an_answer_does_not_keep_that_of_another_tenant(store: Store) -> None:
+    until = int(time.time()) + 60
+    for tenant, used_at in ((T, 2), (OTHER, 1)):
+        await store.keep_answer(StoredAnswer(tenant, b"key", bytes(1000), used_at, until))
+    await store.find_answer(OTHER, b"key")
+    await store.trim_answers(await store.answers_size() - 1)
+
+    assert await store.find_answer(T, b"key") is None
+    assert await store.find_answer(OTHER, b"key") is not None
+
+
+async def test_an_item_is_found_in_its_own_conversation_only(store: Store) -> None:
+    mine, another = (StoredConversation(new_id("conv"), 1, b"{}", T) for _ in range(2))
+    item = StoredItem(new_id("msg"), b"{}")
+    await store.create_conversation(mine, [item])
+    await store.create_conversation(another, [])
+
+    assert await store.conversation_item(T, another.id, item.id) is None
+    assert await store.conversation_item(T, mine.id, item.id) is not None
