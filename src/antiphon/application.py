@@ -29,6 +29,7 @@ from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.sql_store import shared_reads
 from antiphon.telemetry.access_log import AccessLog
+from antiphon.telemetry.loop_watchdog import LoopWatchdog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.store_metrics import timed
 from antiphon.tools.mcp.servers import McpServers
@@ -65,6 +66,7 @@ class Application:
     watch: Poll | None = None
     cleaner: Cleaner | None = None
     traces: "Traces | None" = None
+    watchdog: LoopWatchdog | None = None
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
 
@@ -72,6 +74,8 @@ class Application:
         """Begin to make background responses, deliver webhooks, poll the backends and delete what has expired."""
         self.worker.start()
         self.courier.start()
+        if self.watchdog is not None:
+            self.watchdog.start()
         if self.watch is not None:
             self.watch.start()
         if self.cleaner is not None:
@@ -115,6 +119,9 @@ class Application:
             await backend.close()
         await self.engine.toolset.close()
         await self.engine.meter.close()
+        self.engine.offload.close()
+        if self.watchdog is not None:
+            self.watchdog.close()
         await self.engine.store.close()
         if self.traces is not None:
             await self.traces.close()
@@ -181,7 +188,8 @@ async def build(
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
     cleaner = Cleaner(store, settings.purge_fraction, engine.upkeep)
-    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, cleaner, traces)
+    watchdog = LoopWatchdog(measures.loop_stalls.observe)
+    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, cleaner, traces, watchdog)
 
 
 @dataclass(slots=True)
@@ -215,6 +223,7 @@ class LibraryParts:
         await self.toolset.close()
         if self._worker is not None:
             await self._worker.close()
+            self._worker.engine.offload.close()
             await self._worker.engine.store.close()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.limits import allows, weight_of, weight_of_response
+from antiphon.access.limits import allows, counts_tokens, weight_of, weight_of_response
 from antiphon.access.metering import Attend, Tally, UsageLease
 from antiphon.errors import StoreError, log
 from antiphon.jobs import queue, replay
@@ -64,6 +64,7 @@ __all__ = [
     "UsageLease",
     "charged_to",
     "check_key",
+    "counts_tokens",
     "encode",
     "going_away",
     "output_text",
@@ -93,6 +94,8 @@ class Gateway:
         self._engine = engine
         self.new_id, self.now = engine.new_id, engine.now
         self.conversations = Conversations(engine)
+        self.offload = engine.offload.run
+        """Runs a function on large data in a thread, in the tenant's turn."""
         self.known_keys = engine.api_keys
         """The API keys, which also say whether a request needs one: from when the first was made."""
         self._store_probe = StoreProbe(lambda: engine.store)
@@ -215,23 +218,33 @@ class Gateway:
         return replay.replay(self._engine, tenant, response_id, after, padding=padding)
 
     def compact(
-        self, request: CompactRequest, tenant: str = "", watch: Callable[[Run], None] = lambda run: None
+        self,
+        request: CompactRequest,
+        tenant: str = "",
+        watch: Callable[[Run], None] = lambda run: None,
+        *,
+        is_large: bool = False,
     ) -> Made:
         """Make a context shorter; `watch` sees the run that does it."""
-        return compact(self._engine, request, tenant, watch)
+        return compact(self._engine, request, tenant, watch, is_large=is_large)
 
-    def count_tokens(self, request: CreateResponse, tenant: str = "") -> Awaitable[Count]:
+    def count_tokens(self, request: CreateResponse, tenant: str = "", *, is_large: bool = False) -> Awaitable[Count]:
         """Return how many tokens the input of such a response has."""
-        return count_input_tokens(self._engine, request, tenant)
+        return count_input_tokens(self._engine, request, tenant, is_large=is_large)
 
     # Chat Completions, embeddings, models.
 
-    async def passing(self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None) -> Passing:
-        """Choose a backend for a request that is passed on."""
+    async def passing(
+        self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, *, is_large: bool = False
+    ) -> Passing:
+        """Choose a backend for a request that is passed on; one that is large is encoded in a thread."""
         if not self._engine.takes_work:
             raise going_away()
         route = await self._engine.router.route(request["model"], tenant=tenant)
-        return Passing(self._engine.observers, route, path, request, grant)
+        passing = Passing(self._engine.observers, route, path, request, grant)
+        if is_large:
+            await self._engine.offload.run(tenant, passing.encode)
+        return passing
 
     async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
         """Return the models that a key allows as it stands when they are known; all of them without one."""

@@ -17,10 +17,12 @@ def new_id(prefix: str) -> str:
     Nobody guesses another's id; and ids made one after the other stand side by side in a database's index, which
     halves the work of keeping it. The kernel is asked for many random bytes at once: the call costs more than they do.
     """
-    if len(_pool) < _SIZE:
-        _pool.extend(os.urandom(4096))
-    random = _pool[-_SIZE:].hex()
-    del _pool[-_SIZE:]
+    try:
+        random = _pool.pop()  # which no other thread can do at the same time
+    except IndexError:
+        block = os.urandom(_SIZE * _BLOCK).hex()
+        random, *more = [block[i : i + 2 * _SIZE] for i in range(0, len(block), 2 * _SIZE)]
+        _pool.extend(more)
     return f"{prefix}_{int(time.time() * 1000):012x}{random}"
 
 
@@ -37,5 +39,8 @@ now: Clock = time.time
 _SIZE = 18
 """Random bytes of an id."""
 
-_pool = bytearray()
-"""Random bytes that no id has yet."""
+_BLOCK = 64
+"""Ids for which random bytes are made at once."""
+
+_pool: list[str] = []
+"""Random bytes, in hexadecimal, that no id has yet."""

@@ -5,7 +5,7 @@ The numbers are the store's `BucketState`; the headers are those of specificatio
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
@@ -25,6 +25,15 @@ OUTPUT = 1_000
 
 _DATA = re.compile(rb'"(?:data:[^"]*|[A-Za-z0-9+/=_-]{1000,})"')
 """An image, a sound or a file inside a request."""
+
+LONG = 1_000
+"""Bytes of base64 from which on it is an image, a sound or a file."""
+
+WINDOW = 64 * 1024
+"""Bytes of a body that are looked at in one step."""
+
+_CUT = re.compile(rb'"(?:data:[^"]*|[A-Za-z0-9+/=_-]*)\Z')
+_RUN = re.compile(rb"[A-Za-z0-9+/=_-]*")
 
 Headers = Mapping[str, str]
 
@@ -59,9 +68,37 @@ def weight_of(body: bytes, output: int | None = None) -> int:
 
     What its history adds is not known yet; what was reserved is settled for what was used in the end.
     """
-    media = _DATA.findall(body)
-    text = len(body) - sum(map(len, media))
+    media = [len(found) for found in _DATA.findall(body)] if len(body) <= WINDOW else list(_media(body))
+    text = len(body) - sum(media)
     return text // 4 + MEDIUM * len(media) + (OUTPUT if output is None else output)
+
+
+def _media(body: bytes) -> Iterator[int]:
+    """Return the bytes of each of a large body's media, found in steps that are small: a thread does this."""
+    position = 0
+    while position < len(body):
+        end = position + WINDOW
+        begin = position
+        for found in _DATA.finditer(body, position, end):
+            yield len(found[0])
+            begin = found.end()
+        position = end
+        if (cut := _CUT.search(body, begin, end)) is not None:
+            position = _end_of(body, cut)
+            if position - cut.start() > LONG or cut[0].startswith(b'"data:'):
+                yield position - cut.start()
+            position = max(position, end)
+
+
+def _end_of(body: bytes, cut: re.Match[bytes]) -> int:
+    """Return where data end of which a step saw the beginning; the beginning where they are none after all."""
+    if cut[0].startswith(b'"data:'):
+        quote = body.find(b'"', cut.end())
+        return quote + 1 if quote >= 0 else len(body)
+    position = cut.end()
+    while (run := _RUN.match(body, position, position + WINDOW)) is not None and run.end() > position:
+        position = run.end()
+    return position + 1 if body[position : position + 1] == b'"' else cut.start()
 
 
 def weight_of_response(request: CreateResponse, body: bytes) -> int:

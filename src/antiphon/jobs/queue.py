@@ -13,10 +13,10 @@ from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frame
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
-from antiphon.protocol.validation.validate import decode_request
+from antiphon.protocol.validation.validate import LARGE, decode_request
 from antiphon.runs.checkpoints import from_bytes
-from antiphon.runs.context import conversation_locked, conversation_not_found, gather
-from antiphon.runs.decoding import load_item
+from antiphon.runs.context import MANY, conversation_locked, conversation_not_found, gather
+from antiphon.runs.decoding import load_item, load_items
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
@@ -56,6 +56,8 @@ async def enqueue(
         chains=engine.chains,
         bounds=engine.bounds,
         reads=engine.reads,
+        offload=engine.offload,
+        is_large=ticket.is_large,
     )
     candidates, items = await engine.models.candidates(request.model), context.items
     if carries_credentials(request) and (
@@ -68,7 +70,11 @@ async def enqueue(
     writer = _writer(engine, response)
     writer.queue()
     reply = _reply(response, ticket, bool(request.stream))
-    stored = _retention_of(engine, request, ticket.tenant).of(response, context, [])
+    retention = _retention_of(engine, request, ticket.tenant)
+    if context.is_large:
+        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, [])
+    else:
+        stored = retention.of(response, context, [])
     frames = [frame(writer.take())] if stored.is_streamed else []
     kept, most = without_credentials(request, body), engine.queue_per_tenant
     outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most)
@@ -146,7 +152,14 @@ async def work(engine: Engine, job: Job) -> None:
 
 async def _take_up(engine: Engine, job: Job) -> BackgroundRecorder:
     stored = job.response
-    request = replace_struct(decode_request(job.request), input=[load_item(item) for item in stored.input])
+    is_large = len(job.request) > LARGE or len(stored.input) > MANY
+    if is_large:
+        request = await engine.offload.run(stored.tenant, decode_request, job.request)
+        items = await load_items(stored.input, engine.reads, stored.tenant)
+    else:
+        request = decode_request(job.request)
+        items = [load_item(item) for item in stored.input]
+    request = replace_struct(request, input=items)
     is_sealed_shown = view_of(request).encrypted
     resume = ResumeState(
         created_at=stored.created_at,
@@ -155,6 +168,7 @@ async def _take_up(engine: Engine, job: Job) -> BackgroundRecorder:
         next_number=job.next_number,
         begins=job.kept_number <= QUEUED,
         work=from_bytes(job.called),
+        is_large=is_large,
     )
     recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
     plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume)

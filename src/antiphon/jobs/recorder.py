@@ -95,7 +95,11 @@ class BackgroundRecorder:
         async with self._writing:
             self._flushing.cancel()
             events, self._pending = [*self._pending, *end], []
-            kept = self._retention.of(response, self.run.context, stored_output(response, sealed))
+            context, output = self.run.context, stored_output(response, sealed)
+            if context.is_large:
+                kept = await self._engine.offload.run(context.tenant, self._retention.of, response, context, output)
+            else:
+                kept = self._retention.of(response, context, output)
             stored = ended(kept, self._engine.now())
             is_kept = await self._persist(
                 lambda: self._engine.store.finish(

@@ -15,7 +15,12 @@ from antiphon.runs.run import Run
 
 
 async def compact(
-    engine: Engine, request: CompactRequest, tenant: str = "", watch: Callable[[Run], None] = lambda run: None
+    engine: Engine,
+    request: CompactRequest,
+    tenant: str = "",
+    watch: Callable[[Run], None] = lambda run: None,
+    *,
+    is_large: bool = False,
 ) -> dict[str, Any]:
     """Return the object `response.compaction`: the messages of users and systems as they were, then a compaction.
 
@@ -34,7 +39,8 @@ async def compact(
         service_tier=request.service_tier,
         store=False,
     )
-    run = Run(await prepare(engine, asked, engine.ticket(RequestIdentity(tenant))), engine)
+    ticket = engine.ticket(RequestIdentity(tenant, is_large=is_large))
+    run = Run(await prepare(engine, asked, ticket), engine)
     watch(run)
     response = await run.result()
     kept = [_renewed(engine, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]

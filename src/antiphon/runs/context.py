@@ -1,6 +1,5 @@
 """The items that the model is to see, and those that are to be stored (specification section 10)."""
 
-import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -17,13 +16,14 @@ from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
 from antiphon.runs.decoding import UNSHARED, WITH_STATE, load_item, load_items
+from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store, StoredConversation, StoredItem
 from antiphon.translation.to_chat.prefix import Conversation, Prefix
 from antiphon.translation.to_chat.request import normalise_input
 
 MANY = 250
-"""Items from which on other requests have their turn between reading, checking and translating them."""
+"""Items from which on they are checked and translated in a thread."""
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that another can follow."""
@@ -44,6 +44,8 @@ class Context(Struct):
     conversation_end: int | None = None
     """The position in the conversation at which the new input will stand."""
     tenant: str = ""
+    is_large: bool = False
+    """Work on all of it is done in a thread."""
     is_recalled: bool = False
     """The history stands in no store: who keeps the response keeps its history with it."""
 
@@ -64,11 +66,14 @@ async def gather(
     chains: ChainCache | None = None,
     bounds: Bounds = DEFAULT_BOUNDS,
     reads: FairScheduler = UNSHARED,
+    offload: Offload,
+    is_large: bool = False,
 ) -> Context:
     """Return the context of a request.
 
     `recalled` is what the previous response leaves to the next one, where that is known without the store; `chains`
-    are remembered from earlier turns; `reads` shares the decoding of long histories between tenants.
+    are remembered from earlier turns; `reads` shares the decoding of long histories between tenants. What is large, in
+    its items or as the caller says (`is_large`), is checked in the threads of `offload`.
 
     Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
     (404), an empty input, and a call or an output without the other (specification section 13); and for what is beyond
@@ -94,21 +99,36 @@ async def gather(
         await _converse(conversation, context, store, reads)
     if needs_input and not given and request.previous_response_id is None and not context.history:
         raise nothing_given()
-    if len(given) > MANY and not isinstance(given, str):
-        await asyncio.sleep(0)  # others have their turn
-    for item in normalise_input(given, new_id) if given else ():
+    is_large = is_large or (len(given) > MANY and not isinstance(given, str))
+    if is_large:
+        items = await offload.run(tenant, normalise_input, given, new_id)
+    else:
+        items = normalise_input(given, new_id) if given else []
+    for item in items:
         is_whole = not isinstance(item, REFERRING)
         context.input.append(item if is_whole else await _resolve(item, store, tenant))
-    context.items = items = Conversation([*context.history, *context.input], context.prefix)
-    if given and (context.history or conversation_id is not None) and not isinstance(given, str):
-        _check_new(given, context, may_refer=conversation_id is None)
+    # What a chain's turns became is shared with other requests, so a thread makes its own.
+    items = Conversation([*context.history, *context.input], None if is_large else context.prefix)
+    context.items = items
+    context.is_large = is_large = is_large or (len(items) > MANY and context.prefix is None)
+    if is_large:
+        await offload.run(tenant, _check, request, context)
+    elif context.history or conversation_id is not None:
+        _check(request, context)
+    else:
+        check_calls(items)
+    return context
+
+
+def _check(request: CreateResponse, context: Context) -> None:
+    """Raise `ClientError` (400) where the new input does not go with the history."""
+    given = request.input
+    if given and (context.history or request.conversation is not None) and isinstance(given, list):
+        _check_new(given, context, may_refer=request.conversation is None)
     if context.prefix is not None:
         context.prefix.check_calls(context.input)
     else:
-        check_calls(items)
-    if len(items) > MANY:
-        await asyncio.sleep(0)
-    return context
+        check_calls(context.items)
 
 
 def nothing_given() -> ClientError:

@@ -15,6 +15,7 @@ from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
@@ -106,6 +107,8 @@ class Engine:
     cache: Cache = field(init=False)
     api_keys: KnownKeys = field(init=False)
     meter: Meter = field(init=False)
+    offload: Offload = field(init=False)
+    """Threads for work on large requests."""
 
     def __post_init__(self) -> None:
         self.router = Router(self.models)
@@ -113,6 +116,7 @@ class Engine:
         self.api_keys = KnownKeys(self.store)
         responses = self.shared.add("responses", response_slots(self.max_responses))
         self.meter = Meter(self.store, self.now, responses)
+        self.offload = Offload(self.shared.add("large_requests", thread_turns()))
 
     async def check_stored(self, tenant: str) -> None:
         """Raise `ClientError` (429) where a tenant has stored as much as it may."""

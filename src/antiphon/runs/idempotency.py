@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.json_slices import decode_in_slices
+from antiphon.protocol.validation.validate import LARGE
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import Reply
@@ -18,6 +21,9 @@ PATIENCE = 60.0
 
 LOOK_AGAIN = 0.5
 """Seconds after which the key is looked at without having been told."""
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,10 @@ async def admit(
     Waits for the same request where it is being worked on. Raises `ClientError`: 422 where the key came with another
     request, 409 where the other takes too long (specification of bad inputs: the IETF's draft says both).
     """
-    fingerprint = _fingerprint(path, body)
+    if len(body) <= LARGE:
+        fingerprint = _fingerprint(path, body)
+    else:
+        fingerprint = await engine.offload.run(tenant, _fingerprint_of_large, path, body)
     response_id = engine.new_id(prefix)
     waited = 0.0
     # Known before it is reserved: whoever holds anything has to show that it lives.
@@ -76,6 +85,14 @@ def _fingerprint(path: str, body: bytes) -> bytes:
     """Tell a request from another: the order of keys and the blanks between them make none."""
     value = msgspec.json.encode(msgspec.json.decode(body or b"{}"), order="sorted")
     return hashlib.sha256(path.encode() + b"\0" + value).digest()
+
+
+def _fingerprint_of_large(path: str, body: bytes) -> bytes:
+    """Return the same, worked out piece by piece."""
+    digest = hashlib.sha256(path.encode() + b"\0")
+    for piece in pieces(decode_in_slices(body), _encode, is_sorted=True):
+        digest.update(piece)
+    return digest.digest()
 
 
 def _reused() -> ClientError:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,9 @@ class Count:
     is_exact: bool
 
 
-async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: str = "") -> Count:
+async def count_input_tokens(
+    engine: Engine, request: CreateResponse, tenant: str = "", *, is_large: bool = False
+) -> Count:
     """Return what a response to this request would be charged as input; nothing is made or stored.
 
     Raises `ClientError` for what would be refused before the model is asked; a backend that does not count is no
@@ -119,29 +122,35 @@ async def count_input_tokens(engine: Engine, request: CreateResponse, tenant: st
         chains=engine.chains,
         bounds=engine.bounds,
         reads=engine.reads,
+        offload=engine.offload,
+        is_large=is_large,
     )
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
     unseal = Unsealer(engine.keyring, tenant, refuses=False)
     if target.api_for(request, context.items) == "responses":
-        asked = to_responses(
-            request, context.items, target.dialect, refused, unseal=unseal, origin=state_origin(target)
-        )
+        origin = state_origin(target)
+        translate = partial(to_responses, request, context.items, target.dialect, refused, unseal=unseal, origin=origin)
+        asked = await engine.offload.run(tenant, translate) if context.is_large else translate()
         count = await _asked(target.backend, by_responses, asked | {"model": target.model})
         if count is not None:
             return Count(count, is_exact=True)
-        return await asyncio.to_thread(_worked_out, countable(asked), target)
+        return await engine.offload.run(tenant, _worked_out, countable(asked), target)
     if isinstance(request.tool_choice, HostedChoice):  # it may demand what is listed only for a response
         request = replace(request, tool_choice=None)
-    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
-    history = len(context.history)
-    body = to_chat(request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history)
+
+    def translated() -> dict[str, Any]:
+        toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
+        history = len(context.history)
+        return to_chat(request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history)
+
+    body = await engine.offload.run(tenant, translated) if context.is_large else translated()
     for way in WAYS.get(target.dialect.name, ()):
         count = await _asked(target.backend, way, body)
         if count is not None:
             media = media_tokens(body)
             return Count(count + media, not media)
-    return await asyncio.to_thread(_worked_out, body, target)
+    return await engine.offload.run(tenant, _worked_out, body, target)
 
 
 async def _asked(backend: Backend, way: Way, body: dict[str, Any]) -> int | None:

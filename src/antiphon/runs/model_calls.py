@@ -15,11 +15,12 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
 from antiphon.runs.turn import RENAMES, Turn
+from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Call, Observers, ResponseRecord
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
-from antiphon.translation.to_chat.prefix import encode_body
+from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.tokens import asked_tokens, tokens_of
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
@@ -95,8 +96,10 @@ class ModelCaller:
     open(step) ──> conclude(stream), once it was read to its end ──> close()    for each step that calls a model
     """
 
-    def __init__(self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observers) -> None:
-        self._plan = plan
+    def __init__(
+        self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observers, offload: Offload
+    ) -> None:
+        self._plan, self._offload = plan, offload
         self._turn = turn
         self._writer = writer
         self._route = plan.route
@@ -134,7 +137,11 @@ class ModelCaller:
         if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
-        body = encode_body(step.body)
+        context = plan.context
+        if not context.is_large:
+            body = encode_body(step.body)
+        else:
+            body = await self._offload.run(context.tenant, encode_large_body, step.body)
         try:
             await route.acquire()
             self._call = call = Call(record, route.target, step.body)

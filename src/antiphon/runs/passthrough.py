@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from antiphon.access.metering import UNMETERED, UsageLease
 from antiphon.errors import BackendError
+from antiphon.protocol.json_pieces import pieces
 from antiphon.telemetry.observers import Call, Observers, Operation
 from antiphon.translation.to_chat.tokens import asked_tokens
 from antiphon.upstream.backend import Reply
@@ -18,7 +19,13 @@ from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import BROKEN, UpstreamReply, call
 from antiphon.upstream.router import Route
 
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 OPERATIONS: dict[str, Operation] = {"/chat/completions": "chat", "/embeddings": "embeddings"}
+
+
+def _encode(value: Any) -> bytes:
+    return _encoder.encode(value).encode()
 
 
 class Sink(Protocol):
@@ -47,6 +54,8 @@ class Passing:
         self._observers, self._route, self._grant = observers, route, grant or UNMETERED
         self._path, self._request = path, request
         self._newest: Call | None = None
+        self._parts: tuple[bytes, bytes] | None = None
+        """The request's JSON before and behind the name of the model, where it was encoded beforehand."""
 
     async def run(self, sink: Sink) -> None:
         """Pass the answer on to `sink`. Raises `AntiphonError` where no backend gives one, or it breaks off."""
@@ -68,8 +77,17 @@ class Passing:
         return newest
 
     def _body_for(self, target: Target) -> bytes:
-        request = {**self._request, "model": target.model}
-        return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
+        if self._parts is not None:
+            return _encode(target.model).join(self._parts)
+        return _encode({**self._request, "model": target.model})
+
+    def encode(self) -> None:
+        """Encode a large request piece by piece, which a thread does."""
+        names = list(self._request)
+        behind = {name: self._request[name] for name in names[names.index("model") + 1 :]}
+        before = {name: self._request[name] for name in names[: names.index("model")]}
+        head, tail = (b"".join(pieces(part, _encode)) for part in (before, behind))
+        self._parts = head[:-1] + (b',"model":' if before else b'"model":'), b"," + tail[1:] if behind else b"}"
 
 
 async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:

@@ -14,6 +14,7 @@ from antiphon.protocol.response import Response
 from antiphon.runs.checkpoints import Checkpoint, Checkpoints
 from antiphon.runs.context import CHAINABLE, Context, store_item
 from antiphon.runs.turn import output_text
+from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import (
     NOTHING_RESERVED,
     Reply,
@@ -40,6 +41,8 @@ class RequestIdentity(msgspec.Struct, frozen=True):
     response_id: str = ""
     key: str = ""
     taken: Reservation = NOTHING_RESERVED
+    is_large: bool = False
+    """Whether its request is so large that work on it is done in threads."""
 
 
 class Recorder(Checkpoints, Protocol):
@@ -116,6 +119,7 @@ class ForegroundRecorder:
     is_stream: bool
     holding: set[str]
     """Responses of this process that hold something while they are made."""
+    offload: Offload
     _frames: list[bytes] = field(default_factory=list)
     sees_events: bool = field(init=False)
 
@@ -162,7 +166,11 @@ class ForegroundRecorder:
             log.warning("A response that came to nothing still holds its conversation or its key: %s", error)
 
     async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
-        stored = self.retention.of(response, self.context, stored_output(response, sealed))
+        context, output = self.context, stored_output(response, sealed)
+        if context.is_large:
+            stored = await self.offload.run(context.tenant, self.retention.of, response, context, output)
+        else:
+            stored = self.retention.of(response, context, output)
         if not await self.store.save(stored, append=append, reply=reply):
             raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
 

@@ -30,6 +30,8 @@ class ResumeState(Struct, frozen=True):
     """No client knows yet that it is in progress."""
     work: Checkpoint = field(default_factory=Checkpoint)
     """How far it had come with this server's tools."""
+    is_large: bool = False
+    """Whether its request is so large that work on it is done in threads."""
 
     @property
     def stands(self) -> bool:

@@ -76,7 +76,8 @@ async def prepare(
             await _hold(engine, recorder)
         if engine.bounds.stored_bytes and (request.store is not False or conversation is not None):
             await engine.check_stored(tenant)
-        context = _new_context(engine, request, tenant) if recalled is None else None
+        is_small = recalled is None and not identity.is_large
+        context = _new_context(engine, request, tenant) if is_small else None
         if context is None:
             context = await gather(
                 request,
@@ -88,6 +89,8 @@ async def prepare(
                 chains=engine.chains,
                 bounds=engine.bounds,
                 reads=engine.reads,
+                offload=engine.offload,
+                is_large=identity.is_large,
             )
         if recorder is not None:
             recorder.context = context
@@ -136,6 +139,8 @@ async def prepare_again(
         chains=engine.chains,
         bounds=engine.bounds,
         reads=engine.reads,
+        offload=engine.offload,
+        is_large=resume.is_large,
     )
     candidates = await engine.models.candidates(request.model)
     is_cached = resume.begins and (request.antiphon is not None or candidates.caches)
@@ -199,6 +204,7 @@ def _recorder_of(engine: Engine, request: CreateResponse, identity: RequestIdent
         conversation_id,
         is_stream=bool(request.stream),
         holding=engine.holding,
+        offload=engine.offload,
     )
 
 

@@ -36,8 +36,6 @@ class Run(StepLoop):
 
     def __init__(self, plan: RunPlan, engine: Engine) -> None:
         self.plan = plan
-        self.context = plan.context
-        """What the response started from."""
         self._recorder = plan.recorder
         # Nothing of these refers back to the run: all of a request is freed when it ends, without the collector.
         route, tenant, keyring = plan.route, plan.context.tenant, engine.keyring

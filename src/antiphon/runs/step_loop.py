@@ -36,6 +36,8 @@ class StepLoop(ABC):
     def __init__(
         self, plan: RunPlan, engine: Engine, writer: ResponseWriter, turn: Turn, record: ResponseRecord
     ) -> None:
+        self.context = plan.context
+        """What the response started from."""
         self.is_stream = plan.is_stream
         """Whether the response is a stream of events."""
         self.record = record
@@ -46,7 +48,7 @@ class StepLoop(ABC):
         self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
         self._writer = writer
         self._turn = turn
-        self._asking = ModelCaller(plan, turn, writer, engine.observers)
+        self._asking = ModelCaller(plan, turn, writer, engine.observers, engine.offload)
         self._own: ServerSteps | None = None
         """Performs the steps that call no model; None where the turn has none."""
         if turn.steps is not None:
@@ -90,7 +92,7 @@ class StepLoop(ABC):
                     while await self._continue_step():
                         if self._cache is not None:
                             self._drain()
-                    step = self._turn.next()
+                    step = self._turn.next() if not self.context.is_large else await self._next_beside()
             except BaseException as error:
                 await self._close_step()
                 self._fail(error)
@@ -128,7 +130,7 @@ class StepLoop(ABC):
                             if self.stop_cause is not None:
                                 self._check_stopped()
                         goes_on = await self._continue_step()
-                    step = self._turn.next()
+                    step = self._turn.next() if not self.context.is_large else await self._next_beside()
             except BaseException as error:
                 await self._close_step()
                 self._fail(error)
@@ -151,12 +153,16 @@ class StepLoop(ABC):
         kept = await self._cache.find() if self._cache is not None else None
         if kept is None:
             self._asking.choose()
-            return self._turn.next()
+            return self._turn.next() if not self.context.is_large else await self._next_beside()
         self.record.ignored_tools = kept.ignored_tools
         if self.is_stream:
             self._start()
         retell(kept, self._writer)
         return FinishRun(Finish("completed", kept.usage))
+
+    async def _next_beside(self) -> Step:
+        """Return what is to be done next, decided in a thread: a large conversation takes a while to translate."""
+        return await self._engine.offload.run(self.context.tenant, self._turn.next)
 
     async def _begin_step(self, step: Step) -> None:
         """Begin what the turn decided; `_continue_step` does the rest."""

@@ -7,16 +7,17 @@ the ASGI scope; then that application has checked the key. Nothing here is calle
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError
-from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_key
+from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_key, counts_tokens
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
-from antiphon.protocol.validation.validate import decode_object
+from antiphon.protocol.validation.validate import LARGE, decode_object
 from antiphon.server.asgi import ClientConnection
 from antiphon.server.memory import overloaded
 from antiphon.server.reply import (
@@ -39,6 +40,8 @@ OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
 IDEMPOTENCY_HEADER = b"idempotency-key"
 
 CACHE_HEADER = CACHE.encode()
+
+T = TypeVar("T")
 
 _Wish = bool | CacheParam | None
 
@@ -113,6 +116,11 @@ def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return key.strip()
 
 
+async def decoded(gateway: Gateway, http: HttpRequest, body: bytes, decode: Callable[[bytes], T]) -> T:
+    """Return what a body says, a large one decoded and checked in a thread. Raises what `decode` raises."""
+    return decode(body) if len(body) <= LARGE else await gateway.offload(http.tenant, decode, body)
+
+
 async def acquire(
     gateway: Gateway,
     http: HttpRequest,
@@ -120,10 +128,12 @@ async def acquire(
     weigh: Callable[[], int] = lambda: 0,
     *,
     is_queued: bool = False,
+    is_large: bool = False,
 ) -> UsageLease | None:
     """Return the lease of a request on its key's limits, None without a key; it is released when the reply was sent.
 
-    Without a `model` the request counts as one that asks none. A background response `is_queued`.
+    Without a `model` the request counts as one that asks none. A background response `is_queued`; one that
+    `is_large` is weighed in a thread.
 
     Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key that has ended, 429 at a limit, 503
     where too many requests wait. Raises `ClientGone` where the client disconnects.
@@ -131,6 +141,9 @@ async def acquire(
     key = await http.key()
     if key is None:
         return None
+    if is_large and counts_tokens(key.limits):
+        weight = await gateway.offload(http.tenant, weigh)
+        weigh = partial(int, weight)
     lease = await gateway.lease(key, model, weigh, partial(DisconnectWatch, http.receive), is_queued=is_queued)
     http.reply_headers = raw_headers(lease.headers)
     http.cleanup.enter_context(lease)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -81,13 +82,16 @@ class RequestBody:
         What it is, its head says; an empty one may be anything.
         """
         message = await self.receive()
-        parts = [message.get("body", b"")]
-        while message["type"] != "http.disconnect" and message.get("more_body"):
-            message = await self.receive()
-            parts.append(message.get("body", b""))
+        body: bytes = message.get("body", b"")
+        if message.get("more_body"):
+            whole = BytesIO()  # which grows bit by bit: to join 32 MB at once takes longer than others should wait
+            whole.write(body)
+            while message.get("more_body"):
+                message = await self.receive()
+                whole.write(message.get("body", b""))
+            body = whole.getvalue()
         if message["type"] == "http.disconnect":
             raise ClientGone
-        body = parts[0] if len(parts) == 1 else b"".join(parts)
         if body and (kind := self._headers.get(b"content-type", JSON)) != JSON:
             _check_media_type(kind)
         return body

@@ -28,6 +28,8 @@ MODEL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 3
 STORE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
 """Bounds for what a store does: half a millisecond to 5 s."""
 
+STALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+"""Bounds for how long the event loop is busy with one thing; above 20 ms clients notice."""
 OTHER = "other"
 """Stands for every model that no backend lists: names that clients make up are no labels."""
 
@@ -182,6 +184,11 @@ class Measures:
         )
         self.store = Histogram("antiphon_store_seconds", "How long the store took.", "kind", bounds=STORE_SECONDS)
         self.store_errors = Counter("antiphon_store_errors", "What the store could not do.", "operation")
+        self.loop_stalls = Histogram(
+            "antiphon_loop_stall_seconds",
+            "How long the event loop took to answer its watchdog, which asks four times per second.",
+            bounds=STALL_SECONDS,
+        )
         self.webhooks = Counter("antiphon_webhook_deliveries", "Tries to deliver a webhook.", "outcome")
         self.websockets = Gauge("antiphon_websocket_connections", "WebSocket connections that are open.")
 

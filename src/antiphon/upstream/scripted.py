@@ -63,7 +63,7 @@ class ScriptedBackend:
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
         try:
-            request = decode_object(body)
+            request = decode_object(body, most_at_once=len(body))
             self.requests.append(request)
             return self._reply(self.answer(path, request), request)
         except ClientError as error:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.runs.context import MANY
 from tests.support.engine import Chunks, ask, called, engine, said, stream
 from tests.support.replay import delta
 
@@ -17,6 +18,8 @@ THOUGHT: Chunks = [
 ]
 CALL = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "a star"}
+MESSAGES = [{"role": "user", "content": "b"}] * (MANY + 1)
+"""Input that is checked and translated in a thread."""
 
 
 async def refusal(made: Any, **body: Any) -> ClientError:
@@ -38,6 +41,28 @@ async def test_a_chain_is_parents_input_then_output_then_the_new_input() -> None
         ("assistant", "two"),
         ("user", "c"),
     ]
+
+
+async def test_a_large_input_follows_a_chain_as_a_small_one_does() -> None:
+    made, backend = engine(said("one"), said("two"), said("three"))
+    first = await ask(made, input="a")
+    second = await ask(made, input=MESSAGES, previous_response_id=first["id"])
+    await ask(made, input="c", previous_response_id=second["id"])
+
+    before = ["a", "one", *["b"] * len(MESSAGES)]
+    assert [[m["content"] for m in request["messages"]] for request in backend.requests[1:]] == [
+        before,
+        [*before, "two", "c"],
+    ]
+
+
+async def test_an_item_that_repeats_a_stored_id_is_refused_in_a_large_input_too() -> None:
+    made, _ = engine(said("one"))
+    first = await ask(made, input="a")
+    error = await refusal(made, input=[first["output"][0], *MESSAGES], previous_response_id=first["id"])
+
+    assert error.message.startswith("Duplicate item found with id")
+    assert made.shared.usage()["large_requests"].in_use == 0
 
 
 async def test_a_response_can_be_followed_twice() -> None:

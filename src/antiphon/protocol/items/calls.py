@@ -8,7 +8,7 @@ from antiphon.protocol.items.content import (
     Caller,
     CallId,
     CreatedBy,
-    InputPart,
+    InputParts,
     Item,
     Part,
     Status,
@@ -36,7 +36,7 @@ class CustomToolCallOutput(Item, kw_only=True, tag="custom_tool_call_output"):
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
-    output: Text | list[InputPart]
+    output: Text | InputParts
     name: str | UnsetType | None = UNSET
     caller: Caller = UNSET
     created_by: CreatedBy = UNSET

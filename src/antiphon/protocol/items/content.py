@@ -105,6 +105,12 @@ InputPart = InputText | InputImage | InputFile
 OutputPart = OutputText | Refusal
 ContentPart = InputText | InputImage | InputFile | OutputText | Refusal
 
+InputParts = Annotated[list[InputPart], Meta(max_length=10_000)]
+"""At most 10,000 parts, as many as a request may have items: parts cost as much as items do."""
+
+ContentParts = Annotated[list[ContentPart], Meta(max_length=10_000)]
+"""As many parts."""
+
 
 class Item(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     """What a response's input and output are lists of.

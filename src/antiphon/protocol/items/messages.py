@@ -24,9 +24,9 @@ from antiphon.protocol.items.calls import (
 from antiphon.protocol.items.content import (
     Caller,
     CallId,
-    ContentPart,
+    ContentParts,
     CreatedBy,
-    InputPart,
+    InputParts,
     Item,
     ItemId,
     Phase,
@@ -56,7 +56,7 @@ class Message(Item, kw_only=True, tag="message"):
 
     status: Status | UnsetType | None = UNSET
     role: Role
-    content: Text | list[ContentPart]
+    content: Text | ContentParts
     phase: Phase | UnsetType | None = UNSET
 
 
@@ -78,7 +78,7 @@ class FunctionCallOutput(Item, kw_only=True, tag="function_call_output"):
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId | UnsetType | None = UNSET
-    output: Text | list[InputPart]
+    output: Text | InputParts
     name: str | UnsetType | None = UNSET
     namespace: str | UnsetType | None = UNSET
     caller: Caller = UNSET

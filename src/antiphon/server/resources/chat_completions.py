@@ -6,8 +6,8 @@ from typing import Any
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, Passing, Tally, UsageLease, weight_of
-from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request
-from antiphon.server.admission import acquire
+from antiphon.protocol.validation.validate import LARGE, decode_chat_request, decode_embeddings_request
+from antiphon.server.admission import acquire, decoded
 from antiphon.server.reply import BACKEND, DisconnectWatch, Endpoint, Reply, Resources, Sink, plain_name, stream_reply
 from antiphon.server.request import HttpRequest
 
@@ -37,10 +37,13 @@ def _endpoint(
 ) -> Endpoint:
     async def pass_on(http: HttpRequest) -> Reply:
         body = await http.body()
-        request = decode(body)
+        request = await decoded(gateway, http, body, decode)
         await _check_redirects(http, request)
-        lease = await acquire(gateway, http, request["model"], partial(weight_of, body, bound(request)))
-        return stream_reply(_PassedOn(await gateway.passing(path, request, http.tenant, lease), request, lease))
+        lease = await acquire(
+            gateway, http, request["model"], partial(weight_of, body, bound(request)), is_large=len(body) > LARGE
+        )
+        passing = await gateway.passing(path, request, http.tenant, lease, is_large=len(body) > LARGE)
+        return stream_reply(_PassedOn(passing, request, lease))
 
     return pass_on
 

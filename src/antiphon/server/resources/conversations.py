@@ -7,7 +7,7 @@ from antiphon.protocol.validation.validate import (
     decode_create_conversation,
     decode_update_conversation,
 )
-from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
+from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
@@ -30,7 +30,7 @@ class _Conversations:
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
-        request = decode_create_conversation(body)
+        request = await decoded(self._gateway, http, body, decode_create_conversation)
         ticket: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
             ticket = await reserve(self._gateway, http, body, "conv")
@@ -44,7 +44,7 @@ class _Conversations:
         return json_reply(await self._conversations.retrieve(http.tenant, _id(http)))
 
     async def update(self, http: HttpRequest) -> Reply:
-        request = decode_update_conversation(await http.body())
+        request = await decoded(self._gateway, http, await http.body(), decode_update_conversation)
         return json_reply(await self._conversations.update(http.tenant, _id(http), request.metadata))
 
     async def delete(self, http: HttpRequest) -> Reply:
@@ -52,7 +52,7 @@ class _Conversations:
 
     async def add_items(self, http: HttpRequest) -> Reply:
         include = decode_include(http.query())
-        request = decode_add_items(await http.body())
+        request = await decoded(self._gateway, http, await http.body(), decode_add_items)
         return json_reply(await self._conversations.add_items(http.tenant, _id(http), request, include))
 
     async def list_items(self, http: HttpRequest) -> Reply:

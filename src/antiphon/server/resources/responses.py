@@ -14,12 +14,13 @@ from antiphon.gateway import (
 )
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query, decode_stream_query, is_true
-from antiphon.protocol.validation.validate import decode_compact_request, decode_count, decode_request
+from antiphon.protocol.validation.validate import LARGE, decode_compact_request, decode_count, decode_request
 from antiphon.server.admission import (
     CACHE_HEADER,
     IDEMPOTENCY_HEADER,
     acquire,
     body_with_cache,
+    decoded,
     reserve,
     with_cache,
 )
@@ -65,7 +66,10 @@ class _Responses:
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
-        request = asked = decode_request(body)
+        if len(body) <= LARGE:
+            request = asked = decode_request(body)
+        else:
+            request = asked = await self._gateway.offload(http.tenant, decode_request, body)
         if http.uses_cache is not None or CACHE_HEADER in http.headers:
             request = with_cache(http, asked)
         gateway = self._gateway
@@ -78,6 +82,8 @@ class _Responses:
             ticket = RequestIdentity(http.tenant, gateway.new_id("resp"))
         if isinstance(ticket, Reply):
             return ticket
+        if len(body) > LARGE:
+            ticket = replace(ticket, is_large=True)
         lease = None
         if http.credential is not None:
             lease = await acquire(
@@ -86,9 +92,13 @@ class _Responses:
                 request.model,
                 lambda: weight_of_response(request, body),
                 is_queued=bool(request.background),
+                is_large=len(body) > LARGE,
             )
         if request.background:
-            kept = body_with_cache(body, asked, request)
+            if len(body) <= LARGE:
+                kept = body_with_cache(body, asked, request)
+            else:
+                kept = await gateway.offload(http.tenant, body_with_cache, body, asked, request)
             return await self._enqueue(request, kept, charged_to(ticket, lease), lease)
         run = await gateway.create(request, ticket)
         if lease is not None:
@@ -133,21 +143,26 @@ class _Responses:
 
     async def compact(self, http: HttpRequest) -> Reply:
         body = await http.body()
-        request = decode_compact_request(body)
+        request = await decoded(self._gateway, http, body, decode_compact_request)
         if not self._gateway.takes_work:
             raise going_away()
-        lease = await acquire(self._gateway, http, request.model, lambda: weight_of(body))
+        lease = await acquire(self._gateway, http, request.model, lambda: weight_of(body), is_large=len(body) > LARGE)
         watch = () if lease is None else (lease.watch,)
         async with DisconnectWatch(http.receive):
-            return json_reply(await self._gateway.compact(request, http.tenant, *watch))
+            is_large = len(body) > LARGE
+            compacted = await self._gateway.compact(request, http.tenant, *watch, is_large=is_large)
+        if not is_large:
+            return json_reply(compacted)
+        return await self._gateway.offload(http.tenant, json_reply, compacted)
 
     async def count_tokens(self, http: HttpRequest) -> Reply:
-        request = decode_count(await http.body())
+        body = await http.body()
+        request = await decoded(self._gateway, http, body, decode_count)
         await acquire(self._gateway, http, request.model)
         async with DisconnectWatch(http.receive):
-            count = await self._gateway.count_tokens(request, http.tenant)
-        body = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
-        return json_reply(body, [(b"antiphon-token-count", b"exact" if count.is_exact else b"estimate")])
+            count = await self._gateway.count_tokens(request, http.tenant, is_large=len(body) > LARGE)
+        counted = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
+        return json_reply(counted, [(b"antiphon-token-count", b"exact" if count.is_exact else b"estimate")])
 
 
 def _id(http: HttpRequest) -> str:

@@ -7,7 +7,8 @@ response; here it is done. The connection is heard all the time, so that its cli
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,11 +20,13 @@ from antiphon.gateway import (
     Run,
     StoredItem,
     UsageLease,
+    counts_tokens,
     going_away,
     weight_of_response,
 )
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.validate import LARGE
 from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
 from antiphon.server.admission import with_cache
 from antiphon.server.asgi import ClientGone, Message
@@ -36,6 +39,9 @@ from antiphon.server.websocket.lanes import Asked, Lanes
 from antiphon.server.websocket.session_memory import Lane, Recall
 from antiphon.server.websocket.steering import Refused, Steering, Submission, failed, messages, required_input
 from antiphon.telemetry.context import About, about, begin
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 OPEN_FOR = 3600.0
 """Seconds after which a connection takes no more requests."""
@@ -126,7 +132,7 @@ class Connection:
     async def _take(self, body: bytes) -> None:
         lane: Lane = None
         try:
-            data = decode_message(body)
+            data = await self._decoded(decode_message, body, len(body))
             if data["type"] == "response.steer":
                 await self._steer(data, len(body))
                 return
@@ -138,6 +144,12 @@ class Connection:
             await self._channel.refuse(error, lane)
         else:
             self._begin_next()
+
+    async def _decoded(self, decode: Callable[[U], T], given: U, size: int) -> T:
+        """Return what `decode` makes of a message of so many bytes, of a large one in a thread."""
+        if size <= LARGE:
+            return decode(given)
+        return await self._gateway.offload(self._http.tenant, decode, given)
 
     def _enter(self, asked: Asked) -> None:
         """Let a request wait for its turn, which may be now; its bytes are the account's until it is answered."""
@@ -207,14 +219,14 @@ class Connection:
         """Make the response that is asked for, and those that follow it unasked."""
         lane, data = asked.lane, asked.data
         if data is None:  # it waited, and was read before it did
-            data = decode_message(asked.body)
+            data = await self._decoded(decode_message, asked.body, len(asked.body))
             take_lane(data)
         parent = data.get("previous_response_id")
         try:
-            create = read_create(data)
+            create = await self._decoded(read_create, data, len(asked.body))
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
-            run, said = await self._make(lane, request, generates=create.generates)
+            run, said = await self._make(lane, request, generates=create.generates, is_large=len(asked.body) > LARGE)
         except Exception:
             self._recall.fail(lane, parent)
             raise
@@ -247,28 +259,33 @@ class Connection:
             await self._channel.tell(run.append_event(event), lane)
 
     async def _make(
-        self, lane: Lane, request: CreateResponse, *, generates: bool = True
+        self, lane: Lane, request: CreateResponse, *, generates: bool = True, is_large: bool = False
     ) -> tuple[Run, list[Submission]]:
         """Make one response; return it with what was said into it. Raises `AntiphonError` where nothing was told."""
         if not self._gateway.takes_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
+        ticket = RequestIdentity(self._http.tenant, is_large=is_large)
         key = await self._http.key()
         if key is None:
-            return await self._make_granted(lane, request, recalled, None, generates=generates)
-        with await self._gateway.lease(key, request.model, lambda: _weight(request)) as lease:
-            return await self._make_granted(lane, request, recalled, lease, generates=generates)
+            return await self._make_granted(lane, request, ticket, recalled, None, generates=generates)
+        weigh = partial(_weight, request)
+        if is_large and counts_tokens(key.limits):
+            weight = await self._gateway.offload(ticket.tenant, weigh)
+            weigh = partial(int, weight)
+        with await self._gateway.lease(key, request.model, weigh) as lease:
+            return await self._make_granted(lane, request, ticket, recalled, lease, generates=generates)
 
     async def _make_granted(
         self,
         lane: Lane,
         request: CreateResponse,
+        ticket: RequestIdentity,
         recalled: Sequence[StoredItem] | None,
         lease: UsageLease | None,
         *,
         generates: bool,
     ) -> tuple[Run, list[Submission]]:
-        ticket = RequestIdentity(self._http.tenant)
         run = await self._gateway.create(request, ticket, recalled=recalled, generates=generates)
         if lease is not None:
             lease.watch(run)

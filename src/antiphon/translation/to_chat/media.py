@@ -7,7 +7,7 @@ from typing import Any
 
 from antiphon.protocol.items.content import InputFile, InputImage
 from antiphon.protocol.validation import refusals
-from antiphon.protocol.validation.media import split_data_url
+from antiphon.protocol.validation.media import SLICE, base64_of, data_of
 from antiphon.translation.dialects.dialect import Dialect
 
 _TEXT_TYPES = frozenset({
@@ -72,18 +72,24 @@ def _by_data(part: InputFile, data: str, dialect: Dialect, param: str) -> dict[s
     if not dialect.file_part:
         raise refusals.invalid(param, "only text files are supported with this model.")
     media_type = media_type or _told_by_content(raw)
-    return _FILE_PARTS[dialect.file_part](name, f"data:{media_type};base64,{base64.b64encode(raw).decode()}")
+    return _FILE_PARTS[dialect.file_part](name, f"data:{media_type};base64,{_encode(raw)}")
 
 
 def _decode(data: str, param: str) -> tuple[str, bytes]:
     """Return the media type, empty where unsaid, and the bytes of base64 that may be a `data:` URL."""
-    split = split_data_url(data) if data[:5].lower() == "data:" else ("", data)
-    if split is None:
+    media_type, begin = data_of(data) if data[:5].lower() == "data:" else ("", 0)
+    if media_type is None:
         raise refusals.invalid(param, "expected a data URL with base64-encoded data.")
     try:
-        return split[0], base64.b64decode(split[1], validate=True)
+        return media_type, b"".join(base64_of(data, begin))
     except ValueError:
         raise refusals.invalid(param, "expected base64-encoded data.") from None
+
+
+def _encode(raw: bytes) -> str:
+    """Return base64, made in slices, so that other threads run in between."""
+    size = SLICE // 4 * 3
+    return "".join(base64.b64encode(raw[at : at + size]).decode() for at in range(0, len(raw), size))
 
 
 def _as_text(media_type: str, extension: str, raw: bytes) -> str | None:

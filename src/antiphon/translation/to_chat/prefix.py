@@ -13,6 +13,7 @@ import msgspec
 
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
+from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.tool_bindings import Key
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
 from antiphon.translation.dialects.dialect import Dialect
@@ -240,3 +241,8 @@ def encode_body(body: dict[str, Any]) -> bytes:
     return messages.encoded(
         before[:-1] + (b',"messages":' if place else b'"messages":'), b"," + behind[1:] if len(behind) > 2 else b"}"
     )
+
+
+def encode_large_body(body: dict[str, Any]) -> bytes:
+    """Return the same, piece by piece: for a thread, where one long step would stop all others."""
+    return encode_body(body) if isinstance(body.get("messages"), Messages) else b"".join(pieces(body, _encode))

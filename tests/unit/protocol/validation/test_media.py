@@ -7,6 +7,7 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.content import InputFile, InputImage
+from antiphon.protocol.validation import media
 from antiphon.protocol.validation.media import check_file, check_image, split_data_url
 
 DATA = base64.b64encode(b"\x89PNG").decode()
@@ -135,3 +136,17 @@ def test_a_file_without_one_usable_source_is_refused(fields: dict[str, Any], exp
 def test_a_data_url_splits_into_its_type_and_its_data() -> None:
     assert split_data_url("data:Text/Plain;charset=utf-8;base64,aGk=") == ("text/plain", "aGk=")
     assert split_data_url("data:text/plain,hi") is None
+
+
+@pytest.mark.parametrize(
+    ("data", "is_valid"),
+    [("AAAA" * 5, True), ("AAAA" * 4 + "AA==", True), ("AA==" + "AAAA" * 4, False), ("AAAA" * 2 + "A?AA" * 3, False)],
+)
+def test_base64_is_judged_in_slices_as_in_one(data: str, is_valid: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "SLICE", 4)
+    part = InputImage(image_url=f"data:image/png;base64,{data}")
+    if is_valid:
+        check_image(part, "p")
+    else:
+        with pytest.raises(ClientError, match="not valid base64"):
+            check_image(part, "p")

@@ -1,0 +1,71 @@
+"""Work on large data, done beside the event loop: in threads, which tenants share fairly.
+
+Python's lock passes from thread to thread every 5 ms, so plain Python code in a thread never holds up the loop for
+longer. What runs here is written so that no single call into C takes longer than that by much.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from antiphon.sharing.scheduler import FairScheduler
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS = 2
+"""How many pieces of work run at once. They share one lock, so more would make none of them faster."""
+
+
+def thread_turns() -> FairScheduler:
+    """Return the queue for the threads: a tenant holds one of them."""
+    return FairScheduler(THREADS, per_tenant=1)
+
+
+class Offload:
+    """Runs functions in threads, in the turns of `scheduler`.
+
+    Any number may wait: the requests are admitted already, and what they hold is bounded in bytes (`max_bodies`).
+    """
+
+    def __init__(self, scheduler: FairScheduler) -> None:
+        self._scheduler = scheduler
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def run(self, tenant: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what the function returns, once a thread of the tenant's is free. Raises what it raises.
+
+        If the caller is cancelled meanwhile, this waits for the function's end: what it works on is still in use.
+        """
+        scheduler, loop = self._scheduler, asyncio.get_running_loop()
+        await scheduler.enter(tenant, is_patient=True)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS, "large-data")
+        begun = loop.time()
+        done = loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
+        try:
+            await asyncio.wait({done})
+        except asyncio.CancelledError:
+            await _ended(done)
+            raise
+        finally:
+            scheduler.leave(tenant, loop.time() - begun)
+        return done.result()
+
+    def close(self) -> None:
+        """Release the threads."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+
+async def _ended(done: "asyncio.Future[T]") -> None:
+    """Wait for the end, however often the wait is cancelled."""
+    while not done.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({done})
+    if not done.cancelled():
+        done.exception()  # nobody receives it any more

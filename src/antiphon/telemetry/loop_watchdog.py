@@ -1,0 +1,77 @@
+"""Measures how long the event loop does nothing but one thing: a thread asks it for a sign of life, and waits.
+
+While one step of one request runs, every other client waits. Requests pay nothing for the measurement: the loop runs
+one callback of the watchdog a few times per second.
+"""
+
+import asyncio
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+
+from antiphon.errors import log
+
+EVERY = 0.25
+"""Seconds between two measurements."""
+
+LONG = 0.25
+"""Seconds after which a stall is logged, with the stack of the loop's thread at that moment."""
+
+LOG_EVERY = 60.0
+"""Seconds between two log lines: what stalls the loop once usually does so again."""
+
+DEEPEST = 12
+"""Frames of the stack that the log shows, the innermost ones."""
+
+
+class LoopWatchdog:
+    """Measures the running loop from `start` to `close`. `observe` receives each delay of the loop, in seconds."""
+
+    def __init__(self, observe: Callable[[float], None], *, every: float = EVERY, long: float = LONG) -> None:
+        self._observe, self._every, self._long = observe, every, long
+        self._ended = threading.Event()
+        self._answered = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._loop_thread = 0
+        self._logged = -LOG_EVERY
+
+    def start(self) -> None:
+        """Begin to measure the loop that runs in this thread."""
+        self._loop_thread = threading.get_ident()
+        loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._watch, args=(loop,), name="loop-watchdog", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread. The loop may be about to end too."""
+        self._ended.set()
+        self._answered.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        with suppress(RuntimeError):  # the loop was closed
+            while not self._ended.wait(self._every):
+                self._measure(loop)
+
+    def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._answered.clear()
+        asked = time.monotonic()
+        loop.call_soon_threadsafe(self._answered.set)
+        stack = None if self._answered.wait(self._long) else self._stack()
+        self._answered.wait()
+        took = time.monotonic() - asked
+        if self._ended.is_set():
+            return
+        loop.call_soon_threadsafe(self._observe, took)
+        if stack is not None and asked - self._logged >= LOG_EVERY:
+            self._logged = asked
+            log.warning("The event loop did nothing else for %.2f s; every client waited. It was in:\n%s", took, stack)
+
+    def _stack(self) -> str:
+        frame = sys._current_frames().get(self._loop_thread)
+        return "".join(traceback.format_stack(frame)[-DEEPEST:]) if frame is not None else "(no stack)"

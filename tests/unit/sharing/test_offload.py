@@ -1,0 +1,62 @@
+"""Work on large data in threads: shared between tenants, and never left behind."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from antiphon.sharing.offload import Offload, thread_turns
+from antiphon.sharing.scheduler import FairScheduler
+
+
+@pytest.fixture
+def turns() -> FairScheduler:
+    return thread_turns()
+
+
+@pytest.fixture
+async def offload(turns: FairScheduler) -> AsyncIterator[Offload]:
+    one = Offload(turns)
+    yield one
+    one.close()
+
+
+async def test_the_result_and_the_error_come_back(offload: Offload, turns: FairScheduler) -> None:
+    assert await offload.run("a", int, "7") == 7
+    with pytest.raises(ValueError, match="invalid literal"):
+        await offload.run("a", int, "x")
+    assert turns.in_use == 0
+
+
+async def test_one_tenant_holds_one_thread_and_leaves_another(offload: Offload, turns: FairScheduler) -> None:
+    may_end = threading.Event()
+    hanging = [asyncio.create_task(offload.run("a", may_end.wait)) for _ in range(3)]
+    await asyncio.sleep(0)
+
+    assert await offload.run("b", int, "1") == 1
+    assert (turns.in_use, turns.waiting) == (1, 2)
+    may_end.set()
+    await asyncio.gather(*hanging)
+
+
+async def test_who_is_cancelled_waits_for_what_was_begun(offload: Offload, turns: FairScheduler) -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.set()
+        may_end.wait()
+
+    task = asyncio.create_task(offload.run("a", work))
+    while not began.is_set():
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done()
+
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert turns.in_use == 0
