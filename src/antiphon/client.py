@@ -19,8 +19,8 @@ from antiphon.protocol.validation.validate import decode_compact_request, decode
 from antiphon.upstream.backend import Backend
 
 ANOTHER_LOOP = (
-    "This Responses object is used in another event loop than before. An object belongs to the loop, and so to the "
-    "thread, of its first use: make one object in each, and close it there."
+    "This Responses object was first used in another event loop. Each event loop, and so each thread, needs an object "
+    "of its own: create it there, and close it there."
 )
 
 

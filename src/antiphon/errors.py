@@ -90,7 +90,7 @@ class StoreError(AntiphonError):
 class ConfigError(AntiphonError):
     """A setting is wrong; the message names it and says what would be right.
 
-    It often quotes a URL, so whatever may be secret in one is left out of the message.
+    The message often quotes a URL, so parts of URLs that may be secret are removed from it.
     """
 
     def __init__(self, message: str, **fields: Any) -> None:
@@ -104,18 +104,18 @@ _SHOWN_OPTIONS = {"mode", "host", "port", "user", "dbname", "sslmode", "pooler",
 
 
 def without_secrets(text: str) -> str:
-    """Return a text with what may be secret left out of the URLs in it."""
+    """Return a text without the parts of its URLs that may be secret."""
     return _WORD.sub(lambda found: redacted(found[0]), text)
 
 
 def redacted(url: str) -> str:
-    """Return a URL, or what was meant to be one, as it may be shown.
+    """Return a URL, valid or not, without the parts that may be secret.
 
-    Passwords are left out, and so are users that may be tokens, values of queries, and fragments. A database's user and
-    the likes stay.
+    These are passwords, users that may be tokens, values in the query, and fragments. The user of a database and
+    harmless options stay.
     """
     if url.startswith(("/", "~", "./")):
-        return url  # a path, in which these characters mean nothing
+        return url  # a path, where these characters have no meaning
     scheme = found[0] if (found := _SCHEME.match(url)) else ""
     rest, user, at = url[len(scheme) :], "", ""
     if not (scheme == "sqlite://" and rest.startswith("/")):

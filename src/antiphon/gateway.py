@@ -81,7 +81,7 @@ Made = Coroutine[Any, Any, JsonObject]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The bytes that a tenant has stored, and the most that it may, 0 for any number."""
+    """The bytes that a tenant has stored, and its limit, 0 for none."""
 
     size: int
     most: int
@@ -154,11 +154,11 @@ class Gateway:
         return await self._store_probe.is_usable()
 
     async def keys_are_usable(self) -> bool:
-        """Whether requests can be let in: no API key is needed, or the store has keys."""
+        """Whether requests can be authenticated: they need no API key, or the store has keys."""
         return await self._engine.api_keys.are_usable()
 
     async def backend_answers(self) -> bool:
-        """Whether at least one backend answered by HTTP, whatever it said; asks them where none did."""
+        """Whether at least one backend answered HTTP, whatever the status; polls them where none did."""
         models = self._engine.models
         if not any(served.is_reached for served in models.backends):
             await models.refresh()
@@ -280,7 +280,7 @@ class Gateway:
         return await self._engine.store.usage(tenant, begin, end)
 
     async def stored(self, tenant: str) -> Stored:
-        """Return the bytes that a tenant has stored, and how many it may."""
+        """Return the bytes that a tenant has stored, and its limit."""
         return Stored(await self._engine.store.stored_bytes(tenant), self._engine.bounds.stored_bytes)
 
     def reserve(

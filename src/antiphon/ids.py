@@ -26,7 +26,7 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{int(time.time() * 1000):012x}{random}"
 
 
-TENANT_RULE = "A tenant's name has 1 to 200 visible characters, and no blank at its beginning or end."
+TENANT_RULE = "A tenant's name has 1 to 200 visible characters and does not begin or end with a space."
 
 
 def is_tenant_name(name: object) -> bool:

@@ -1,4 +1,4 @@
-"""A model that calls tools once and then repeats what they answered."""
+"""A model that calls tools once and then repeats what they answered, and an MCP server as a request names it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,3 +22,8 @@ def calling(request: Mapping[str, Any], *calls: tuple[str, Mapping[str, Any]]) -
         for number, (name, arguments) in enumerate(calls)
     ]
     return Answer([sse(*(delta(tool_calls=[call]) for call in made), delta("tool_calls"))])
+
+
+def mcp(url: str) -> dict[str, object]:
+    """The tool by which a request names an MCP server."""
+    return {"type": "mcp", "server_label": "tests", "server_url": url, "require_approval": "never"}

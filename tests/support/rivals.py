@@ -13,6 +13,7 @@ import aiohttp
 from antiphon.storage.open import open_store
 from tests.support.command import Serving, serving
 from tests.support.keys import bearing, issue
+from tests.support.replay import Answer, delta, echo, sse
 
 PATIENCE = 30.0
 """Seconds that B waits at most for anything."""
@@ -75,6 +76,13 @@ async def rivals(
             session = aiohttp.ClientSession(headers=bearing(key), connector=connector)
             tenants.append(Tenant(served.url, await stack.enter_async_context(session), key))
         yield Rivals(served, *tenants)
+
+
+def hang_for_a(request: dict[str, Any]) -> Answer:
+    """Never end an answer to a text of A, which begins with `A`; repeat any other text."""
+    if request["messages"][-1]["content"].startswith("A"):
+        return Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    return echo(request)
 
 
 def _children(pid: int) -> list[int]:

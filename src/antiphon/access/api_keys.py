@@ -4,8 +4,8 @@ As long as nobody has made a key nobody needs one, and a request asks the store 
 the digest of the whole key, and who does not know the store's secret can aim at no digest: so how long it takes to
 look one up tells nothing of the keys that there are.
 
-Once there was a key, requests need one for as long as the server lives, also where the store was lost with its keys:
-who deletes a file must not open the server to everyone.
+Once a key existed, requests need one for as long as the server lives, even if the store is lost with its keys:
+deleting a file must not open the server to everyone.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class Mint:
     def issue(
         self, key_id: str, tenant: str, name: str, limits: Limits, now: int, expires_at: int | None
     ) -> tuple[str, ApiKey]:
-        """Return a new key: itself, to be shown once, and what is kept of it. Raises `ConfigError` for a bad tenant."""
+        """Return a new key, to be shown once, and what the store keeps of it. Raises `ConfigError` for a bad tenant."""
         if not is_tenant_name(tenant):
             raise ConfigError(TENANT_RULE)
         key = _new()
@@ -82,19 +82,19 @@ MOST = 10_000
 
 
 LOST = (
-    "Every request is refused: this server needs API keys, and its store has none. Restore the store, or make a key "
-    "with `antiphon keys create`."
+    "Every request is rejected: this server requires API keys, and its store has none. Restore the store, or create a "
+    "key with `antiphon keys create`."
 )
 
 COMPLAIN_EVERY = 60.0
-"""Seconds between two lines of the log which say that the store has lost its keys."""
+"""Seconds between two log lines about a store that has lost its keys."""
 
 
 class KeyMemory(Protocol):
-    """What a server remembers of its keys for longer than a process and a store live."""
+    """What a server remembers of its keys; it outlives the process and the store."""
 
     had_keys: bool
-    """Whether there ever were any: then requests need one."""
+    """Whether a key ever existed: then requests need one."""
 
 
 class KnownKeys:
@@ -107,7 +107,7 @@ class KnownKeys:
         self._memory: KeyMemory | None = None
         self._has_any: bool | None = None
         self._are_readable = False
-        """Whether the store was seen to have keys: until then nothing is made in it that they need."""
+        """Whether the store is known to have keys; until then the secret behind their digests is not created in it."""
         self._complained = float("-inf")
         self._looked = float("-inf")
         self.open_until = float("-inf")
@@ -116,7 +116,7 @@ class KnownKeys:
         self._asked: dict[bytes, asyncio.Future[ApiKey | None]] = {}
 
     async def remember_in(self, memory: KeyMemory) -> None:
-        """Go by what `memory` says, and put into it what is found. A store that has lost its keys is reported."""
+        """Read whether keys existed from `memory`, and write it there. Logs an error if the store has lost its keys."""
         self._memory = memory
         if memory.had_keys:
             self._has_any = True
@@ -124,7 +124,7 @@ class KnownKeys:
                 await self._check_readable()
 
     async def are_usable(self) -> bool:
-        """Whether requests can be let in: no key is needed, or the store has keys."""
+        """Whether requests can be authenticated: they need no key, or the store has keys."""
         try:
             if await self.are_needed():
                 await self._check_readable()
@@ -139,7 +139,7 @@ class KnownKeys:
         return await self._look()
 
     async def digest(self, key: bytes) -> bytes:
-        """Return what a key is known by. Raises `StoreError` where the store cannot know any."""
+        """Return the digest by which the store finds a key. Raises `StoreError` where the store has lost its keys."""
         if self._mint is None:
             await self._check_readable()
             self._mint = await Mint.of(self._store)
@@ -169,14 +169,14 @@ class KnownKeys:
         return bool(self._has_any)
 
     async def _check_readable(self) -> None:
-        """Raise `StoreError` where the store has no key: it is not the one in which they were made."""
+        """Raise `StoreError` where the store has no key: it is not the store in which the keys were created."""
         if not self._are_readable:
             self._are_readable = await self._store.has_api_keys()
         if not self._are_readable:
             if self._clock() - self._complained >= COMPLAIN_EVERY:
                 self._complained = self._clock()
                 log.error(LOST)
-            raise StoreError("The server cannot check API keys: its store has none.")
+            raise StoreError("The server cannot check API keys: they are no longer in its store.")
 
     async def _ask(self, digest: bytes) -> ApiKey | None:
         """Ask the store; who comes meanwhile shares the answer."""

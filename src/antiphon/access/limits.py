@@ -146,7 +146,7 @@ def too_many_at_once(most: int) -> ClientError:
 def too_many_responses(wait: float) -> ClientError:
     """Return the error for a request where as many wait to be answered as may; in `wait` seconds one may have ended."""
     return ClientError(
-        "Too many requests wait for this server to answer them. Please try again later.",
+        "Too many requests are waiting for this server. Please try again later.",
         status=503,
         type="service_unavailable_error",
         code="server_is_overloaded",

@@ -1,7 +1,7 @@
 """Holds keys to their limits, shares running responses between tenants, and writes down what keys used.
 
-A request with a key holds one of the process's response slots from its lease to its end; a tenant that has its share
-of them waits (`sharing/scheduler.py`). A background response holds none: its worker has slots of its own.
+A request with a key holds one of the process's response slots from its lease to its end; a request of a tenant that
+holds its share of them waits (`sharing/scheduler.py`). A background response holds none: its worker has its own slots.
 
 What a request is expected to take is reserved in the store before its model is asked, and settled for what the backend
 reported when it has ended, however it ended. What was used is written soon after, all that came together in one step.
@@ -98,7 +98,7 @@ MAX_RESPONSES = 2_000
 """Response slots of a process by default: an open stream takes some 45 kB of memory, so all take 90 MB."""
 
 Attend = Callable[[], AbstractAsyncContextManager[object]]
-"""Returns what is entered while a request waits for a slot, so that it stops waiting when its client disconnects."""
+"""Returns a context that a waiting request enters; it ends the wait when the client disconnects."""
 
 
 def response_slots(most: int) -> FairScheduler:
@@ -193,9 +193,9 @@ class Meter:
         *,
         is_queued: bool = False,
     ) -> UsageLease:
-        """Let a request through, in its tenant's turn; `weigh` returns the tokens that it is expected to take.
+        """Admit a request, in its tenant's turn; `weigh` returns the tokens that it is expected to use.
 
-        Without a `model` the request asks none. No slot is held for it then, nor for a background response that
+        A request without a `model` calls none. It holds no slot, and neither does a background response that
         `is_queued`.
 
         Raises `ClientError`: 400 for a model that the key does not allow, 429 where a limit is reached, 503 where too
@@ -218,7 +218,7 @@ class Meter:
             raise
 
     def leave(self, key: ApiKey, since: float | None) -> None:
-        """A request of this key has ended; it held a slot since then, or none."""
+        """End a request of this key, which has held a slot since `since`; None where it held none."""
         left = self._at_once[key.id] - 1
         if left:
             self._at_once[key.id] = left

@@ -7,7 +7,7 @@ import sys
 def run() -> None:
     """Run the command line; end the process with its exit code, quietly also where `Ctrl-C` comes while it loads."""
     if sys.argv[1:2] == ["serve"]:
-        # It waits until the server can handle it: before, it would end the process.
+        # The signal waits until the server can handle it; before, it would end the process.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
         sys.exit(_run())

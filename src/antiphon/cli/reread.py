@@ -14,7 +14,7 @@ Read = Callable[[], Settings]
 """Reads the settings from where they were read first."""
 
 PAUSE = 0.1
-"""Seconds from one reading to the next, for which all signals that come are one."""
+"""Seconds between two readings; all signals in between count as one."""
 
 TAKEN_OVER = {"backends", "fallback"}
 """Settings that need no new start."""
@@ -55,8 +55,8 @@ class Current:
 class Reread:
     """Has the house take over what has changed.
 
-    Made before anything else that a worker does: no signal is lost from then on, nor any that waited for it. However
-    many come while the settings are read, they are read once more.
+    A worker creates it first, so that no signal is lost, not even those sent before. However many signals arrive while
+    the settings are read, they are read once more.
     """
 
     def __init__(self, current: Current) -> None:
@@ -73,12 +73,12 @@ class Reread:
             if self._current.renew():
                 try:
                     await self._take_over(house)
-                except ConfigError as error:  # what was right a moment ago
+                except ConfigError as error:  # such as a file that it names and that is gone
                     log.error("The settings stay as they were. %s", error)
             await asyncio.sleep(PAUSE)
 
     def close(self) -> None:
-        """Let signals wait again, for the end of the process: with the loop ends what handles them."""
+        """Block signals again until the process ends: nothing handles them once the loop has ended."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 
     async def _take_over(self, house: Application) -> None:

@@ -39,8 +39,8 @@ def check(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 def purge(
     store: StoreFlag = None,
     config: ConfigFlag = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be forgotten.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete however much it is, whatever the clock.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be deleted.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete even if the clock or the amount looks wrong.")] = False,
 ) -> None:
     """Permanently delete what has expired; a server does so by itself, every minute."""
     fraction = read_settings(config, store=store).purge_fraction

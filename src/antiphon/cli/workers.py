@@ -21,7 +21,7 @@ HEARD = {*ENDS, signal.SIGHUP, signal.SIGCHLD}
 
 
 class ServerMemory:
-    """What the processes of one server remember together; it outlives each of them, and the store."""
+    """What the processes of one server remember together; it outlives each of them and the store."""
 
     _HAD_KEYS, _WAS_READY = range(2)
 
@@ -50,11 +50,11 @@ class ServerMemory:
 def supervise(count: int, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory) -> int:
     """Run `serve(number)` in `count` processes until a signal ends them; return the exit code.
 
-    The processes end by SIGTERM, and one that died is replaced. One that says that a setting is wrong ends them all
-    before the server was ready; afterwards the setting was right, and what it names is perhaps away for a moment.
+    SIGTERM ends the processes; a process that died is replaced. A process that reports a wrong setting (exit code 2)
+    ends all of them, unless the server has been ready: then the cause may pass, such as a store that is unreachable.
     They end too when this process is gone. SIGHUP is passed on where `renew()` finds nothing wrong; it waits until
-    `serve` unblocks it. Children that this process did not start are reaped: as process 1 of a container it inherits
-    those that lost their parent.
+    `serve` unblocks it. Children that this process did not start are reaped: process 1 of a container inherits the
+    orphans in it.
     """
     return _Supervisor(serve, renew, memory).run(count)
 
@@ -70,8 +70,8 @@ class _Supervisor:
         self._alive, self._lifeline = os.pipe()
 
     def run(self, count: int) -> int:
-        # Signals are waited for and never interrupt: so many of them are one, and none meets half-done work.
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # who started this process may have it ignored
+        # Signals wait for `sigwait` and never interrupt: many count as one, and none arrives in the middle of work.
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # the parent process may have had it ignored
         signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         for number in range(count):
             self._start(number)
@@ -96,7 +96,7 @@ class _Supervisor:
 
     def _replace(self, number: int, code: int) -> None:
         if self._is_ending:
-            # One that was told to end before it could listen to that ends by the signal.
+            # A process that got the signal before it could handle it was killed by it.
             self._worst = max(self._worst, 0 if -code in ENDS else abs(code))
         elif code == 2 and not self._memory.was_ready:
             self._worst = code
@@ -145,7 +145,7 @@ class _Supervisor:
 
 
 def _ended_children() -> Iterator[tuple[int, int]]:
-    """Give each child that has ended, with its exit code: one signal may stand for many."""
+    """Yield each child that has ended, with its exit code: one signal may stand for many."""
     with suppress(ChildProcessError):  # there is none any more
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)

@@ -114,17 +114,15 @@ def _check_web_search(settings: Settings) -> None:
         name, place = "searxng", place or name
     if name and name not in WEB_SEARCHES:
         raise ConfigError(
-            f"web_search is '{redacted(name)}', which is no provider. Give brave, tavily, or the URL of a SearXNG "
-            "instance, such "
-            "as http://127.0.0.1:8888."
+            f"web_search is '{redacted(name)}', which is not a provider. Set it to brave, tavily, or the URL of a "
+            "SearXNG instance, such as http://127.0.0.1:8888."
         )
     if name == "searxng" and not place:
         raise ConfigError("web_search is 'searxng', which is nowhere in particular. Give its URL as web_search_url.")
     if place and (not _is_url(place) or "?" in place):
         raise ConfigError(
-            f"The web search's URL '{redacted(place)}' is not one. Give it without a password and a query, and the "
-            "key's "
-            "variable as web_search_key_env."
+            f"The web search's URL '{redacted(place)}' is not valid. It must have no password and no query; name the "
+            "variable that holds the key in web_search_key_env."
         )
 
 

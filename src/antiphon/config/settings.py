@@ -29,7 +29,7 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     queue: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
     """Requests that may wait for it beyond `concurrency`."""
     tenant_concurrency: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """Requests of one tenant that it is sent at once; 0 for as many as `concurrency`."""
+    """Requests of one tenant that each process sends it at once; 0 for as many as `concurrency`."""
     cache: bool = False
     """Whether its answers are kept, and given again to who asks the same."""
     connect_timeout: Annotated[float, Meta(gt=0)] | None = None
@@ -87,7 +87,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     """Processes that serve the port together."""
     background_jobs: Annotated[int, Meta(ge=0, le=100_000)] = 64
-    """Background responses that a process makes at once; 0 leaves them to others. One tenant leaves some to others."""
+    """Background responses that a process makes at once, shared between tenants; 0 leaves them to other processes."""
     background_jobs_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
     """Background responses of one tenant that are made at once, by all processes together."""
     background_queue_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
@@ -107,7 +107,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
     """Days after which a stored response is forgotten."""
     purge_fraction: Annotated[float, Meta(gt=0, le=1)] = 0.2
-    """Part of the stored responses that one purge may delete; a larger purge waits for `antiphon purge --yes`."""
+    """Fraction of the stored responses that one purge may delete; a larger purge waits for `antiphon purge --yes`."""
     strict_tools: bool = False
     """Whether tools that this server cannot run are refused, instead of left out of what the model sees."""
     strict_seals: bool = False
@@ -157,7 +157,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
     """Bytes that a request's body may have, inflated, or a WebSocket's message."""
     max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
-    """Bytes that a process holds for clients: bodies it works on, messages of WebSockets and what these remember."""
+    """Bytes that a process holds for clients: bodies, WebSocket messages, and responses that WebSockets remember."""
     max_connection_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 128 * 1024 * 1024
     """Bytes of `max_bodies` that one WebSocket connection may hold."""
     max_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000

@@ -1,4 +1,4 @@
-"""Deletes what has expired, every minute, unless the clock is wrong or too much would go."""
+"""Deletes expired data every minute, unless the clock is wrong or the purge is unusually large."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from antiphon.runs.engine import Upkeep
 from antiphon.storage.contract import PurgeSize, Store
 
 LOOK_EVERY = 2.0
-"""Seconds between looks at the clock; other servers wait for an answer about theirs."""
+"""Seconds between two checks of the clock; other servers wait for this one to write its time."""
 
 PURGE_EVERY = 60.0
 """Seconds between two purges."""
@@ -24,7 +24,7 @@ CHECK = "Check the clock and retention_days, then run `antiphon purge --yes`."
 
 
 class Cleaner:
-    """Looks after one store, from `start` to `close`. What it finds stands in `upkeep`."""
+    """Purges one store, from `start` to `close`, and reports to `upkeep` what keeps it from purging."""
 
     def __init__(self, store: Store, fraction: float, upkeep: Upkeep) -> None:
         self._store, self._fraction, self._upkeep = store, fraction, upkeep
@@ -32,18 +32,18 @@ class Cleaner:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin to purge."""
         self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Look no more."""
+        """Stop."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
 
     async def look(self) -> None:
-        """Look at the clock once, and purge where it is time. Raises `StoreError`."""
+        """Check the clock once, and purge where it is time. Raises `StoreError`."""
         skew = await self._store.clock_skew()
         if skew is None:
             return
@@ -61,9 +61,9 @@ class Cleaner:
             try:
                 await self.look()
             except StoreError as error:
-                log.debug("What has expired waits for the store: %s", error)
+                log.debug("Deleting expired responses waits for the store: %s", error)
             except Exception as error:
-                reportable(error)  # into the log; the next look must come
+                reportable(error)  # logs it; the next purge must come
             await asyncio.sleep(LOOK_EVERY)
 
     def _report_skew(self, skew: float) -> None:
@@ -95,7 +95,7 @@ def too_large(size: PurgeSize, fraction: float) -> str:
 
 
 async def objection(store: Store, fraction: float) -> str | None:
-    """Return what speaks against a purge that an operator starts: a wrong clock, or that too much would go."""
+    """Return why a purge that an operator starts should not run: a wrong clock, or too much to delete; else None."""
     skew, until = await store.clock_skew(), time.monotonic() + PATIENCE
     while skew is None and time.monotonic() < until:
         await asyncio.sleep(LOOK_EVERY / 4)

@@ -11,14 +11,14 @@ LATE = 2.5
 """Seconds without a beat of the event loop after which the thread beats: well before others call the worker silent."""
 
 LOOK_EVERY = 0.5
-"""Seconds between looks whether the event loop is late."""
+"""Seconds between two checks whether the event loop is late."""
 
 
 class Heartbeat:
     """Beats in place of an event loop that is late, while `is_needed()`.
 
-    The event loop beats itself and calls `beaten`, since one write more in its next transaction costs nothing. The
-    thread starts with the first `need`, sleeps while nothing is held, and ends with `close` or with the process.
+    The event loop beats by itself and calls `beaten`, because another write in its next transaction costs nothing. The
+    thread starts with the first `need`, sleeps while the worker holds nothing, and ends with `close` or the process.
     """
 
     def __init__(self, pulse: Pulse, is_needed: Callable[[], bool]) -> None:
@@ -51,7 +51,7 @@ class Heartbeat:
     def _run(self) -> None:
         while self._needed.wait() and not self._ended.wait(LOOK_EVERY):
             self._needed.clear()
-            if self._is_needed():  # looked at after the mark is gone: what comes later sets it again
+            if self._is_needed():  # checked after `clear`: a later `need` sets it again
                 self._needed.set()
                 self._beat_if_late()
         self._pulse.close()
@@ -65,4 +65,4 @@ class Heartbeat:
         except StoreError as error:
             log.debug("A heartbeat waits for the store: %s", error)
         except Exception as error:
-            reportable(error)  # into the log; the thread must go on
+            reportable(error)  # logs it; the thread must go on

@@ -187,10 +187,10 @@ def lost_meanwhile() -> ClientError:
 
 
 def queue_full(most: int) -> ClientError:
-    """Return the error for a background response beside as many of the tenant as may wait: 429."""
+    """Return the error for a background response of a tenant whose queue is full: 429."""
     return ClientError(
-        f"Too many background responses are waiting: {most} is the limit. Please try again when some have been made, "
-        "or cancel some.",
+        f"Too many background responses are waiting: the limit is {most}. Try again after some have ended, or cancel "
+        "some.",
         status=429,
         type="requests",
         code="background_queue_full",

@@ -1,8 +1,8 @@
 """A process's background work: claims jobs, shows that it lives, and watches whether the others do.
 
-No wall clock is read here. A worker expires when its beat has stood still, as far as this one has seen, for
-`SILENCE` seconds of this one's own clock, looked at again and again. Clocks that jump, a database that stalls, a busy
-event loop and a watcher that was stopped itself expire nobody; and an expired worker loses only what others take.
+No wall clock is read here. A worker expires when this one has watched its beat stand still for `SILENCE` seconds, by a
+clock of this process, in many looks. So no worker expires because a clock jumps, the database stalls, its event loop is
+busy, or the watcher itself was stopped; and an expired worker loses only what others take.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Worker:
     """What this worker owns or holds and does not know of, since when."""
 
     def __post_init__(self) -> None:
-        # 0 would stand for any number there; `_claim` is what takes none.
+        # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` takes nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
         self._slots = self.engine.shared.add("background_jobs", slots)
 
@@ -113,7 +113,7 @@ class Worker:
 
     async def _claim(self) -> None:
         while len(self._running) < self.concurrency:
-            here = int(SHARE * self._slots.free)  # what a tenant that holds any may hold, as the scheduler shares
+            here = int(SHARE * self._slots.free)  # the scheduler's bound on what one tenant may hold
             self._asked = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant, here))
             job = await asyncio.shield(self._asked)
             if job is None:
@@ -191,7 +191,9 @@ class Worker:
                 continue
             watch.silence += gap
             if watch.silence >= SILENCE and await self.engine.store.expire_worker(worker, beat):
-                log.warning("%s has been silent for %.0f s: its work is free for others.", worker, SILENCE)
+                log.warning(
+                    "%s has sent no heartbeat for %.0f s. Others may take over its jobs and leases.", worker, SILENCE
+                )
                 del self._watched[worker]
 
     async def _look_at_own(self) -> None:

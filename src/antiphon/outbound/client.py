@@ -62,7 +62,7 @@ def connector(reach: Reach, pinned: Pinned) -> aiohttp.TCPConnector:
 def session(reach: Reach, pinned: Pinned) -> aiohttp.ClientSession:
     """Return a session for one request, without cookies, password files and proxies of the environment.
 
-    A session of many requests would have a limit of connections, and no tenant would have a share of it.
+    A session for many requests would have one connection limit, which tenants would not share fairly.
     """
     return aiohttp.ClientSession(
         connector=connector(reach, pinned),

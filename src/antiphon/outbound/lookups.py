@@ -1,4 +1,4 @@
-"""DNS lookups of the names that clients send: in threads of their own, and fairly shared between tenants.
+"""DNS lookups of the names that clients send: in threads of their own, shared fairly between tenants.
 
 A name whose DNS server never answers holds a thread until the system's resolver gives up, which no caller can shorten.
 So each tenant may hold only a part of the threads, and waits in a queue of its own for the rest.
@@ -25,12 +25,12 @@ SECONDS = 10.0
 """Seconds that a lookup may take once it has a thread."""
 
 KEPT = 5.0
-"""Seconds for which a tenant's lookup is reused: one use of a name may connect more than once."""
+"""Seconds for which a tenant's lookup is reused: one operation may connect more than once."""
 
 MOST_KEPT = 1_000
 
 Find = Callable[[str], Sequence[str]]
-"""Returns every address of a name; it blocks. Raises `OSError`, and `UnicodeError` for what is no name."""
+"""Returns every address of a name; it blocks. Raises `OSError`, and `UnicodeError` for an invalid name."""
 
 Key = tuple[str, str]
 """Tenant and name."""
@@ -38,7 +38,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """On whose behalf a name is looked up, and how the time limit of that operation is stopped in the queue."""
+    """The tenant for which a name is looked up, and how to stop the time limit of its operation in the queue."""
 
     tenant: str = ""
     pause: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -129,7 +129,7 @@ class Lookups:
         except TimeoutError as error:
             raise OSError(f"its name was not resolved within {SECONDS:g} seconds") from error
         except UnicodeError as error:
-            raise OSError("it is no name") from error
+            raise OSError("it is not a valid host name") from error
         return list(dict.fromkeys(found))
 
     def _in_thread(self, tenant: str, name: str) -> "asyncio.Future[Sequence[str]]":
@@ -156,7 +156,7 @@ class Lookups:
             with suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(done, *outcome)
 
-        # A daemon, since a server that stops does not wait for other people's DNS servers.
+        # A daemon, because a server that stops must not wait for foreign DNS servers.
         _start_thread(work, name, lambda error: done((), error))
         return result
 

@@ -140,7 +140,7 @@ class Reach:
     """What would permit more."""
     look_up: LookUp = field(default_factory=lambda: Lookups(lookup_turns()))
     asker: Asker = NOBODY
-    """On whose behalf names are looked up."""
+    """The tenant for which names are looked up."""
 
     def on_behalf(self, asker: Asker) -> "Reach":
         """Return this reach for the operations of one tenant."""

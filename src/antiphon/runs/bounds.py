@@ -1,4 +1,4 @@
-"""How much state a request may bring, load and leave behind: the settings, and the error beyond each of them.
+"""How much state a request may contain, load and store: the limits, and the error beyond each of them.
 
 The defaults follow from what clients need. A context of a million tokens is 4 MB of text. A long session with an agent
 has three items a step (reasoning, call and output) of a few hundred tokens at least, so a million tokens are some 6,000
@@ -17,7 +17,7 @@ MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is the most of each. 0 as `stored_bytes` sets no limit."""
+    """The limits. 0 as `stored_bytes` means none."""
 
     items: int = 20_000
     """Items in a request's input."""
@@ -46,8 +46,8 @@ class Bounds:
             most, kind, amount = self.history_bytes, "bytes", size
         if amount > most:
             raise ClientError(
-                f"Your input exceeds the context window: this server loads at most {most} {kind} of history, and there "
-                f"are {amount} or more. Start a new chain, or compact this one while it is shorter.",
+                f"Your input exceeds the context window: its history has {amount} {kind} or more, and this server "
+                f"loads at most {most}. Start a new chain, and compact it before it grows this long.",
                 code="context_length_exceeded",
                 param=param,
             )
@@ -60,14 +60,14 @@ class Bounds:
         ):
             if amount > most:
                 raise ClientError(
-                    f"The conversation is full: it may have {most} {kind}, and would have {amount}. Delete items, or "
-                    "go on in a new conversation.",
+                    f"The conversation is full: it would have {amount} {kind}, and the limit is {most}. Delete items, "
+                    "or continue in a new conversation.",
                     code="conversation_too_large",
                     param="conversation",
                 )
 
     def check_stored(self, size: int) -> None:
-        """Raise `ClientError` (429) for a tenant who has stored so many bytes, and may store no more."""
+        """Raise `ClientError` (429) where a tenant has stored `size` bytes and may store no more."""
         if 0 < self.stored_bytes <= size:
             raise ClientError(
                 f"You exceeded your storage quota: {size} bytes are stored, and {self.stored_bytes} are allowed. "

@@ -195,8 +195,8 @@ def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool)
     """
     if any(type(item) is McpApprovalRequest for item in given):
         raise ClientError(
-            "Invalid 'input': with 'previous_response_id' or 'conversation', an 'mcp_approval_request' is part of the "
-            "history. Send the 'mcp_approval_response' alone.",
+            "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history already has each "
+            "'mcp_approval_request'. Send only the 'mcp_approval_response'.",
             code="invalid_value",
             param="input",
         )

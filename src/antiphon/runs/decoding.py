@@ -1,4 +1,4 @@
-"""Stored items become values: a few at once, many in slices, between which other requests have their turn."""
+"""Decodes stored items: a few at once, many in slices, between which other requests run."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -21,7 +21,7 @@ FEW_BYTES = 1024 * 1024
 """Bytes after which a slice ends."""
 
 UNSHARED = FairScheduler()
-"""Has every turn begin at once: for a program without tenants."""
+"""Lets everything begin at once: for a program without tenants."""
 
 _decode = msgspec.json.Decoder(InputItem).decode
 
@@ -42,7 +42,7 @@ async def load_items(stored: Sequence[StoredItem], reads: FairScheduler, tenant:
 async def in_slices(
     stored: Sequence[StoredItem], reads: FairScheduler, tenant: str
 ) -> AsyncIterator[Sequence[StoredItem]]:
-    """Give the items in slices. More than one are given when it is the tenant's turn, each after a pause for others."""
+    """Yield the items in slices: one at once; several in the tenant's turn, each after a pause for other requests."""
     parts = list(_slices(stored))
     if len(parts) < 2:
         for part in parts:

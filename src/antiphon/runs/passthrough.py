@@ -1,7 +1,7 @@
 """A request for Chat Completions or embeddings on its way through the backends.
 
-The backend receives the validated request, encoded anew: of a key that stands twice it sees the value that was checked.
-The answer passes byte for byte.
+The backend receives the validated request, encoded again, so of a repeated key it sees only the value that was
+checked. The reply passes byte for byte.
 """
 
 import asyncio

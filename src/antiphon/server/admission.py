@@ -73,7 +73,7 @@ class Authentication:
 
 
 def check_tenant(name: object) -> None:
-    """Raise `ClientError` (400) unless this can be a tenant's name: an application around this one has set it."""
+    """Raise `ClientError` (400) for an invalid tenant's name, which an application that wraps this one has set."""
     if not is_tenant_name(name):
         text = f"The application in front of this server set an invalid tenant for this request. {TENANT_RULE}"
         raise ClientError(text, code="invalid_tenant")
@@ -82,7 +82,7 @@ def check_tenant(name: object) -> None:
 class Connections:
     """Shares the connections between tenants: one tenant alone has at most about 80 % of them.
 
-    A connection is the tenant's of its last request with an API key, until it ends.
+    Until it ends, a connection counts for the tenant of its last request with an API key.
     """
 
     def __init__(self, gateway: Gateway, most: int) -> None:
@@ -99,7 +99,7 @@ class Connections:
         elif is_admitted := self._slots.take(tenant):
             request.cleanup.callback(self._slots.leave, tenant)
         if not is_admitted:
-            error = overloaded("Your tenant has as many connections as this server can give it. Please use fewer.")
+            error = overloaded("Your tenant has too many open connections to this server. Close some of them.")
             error.headers["connection"] = "close"
             raise error
 

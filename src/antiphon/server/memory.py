@@ -1,4 +1,4 @@
-"""Bytes that clients make this process hold: bodies of requests, messages of WebSockets, what these remember."""
+"""Bytes that this process holds for clients: bodies, WebSocket messages, and responses that WebSockets remember."""
 
 import gc
 
@@ -6,17 +6,17 @@ from antiphon.errors import AntiphonError, ClientError
 from antiphon.sharing.scheduler import SHARE
 
 LARGE = 64 * 1024
-"""Bytes of a body from which on it is looked after what becomes of it."""
+"""Bytes from which on a body counts towards `SWEEP`."""
 
 SWEEP = 128 * 1024 * 1024
-"""Bytes of large bodies after whose end the garbage collector has a look: it counts objects, and these are few."""
+"""Bytes of released large bodies after which the garbage collector runs: these are few objects for its own count."""
 
 
 class Room:
     """The bytes of all requests and connections together, shared between tenants.
 
-    A tenant holds at most `SHARE` times what is still free, so that some is always left for the next one; but `least`
-    bytes in any case. Without API keys there is one tenant, "", which may hold all of it.
+    A tenant holds at most `SHARE` times what is still free, so that some is always left for the next tenant, but may
+    always hold `least` bytes. Without API keys there is one tenant, "", which may hold all of it.
     """
 
     def __init__(self, size: int, least: int = 0) -> None:
@@ -26,7 +26,7 @@ class Room:
         self._litter = 0
 
     def take(self, size: int, tenant: str = "") -> None:
-        """Hold so many bytes. Raises `AntiphonError` (503) where there is no room for them."""
+        """Hold `size` more bytes. Raises `AntiphonError` (503) where there is no room for them."""
         if size > self.left:
             raise _full()
         if tenant:
@@ -37,7 +37,7 @@ class Room:
         self.left -= size
 
     def give_back(self, size: int, tenant: str = "") -> None:
-        """Hold so many bytes no longer."""
+        """Release `size` bytes."""
         self.left += size
         if tenant and size:
             self._held[tenant] -= size
@@ -58,10 +58,10 @@ class Account:
         self.held = 0
 
     def take(self, size: int) -> None:
-        """Hold so many bytes more. Raises `ClientError` (429) where the connection holds too many, else as `Room`."""
+        """Hold `size` more bytes. Raises `ClientError` (429) beyond the connection's limit, else as `Room`."""
         if self.held + size > self._most:
             raise ClientError(
-                "Too many requests wait on this WebSocket connection. Send more when responses have ended.",
+                "Too many bytes are waiting on this WebSocket connection. Send more after a response has ended.",
                 status=429,
                 type="requests",
                 code="too_many_requests",
@@ -70,21 +70,23 @@ class Account:
         self.held += size
 
     def give_back(self, size: int) -> None:
-        """Hold so many bytes no longer."""
+        """Release `size` bytes."""
         self.held -= size
         self._room.give_back(size, self._tenant)
 
     def close(self) -> None:
-        """The connection has ended: hold nothing."""
+        """Release everything: the connection has ended."""
         self.give_back(self.held)
 
 
 def _full() -> AntiphonError:
-    return overloaded("What is being worked on is too large to take more. Please try again later.")
+    return overloaded(
+        "The requests in progress use all the memory that this server allows for them. Please try again later."
+    )
 
 
 def overloaded(text: str) -> AntiphonError:
-    """Return the error for more than this process can take."""
+    """Return the error for a request that this process has no room for: 503."""
     headers = {"retry-after": "1"}
     kind, code = "service_unavailable_error", "server_is_overloaded"
     return AntiphonError(text, status=503, type=kind, code=code, headers=headers)

@@ -1,1 +1,1 @@
-"""How tenants share what a process has little of: one fair scheduler for every resource, and what each one reports."""
+"""How tenants share the limited resources of a process: a fair scheduler for each, and what it reports."""

@@ -6,13 +6,13 @@ from antiphon.sharing.scheduler import FairScheduler, Usage
 
 
 class SharedResources:
-    """Every scheduler of this process that stands for a resource of its own. Backends report their own queues."""
+    """The schedulers of this process, except those of backends, which report their own queues."""
 
     def __init__(self) -> None:
         self._schedulers: dict[str, FairScheduler] = {}
 
     def add(self, name: str, scheduler: FairScheduler) -> FairScheduler:
-        """Report a scheduler under this name from now on, and return it."""
+        """Register a scheduler under this name, and return it."""
         self._schedulers[name] = scheduler
         return scheduler
 

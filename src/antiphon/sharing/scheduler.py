@@ -9,7 +9,7 @@ Two known rules decide:
   thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). However many slots one tenant asks
   for, a few stay free for the next tenant. Without it, a tenant that is alone may hold all of them.
 
-Time in the queue is the caller's own: a timeout of the operation begins once `enter` has returned.
+Time in the queue does not count against a timeout of the operation: start the timeout after `enter`.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ MEMORY = 0.1
 """Weight of the newest operation in the mean of how long one takes."""
 
 FEWEST_TAGS = 64
-"""Tenants whose next start tag is kept even where it says nothing any more."""
+"""Tenants whose next start tag is kept even where it no longer matters."""
 
 SHARE = 4.0
 """With `leaves_room`: a tenant may hold this many times the free slots, so one tenant alone holds about 80 %."""
 
 
 class NoRoomError(Exception):
-    """The queue is full. `wait` is the number of seconds after which it may have passed."""
+    """The queue is full. `wait` is the number of seconds after which it may be empty."""
 
     def __init__(self, wait: float) -> None:
-        super().__init__(f"the queue is full; it may have passed in {wait:.1f} s")
+        super().__init__(f"the queue is full; try again in {wait:.1f} s")
         self.wait = wait
 
 
@@ -97,7 +97,7 @@ class FairScheduler:
         self._tags: dict[str, float] = {}
         """The next start tag of each tenant that received more than its share until now."""
         self._most_tags = FEWEST_TAGS
-        """As many are kept before those that say nothing any more are dropped."""
+        """The number of tags from which on those that no longer matter are dropped."""
         self._now = 0.0
         """Virtual time: the start tag of the operation that was admitted last."""
         self._took = 0.0
@@ -120,7 +120,7 @@ class FairScheduler:
 
     @property
     def expected_wait(self) -> float:
-        """Seconds in which the queue may have passed, and one operation more."""
+        """Estimated seconds until the queue is empty, and one more operation has ended."""
         return self._took * (self.waiting + 1) / (self.capacity or 1)
 
     def takes(self, tenant: str) -> bool:
@@ -141,8 +141,8 @@ class FairScheduler:
     async def enter(self, tenant: str = "", *, cost: float = 1.0, is_patient: bool = False) -> None:
         """Take a slot, in the tenant's turn; `leave` returns it. Raises `NoRoomError` at once where the queue is full.
 
-        `cost` is the size of the operation in units of the caller's choice. A patient operation waits in any case:
-        what was begun is to be ended.
+        `cost` is the size of the operation in units of the caller's choice. A patient operation always waits, even
+        where the queue is full.
         """
         if self.take(tenant, cost=cost):
             return
@@ -163,7 +163,7 @@ class FairScheduler:
             raise
 
     def leave(self, tenant: str = "", took: float | None = None) -> None:
-        """Return the slot after these seconds of work; None where it was none."""
+        """Return the slot after `took` seconds of work; None where no work was done."""
         if took is not None:
             self._took += (took - self._took) * MEMORY
         self.in_use -= 1
@@ -194,7 +194,7 @@ class FairScheduler:
         self._admit()
 
     def is_free_for(self, tenant: str) -> bool:
-        """Whether a slot is free that this tenant may take, before everything of its own that waits."""
+        """Whether a slot is free for this tenant, and none of its operations waits."""
         return tenant not in self._queues and self._may_hold_more(tenant)
 
     def _may_hold_more(self, tenant: str) -> bool:

@@ -24,6 +24,6 @@ async def open_store(
         return await PostgresStore.open(url, connections=connections, reads=reads, is_written=is_written)
     named = f" '{scheme}:…'" if "://" in url else ""
     raise ConfigError(
-        f"The store{named} is not known. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
+        f"The store's URL{named} is not supported. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
         "or sqlite:// for memory."
     )

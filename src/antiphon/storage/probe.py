@@ -1,4 +1,4 @@
-"""Whether a store can be used, as programs ask again and again: a look each time, a write only now and then."""
+"""Whether a store can be used, for frequent health checks: each one reads, and only some write."""
 
 import asyncio
 import time
@@ -9,10 +9,10 @@ from antiphon.ids import Clock
 from antiphon.storage.contract import Store
 
 WRITE_EVERY = 5.0
-"""Seconds for which it counts that something could be written."""
+"""Seconds for which a successful write counts."""
 
 WRITE_AGAIN = 1.0
-"""Seconds for which it counts that nothing could."""
+"""Seconds for which a failed write counts."""
 
 
 class StoreProbe:
@@ -31,7 +31,7 @@ class StoreProbe:
             await self._find().check()
         except StoreError:
             return False
-        async with self._writing:  # who comes meanwhile shares the answer
+        async with self._writing:  # concurrent checks share one write
             if self._clock() >= self._until:
                 self._can_write = await self._write()
                 self._until = self._clock() + (WRITE_EVERY if self._can_write else WRITE_AGAIN)

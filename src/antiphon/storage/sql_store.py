@@ -66,14 +66,14 @@ READS_AT_ONCE = 5
 READS_WAITING = 1000
 """Large reads that may wait; more are refused at once."""
 
-OVERLOADED = "The store is overloaded: too many large reads wait."
+OVERLOADED = "The store is overloaded: too many large reads are waiting."
 
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
 
 
 def shared_reads() -> FairScheduler:
-    """Return what shares large reads between tenants."""
+    """Return the scheduler of a process's large reads."""
     return FairScheduler(READS_AT_ONCE, READS_WAITING, leaves_room=True)
 
 

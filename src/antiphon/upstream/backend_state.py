@@ -109,7 +109,7 @@ class BackendState:
         self.error = "not asked yet"
         """Why its models could not be listed; empty where they were."""
         self.is_reached = False
-        """Whether it answered by HTTP when it was polled last, be it with an error."""
+        """Whether it answered HTTP when it was polled last, even with an error."""
         self.asked = 0
         """Requests that it received; each call of one response counts."""
         self.failed = 0

@@ -37,11 +37,11 @@ class Pause:
     asked: float
     """Until when the backend asked to be left alone: what clients are told. No earlier than `until`."""
     tenant: str | None
-    """Whose request it rejected; None once it has rejected those of two tenants: then the pause is for all."""
+    """The tenant whose request it rejected; None, for all tenants, once it has rejected requests of two."""
     is_fault: bool
-    """It failed, and limits no rate: an active check can see that this is over."""
+    """It failed, and did not limit its rate: a successful active check ends this."""
     probe_until: float = 0.0
-    """A request finds out, for so long at most."""
+    """Until when at most one request finds out whether the pause is over."""
 
     def left(self, now: float) -> float:
         """Return the seconds for which a request is to wait; 0 for the one that may find out, and once it is over."""

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from antiphon.outbound.client import Client
 
 TIMEOUT = 10.0
-"""Seconds that an endpoint has to answer, from the moment at which its name may be looked up."""
+"""Seconds that an endpoint has to answer, its lookup included, but not the wait for the lookup."""
 
 HOLD = 60
-"""Seconds for which an attempt's delivery is nobody else's."""
+"""Seconds for which no other process may attempt a claimed delivery."""
 
 LONGEST_ATTEMPT = 45.0
 """Seconds that an attempt may take, its wait for a lookup included: it ends before another process repeats it."""

@@ -21,7 +21,7 @@ OVERLAP = 24 * 3600
 SECRET_BYTES = 32
 
 MOST = 20
-"""Endpoints that a tenant may have, where no setting says: each event is delivered to all of them."""
+"""Endpoints that a tenant may have by default: each event is delivered to all of them."""
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class Endpoints:
             answered = await self.courier.test(endpoint, self.new_id("wh"), event.body)
         except NoRoomError as error:
             raise ClientError(
-                "Too many of your webhooks wait to be delivered. Try again when they have been.",
+                "Too many of your webhook deliveries are waiting. Try again after they have been sent.",
                 status=429,
                 type="requests",
                 code="rate_limit_exceeded",

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from tests.integration.tools.mcp.raw import raw
+from tests.support.callers import mcp
 from tests.support.hanging import HERE, HUNG, resolver, wait_for_lookups
 from tests.support.receiver import receiving
 from tests.support.replay import ReplayBackend
@@ -18,10 +19,6 @@ check_interval = 0
 connect_timeout = 30
 """
 TOOL = {"name": "look", "inputSchema": {"type": "object"}}
-
-
-def mcp(url: str) -> dict[str, object]:
-    return {"type": "mcp", "server_label": "tests", "server_url": url, "require_approval": "never"}
 
 
 async def listed(tenant: Tenant, url: str) -> object:

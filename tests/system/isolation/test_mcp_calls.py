@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.tools.mcp.raw import Raw, Said, raw
-from tests.support.callers import calling
+from tests.support.callers import calling, mcp
 from tests.support.replay import Answer, ReplayBackend
 from tests.support.rivals import rivals
 
-SLOTS, CALLS = 32, 40
+SLOTS, SHARE, CALLS = 32, 26, 40
 LIMITS = f"""
 import antiphon.tools.mcp.servers as servers
 import antiphon.tools.mcp.sessions as sessions
@@ -20,10 +20,6 @@ servers.AT_ONCE = sessions.MOST_SESSIONS = {SLOTS}
 """What each Python process of the test loads. A session costs 50 ms of CPU, so there are fewer than the usual 256."""
 SETTINGS = 'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\nconnect_timeout = 30\n'
 LIST = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
-
-
-def mcp(url: str) -> dict[str, object]:
-    return {"type": "mcp", "server_label": "tests", "server_url": url, "require_approval": "never"}
 
 
 def call_it(request: dict[str, Any]) -> Answer:
@@ -39,13 +35,10 @@ def at_once(method: str, params: Mapping[str, Any]) -> Said:
     return LIST if method == "tools/list" else {"content": [{"type": "text", "text": "found it"}]}
 
 
-async def until_no_more_come(server: Raw, least: int) -> None:
-    """Wait until a server was called so often, and then for as long as it is called more."""
+async def until_called(server: Raw, count: int) -> None:
     async with asyncio.timeout(60):
-        seen = -1
-        while seen < least or server.asked.count("tools/call") > seen:
-            seen = server.asked.count("tools/call")
-            await asyncio.sleep(0.5)
+        while server.asked.count("tools/call") < count:
+            await asyncio.sleep(0.02)
 
 
 async def test_calls_that_never_return_take_no_session_from_another_tenant(
@@ -64,12 +57,13 @@ async def test_calls_that_never_return_take_no_session_from_another_tenant(
         hung = [
             asyncio.create_task(two.a.respond(tools=[mcp(f"{silent.url}?number={number}")])) for number in range(CALLS)
         ]
-        await until_no_more_come(silent, SLOTS * 3 // 4)
+        await until_called(silent, SHARE)
         status, response = await two.b.respond(tools=[mcp(quick.url)])
         assert status == 200, response
         kinds = [(item["type"], item.get("error")) for item in response["output"]]
         assert kinds == [("mcp_list_tools", None), ("mcp_call", None), ("message", None)]
         assert response["output"][-1]["content"][0]["text"] == "found it"
+        assert silent.asked.count("tools/call") == SHARE
         for task in hung:
             task.cancel()
         await asyncio.wait(hung)

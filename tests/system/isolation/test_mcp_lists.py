@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 
 from tests.integration.tools.mcp.raw import Said, raw
+from tests.support.callers import mcp
 from tests.support.replay import ReplayBackend
 from tests.support.rivals import rivals
 
@@ -52,8 +53,7 @@ async def listed(tmp_path: Path, backend: ReplayBackend, say: Any) -> dict[str, 
     """The item of the list that a client gets."""
     (tmp_path / "antiphon.toml").write_text(SETTINGS)
     async with raw(say) as server, rivals(tmp_path, f"sqlite://{tmp_path}/antiphon.db", backend.url) as two:
-        tool = {"type": "mcp", "server_label": "tests", "server_url": server.url, "require_approval": "never"}
-        status, response = await two.a.respond(tools=[tool])
+        status, response = await two.a.respond(tools=[mcp(server.url)])
     assert status == 200, response
     item: dict[str, Any] = next(one for one in response["output"] if one["type"] == "mcp_list_tools")
     return item

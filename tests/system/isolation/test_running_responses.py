@@ -6,16 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.cli import antiphon
-from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
-from tests.support.rivals import PATIENCE, Rivals, rivals
+from tests.support.replay import ReplayBackend
+from tests.support.rivals import PATIENCE, Rivals, hang_for_a, rivals
 
 SLOTS, SHARE, SENT = 10, 8, 25
-
-
-def hang_for_a(request: dict[str, Any]) -> Answer:
-    if request["messages"][-1]["content"] == "A":
-        return Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
-    return echo(request)
 
 
 async def ended(attack: list[asyncio.Task[Any]], count: int) -> list[Any]:

@@ -37,7 +37,7 @@ async def test_the_rights_that_a_role_lacks_are_named(
     listed = await antiphon(tmp_path, "keys", "list", "--store", url)
 
     assert (done.code, done.out) == (2, "")
-    assert "lacks the rights INSERT on" in done.err
+    assert "lacks privileges: INSERT on" in done.err
     assert "UPDATE on" in done.err
     assert "ERROR" not in done.err
     assert "Traceback" not in done.err

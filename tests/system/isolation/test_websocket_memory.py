@@ -4,24 +4,17 @@ import asyncio
 import json
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.support.keys import bearing
-from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
-from tests.support.rivals import Tenant, rivals
+from tests.support.replay import ReplayBackend
+from tests.support.rivals import Tenant, hang_for_a, rivals
 
 MEGABYTE = 1024 * 1024
 ROOM, MESSAGE = 48 * MEGABYTE, 4 * MEGABYTE
 CONNECTIONS, WAITING = 14, 6
 MARGIN = 100 * MEGABYTE
-
-
-def hang_for_a(request: dict[str, Any]) -> Answer:
-    if request["messages"][-1]["content"].startswith("A"):
-        return Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
-    return echo(request)
 
 
 def message(text: str) -> str:

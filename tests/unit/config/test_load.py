@@ -166,12 +166,12 @@ def test_one_setting_says_who_searches_the_web(value: str) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"web_search": "bing"}, "web_search is 'bing', which is no provider"),
+        ({"web_search": "bing"}, "web_search is 'bing', which is not a provider"),
         ({"web_search": "searxng"}, "Give its URL as web_search_url"),
-        ({"web_search": "ftp://search.example"}, "is not one"),
-        ({"web_search": "http://me:secret@search.example"}, "without a password"),
+        ({"web_search": "ftp://search.example"}, "is not valid"),
+        ({"web_search": "http://me:secret@search.example"}, "no password"),
         ({"web_search": "http://search.example/?key=secret"}, "web_search_key_env"),
-        ({"web_search": "brave", "web_search_url": "search.example"}, "'search.example' is not one"),
+        ({"web_search": "brave", "web_search_url": "search.example"}, "'search.example' is not valid"),
         ({"web_search": "brave", "web_search_results": "21"}, "web_search_results"),
         ({"web_search": "brave", "web_search_timeout": "0"}, "web_search_timeout"),
     ],

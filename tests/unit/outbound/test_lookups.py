@@ -140,7 +140,7 @@ async def test_more_lookups_than_may_wait_are_refused(names: Names) -> None:
     await asyncio.gather(*waiting)
 
 
-@pytest.mark.parametrize(("name", "reason"), [("unknown", "nobody knows it"), ("odd", "it is no name")])
+@pytest.mark.parametrize(("name", "reason"), [("unknown", "nobody knows it"), ("odd", "it is not a valid host name")])
 async def test_a_name_without_addresses_is_an_error_each_time(names: Names, name: str, reason: str) -> None:
     turns = lookup_turns()
     look_up = Lookups(turns, names)

@@ -54,7 +54,7 @@ def test_a_connection_holds_no_more_than_its_own_limit() -> None:
     room = Room(1000)
     account = Account(room, 100, "a")
     account.take(90)
-    with pytest.raises(ClientError, match="Too many requests wait") as caught:
+    with pytest.raises(ClientError, match="Too many bytes are waiting") as caught:
         account.take(11)
     assert caught.value.status == 429
     account.close()

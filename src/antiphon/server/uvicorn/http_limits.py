@@ -329,7 +329,9 @@ class HttpConnection(ClosingConnection):
         Raises `Refused`. HTTP/1.0 knows no codings (RFC 9112, section 6.1).
         """
         if codings.lower() != b"chunked" or self._parser.get_http_version() == "1.0":
-            raise self._refusal(400, "The request's Transfer-Encoding is not supported. Send chunked, or a length.")
+            raise self._refusal(
+                400, "The request's Transfer-Encoding is not supported. Send 'chunked', or a Content-Length."
+            )
 
     def _check_size(self) -> None:
         framing = self._wire - self._body
@@ -348,10 +350,10 @@ class HttpConnection(ClosingConnection):
         if len(self._url) > MAX_HANDSHAKE_LINE or any(
             len(name) + len(value) > MAX_HANDSHAKE_LINE for name, value in self._headers
         ):
-            raise self._refusal(431, f"A WebSocket handshake has a line of more than {MAX_HANDSHAKE_LINE} bytes.")
+            raise self._refusal(431, f"A line of the WebSocket handshake is longer than {MAX_HANDSHAKE_LINE} bytes.")
         parts = [value for name, value in self._headers if name.startswith(b"sec-websocket-")]
         if not (self._url.isascii() and all(map(bytes.isascii, parts))):
-            raise self._refusal(400, "The WebSocket handshake has characters that are not ASCII.")
+            raise self._refusal(400, "The WebSocket handshake contains characters that are not ASCII.")
 
     def _too_large(self) -> Refused:
         return self._refusal(431, f"The request's headers are larger than {MAX_HEAD} bytes.")

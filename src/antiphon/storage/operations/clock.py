@@ -4,7 +4,7 @@ from antiphon.storage.operations.step import Operation, ask
 
 
 def read() -> Operation[tuple[float, str, int]]:
-    """Get when the time was written by its writer's clock, who wrote it, and how often it was asked for."""
+    """Get the time that was written, its writer, and how often servers have asked for it."""
     (row,) = yield from ask("read_clock")
     at, written_by, asked = row
     return float(at), written_by, asked
@@ -16,5 +16,5 @@ def write(at: float, writer: str) -> Operation[None]:
 
 
 def request() -> Operation[None]:
-    """Have the other servers write it."""
+    """Ask the other servers to write it."""
     yield from ask("ask_clock")

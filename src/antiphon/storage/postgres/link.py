@@ -120,7 +120,7 @@ def _words(cause: BaseException) -> str:
     if isinstance(cause, asyncpg.ReadOnlySQLTransactionError):
         return "The store is read-only."
     if isinstance(cause, asyncpg.InsufficientPrivilegeError):
-        return "The store's role in the database lacks a right."
+        return "The store's database role lacks a privilege."
     if isinstance(cause, TimeoutError | asyncpg.QueryCanceledError):
         return "The store does not answer in time."
     if isinstance(cause, (*_PASSING, OSError, asyncpg.TooManyConnectionsError)):

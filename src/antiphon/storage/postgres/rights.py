@@ -1,4 +1,4 @@
-"""Which rights a server needs of its role in the database: they follow from the statements that it executes."""
+"""Which privileges a server's database role needs: they follow from the statements that it executes."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +36,8 @@ async def check_rights(connection: Any, shown: str) -> None:
     if lacks:
         role = await connection.fetchval("SELECT current_user")
         raise ConfigError(
-            f"store: {shown} cannot be used: the role '{role}' lacks the rights {'; '.join(lacks)}. Grant them, or "
-            "name a role that has them."
+            f"store: {shown} cannot be used: the role '{role}' lacks privileges: {'; '.join(lacks)}. Grant them, or "
+            "use a role that has them."
         )
 
 

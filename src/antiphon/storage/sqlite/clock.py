@@ -1,7 +1,7 @@
 """Whether this process's clock agrees with those of the other servers of one SQLite file.
 
-A file has no clock, so its servers write theirs into it. A server whose clock differs from what another one writes
-while it looks does not write its own. What nobody renews is only old: then this process's clock is all there is.
+A file has no clock, so its servers write their time into it. A server whose clock differs from the time that another
+server keeps writing does not write its own. A time that no server renews is only old: then this clock counts.
 """
 
 import math
@@ -11,13 +11,13 @@ MOST = 60.0
 """Seconds by which two clocks that agree may differ."""
 
 WRITE_EVERY = 60.0
-"""Seconds after which a server writes the time, unasked."""
+"""Seconds after which a server writes the time without being asked."""
 
 ASK_EVERY = 5.0
 """Seconds after which a server that disagrees asks the others to write theirs."""
 
 ALONE = 30.0
-"""Seconds without an answer after which no other server is there."""
+"""Seconds without an answer after which this server assumes that it is alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def path_of(url: str) -> Path | None:
     scheme, _, rest = url.partition("://")
     if scheme != "sqlite" or (rest and not rest.startswith("/")) or rest == "/" or set(rest) & {"?", "\0"}:
         raise ConfigError(
-            f"store: {redacted(url)} is no address of a store; write sqlite:///absolute/path, or sqlite://"
+            f"store: {redacted(url)} is not a valid URL of a store; use sqlite:///absolute/path, or sqlite://"
         )
     if rest in ("", "/:memory:"):
         return None

@@ -1,6 +1,6 @@
-"""Threads that read much: each has a connection of its own, so the event loop and the writing thread go on meanwhile.
+"""Threads for large reads: each has a connection of its own, so they block neither the event loop nor the writer.
 
-How many read at once, and whose turn it is, a fair scheduler decides.
+A fair scheduler decides how many read at once, and which tenant is next.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from antiphon.storage.sqlite import rows
 
 
 class Readers:
-    """Performs acts that read much; `connect` opens a connection. Threads are started as they are needed."""
+    """Performs large reads; `connect` opens a connection. Threads are started as they are needed."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], reads: FairScheduler) -> None:
         self._connect = connect
@@ -54,4 +54,4 @@ class Readers:
     def _end(self, tenant: str, done: "asyncio.Future[Any]") -> None:
         self._reads.leave(tenant)
         with suppress(asyncio.CancelledError):
-            done.exception()  # whoever waited has it, or left
+            done.exception()  # retrieved, so that asyncio does not log it if the caller has left

@@ -22,9 +22,9 @@ What = Literal["list", "call"]
 
 
 _FLAWS = {
-    "no_object": "with JSON that is no tool",
-    "name": "with a name that no tool may have",
-    "schema": "without a sound `inputSchema`",
+    "no_object": "that are not JSON objects",
+    "name": "with an invalid name",
+    "schema": "without a valid `inputSchema`",
     "too_large": "with an `inputSchema` that is too large",
     "too_deep": "with an `inputSchema` that is nested too deep",
 }
@@ -159,7 +159,7 @@ class Lists:
             self._forget_one()
 
     def _forget_one(self) -> None:
-        """Forget the oldest list of the tenant whose lists are largest, so that no tenant makes others' lists go."""
+        """Forget the oldest list of the tenant whose lists are largest, so that no tenant displaces others' lists."""
         sizes = Counter[str]()
         for (_, tenant), kept in self._known.items():
             sizes[tenant] += 1 + kept.size

@@ -1,4 +1,4 @@
-"""Reads the messages of MCP servers, in place of the SDK's reader. Only `session.py` loads this file.
+"""Reads the messages of MCP servers, in place of the SDK's reader. Only `session.py` and `dispatcher.py` load it.
 
 The SDK decodes and validates a message in one step on the event loop, at 3 to 10 MiB/s, and loses all of it where one
 value is nested 200 deep. Here a message is split at once, at some 200 MiB/s, and its result stays as bytes, which

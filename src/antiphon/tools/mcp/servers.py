@@ -167,7 +167,7 @@ class McpServers:
                 asked = self._asked(target, tenant, ask, may_repeat=what == "list")
                 return await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
         except NoRoomError as error:
-            raise ServerError("Too many calls of MCP servers wait for their turn. Try again later.") from error
+            raise ServerError("Too many calls of MCP servers are waiting. Try again later.") from error
 
     def _limit(self, target: Target, what: What) -> float:
         """Return how many seconds it may take."""

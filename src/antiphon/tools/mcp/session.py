@@ -8,14 +8,13 @@ import asyncio
 import logging
 import re
 import ssl
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import cache
 from typing import Any, Literal
 
 import httpx2
 import mcp_types as types
-import msgspec
 from mcp.client.session import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -23,24 +22,20 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.shared._httpx_utils import McpHttpClientFactory
 from mcp.shared.exceptions import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from antiphon.errors import log
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.tools.mcp.messages import UnreadResult, install, read_small
+from antiphon.tools.mcp.dispatcher import MAX_TOOLS, Dispatcher, PageReader, drop_unsent
+from antiphon.tools.mcp.messages import install
 from antiphon.tools.mcp.result import ServerError, Tools, refused, without
-from antiphon.tools.mcp.slices import in_slices
-from antiphon.tools.mcp.sound import FlawError, check_page, clean, sound_result, sound_tool, split_page
+from antiphon.tools.mcp.sound import clean
 from antiphon.tools.mcp.spoken import Spoken
 from antiphon.tools.mcp.target import Target
 from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, SLOW, Exchange, Wire, client, exchanging
 from antiphon.version import __version__
 
 MAX_PAGES = 1_000
-MAX_TOOLS = 5_000
-"""Tools of a server. A model is told of a few hundred at once, and finds others by a search."""
-
 CLOSING = 3.0
 """Seconds that a session has to end before it is broken off."""
 
@@ -53,16 +48,6 @@ ENDING = 5.0
 UNDERSTANDING = 5.0
 """Seconds for the first question, which programs of before 2026 may never answer."""
 
-MAX_CONTAINERS = 100_000
-"""Objects and arrays of a list: each pass of the garbage collector looks at them. 2,000 usual tools have 30,000."""
-
-MAX_HEADERED = 64 * 1024
-"""Bytes of the tools of a page whose arguments go into headers: the SDK reads those itself, and slowly."""
-
-_COMMON = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-"""What results of 2026 must have; of those before, the SDK leaves it out."""
-
-_HEADER = b'"x-mcp-header"'
 _PARSE = "Failed to parse "
 """The SDK's own words for a message that is none; what follows is pydantic's."""
 
@@ -80,83 +65,6 @@ _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 Way = Literal["http", "sse", "stdio"]
 
 
-class _Dispatcher(JSONRPCDispatcher):
-    """Reads results in the SDK's place, which is slow and refuses a list for one bad tool; tells of its end."""
-
-    def __init__(self, read: Any, write: Any, ended: asyncio.Event, pages: "_PageReader") -> None:
-        super().__init__(read, write)
-        self._ended = ended
-        self._pages = pages
-
-    async def send_raw_request(self, method: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """See `JSONRPCDispatcher.send_raw_request`. What it reads is in the `Exchange` of the caller.
-
-        Raises `ServerError`, `ValueError`, `NoRoomError`.
-        """
-        answer = await super().send_raw_request(method, *args, **kwargs)
-        raw = answer.raw if isinstance(answer, UnreadResult) else msgspec.json.encode(answer)
-        if isinstance(answer, UnreadResult):
-            # The SDK holds a message until the next one comes: megabytes, for as long as the session is open.
-            answer.raw = b""
-        exchange = exchanging.get() or Exchange()
-        if method == "tools/list":
-            return await self._pages.read(raw, exchange)
-        if method == "tools/call":
-            exchange.result = sound_result(raw)
-            return {**_COMMON, "content": [], "isError": False}
-        return read_small(raw)
-
-    async def run(self, *args: Any, **kwargs: Any) -> None:
-        """See `JSONRPCDispatcher.run`."""
-        try:
-            await super().run(*args, **kwargs)
-        finally:
-            self._ended.set()
-
-
-class _PageReader:
-    """Reads pages of tools, one page at a time in this process: each list takes turns with others on the event loop."""
-
-    def __init__(self, turns: FairScheduler, tenant: str, secrets: Sequence[str]) -> None:
-        self._turns = turns
-        self._tenant = tenant
-        self._secrets = secrets
-
-    async def read(self, raw: bytes, exchange: Exchange) -> dict[str, Any]:
-        """Add the tools of a page to the exchange, a few at a time; return what of the page is left for the SDK.
-
-        That is where the next page begins, and the tools whose arguments go into headers. Raises `ServerError`,
-        `ValueError`, `NoRoomError`.
-        """
-        async with self._turns.slot(self._tenant, cost=1 + len(raw) / 2**20):
-            check_page(raw)
-            await asyncio.sleep(0)
-            tools, cursor = split_page(raw)
-            kept = await self._add(tools[: MAX_TOOLS + 1 - len(exchange.tools)], exchange)
-        return {**_COMMON, "tools": kept, **({"nextCursor": cursor} if cursor else {})}
-
-    async def _add(self, tools: Sequence[bytes], exchange: Exchange) -> list[dict[str, Any]]:
-        kept, left = list[dict[str, Any]](), MAX_HEADERED
-        async for one in in_slices(tools):
-            try:
-                exchange.containers += one.count(b"{") + one.count(b"[")
-                if exchange.containers > MAX_CONTAINERS:
-                    raise FlawError("too_large")
-                tool = sound_tool(one, self._secrets)
-                headered = _headered(tool)
-                left -= len(headered)
-                if left < 0:
-                    raise FlawError("too_large")
-            except FlawError as error:
-                exchange.left_out[error.flaw] += 1
-                continue
-            exchange.tools.append(tool)
-            if headered:
-                kept.append({"name": tool["name"], "inputSchema": msgspec.json.decode(headered)})
-        exchange.headered.update(tool["name"] for tool in kept)
-        return kept
-
-
 class Session:
     """A session that is opened once, used by many, and closed once.
 
@@ -167,7 +75,7 @@ class Session:
     def __init__(
         self, target: Target, way: Way, silence: float, on_change: Callable[[], None], turns: FairScheduler
     ) -> None:
-        self._pages_of = _PageReader(turns, target.reach.asker.tenant, target.secrets)
+        self._pages_of = PageReader(turns, target.reach.asker.tenant, target.secrets)
         self._target = target
         self._silence = silence
         self._whose = f"The MCP server '{target.label}'"
@@ -264,7 +172,7 @@ class Session:
     async def _connected(self, stack: AsyncExitStack) -> ClientSession:
         _prepare()
         read, write = await (self._started(stack) if self._way == "stdio" else self._reached(stack))
-        dispatcher = _Dispatcher(read, write, self._ended, self._pages_of)
+        dispatcher = Dispatcher(read, write, self._ended, self._pages_of)
         who = types.Implementation(name="antiphon", version=__version__)
         session = ClientSession(dispatcher=dispatcher, client_info=who, message_handler=self._noted)
         await stack.enter_async_context(session)
@@ -297,7 +205,7 @@ class Session:
         cursor, cursors = None, set[str]()
         for _ in range(MAX_PAGES):
             page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
-            _drop_unsent(exchange, {tool.name for tool in page.tools})
+            drop_unsent(exchange, {tool.name for tool in page.tools})
             if len(exchange.tools) > MAX_TOOLS:
                 raise ServerError(f"{self._whose} lists more than {MAX_TOOLS:,} tools.")
             cursor = page.next_cursor
@@ -384,7 +292,7 @@ class Session:
         if isinstance(error, MCPError) and error.message.startswith(_NOT_MCP):
             return ServerError(f"{self._whose} answers with {_type(error.message)}: it is none, or at another path.")
         if isinstance(error, MCPError) and error.message.startswith(_PARSE):
-            return refused(types.PARSE_ERROR, f"{self._whose} answers with no message of the protocol.")
+            return refused(types.PARSE_ERROR, f"{self._whose} sent an invalid MCP message.")
         if isinstance(error, MCPError) and not _is_closed(error):
             return refused(error.code, error.message)
         if isinstance(error, ValueError):
@@ -417,21 +325,6 @@ async def _agree(session: ClientSession) -> None:
             await session.discover()
     except (MCPError, ValueError, RuntimeError, TimeoutError):
         await session.initialize()
-
-
-def _drop_unsent(exchange: Exchange, kept: Set[str]) -> None:
-    """Leave out the tools that the SDK refuses to call, since what they want as headers is not sound."""
-    dropped = exchange.headered - kept
-    if dropped:
-        exchange.tools = [tool for tool in exchange.tools if tool["name"] not in dropped]
-        exchange.left_out["schema"] += len(dropped)
-    exchange.headered.clear()
-
-
-def _headered(tool: Mapping[str, Any]) -> bytes:
-    """Return the schema of a tool, some of whose arguments go into headers; empty for any other tool."""
-    encoded = msgspec.json.encode(tool["input_schema"])
-    return encoded if _HEADER in encoded else b""
 
 
 def _type(message: str) -> str:

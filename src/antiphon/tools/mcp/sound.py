@@ -75,7 +75,7 @@ def clean(value: Any) -> Any:
 
 
 class FlawError(Exception):
-    """A tool is none that can be used."""
+    """A listed tool cannot be used."""
 
     def __init__(self, flaw: Flaw) -> None:
         super().__init__(flaw)
@@ -133,7 +133,7 @@ def check_page(raw: bytes) -> None:
         except ValueError:
             most = raw.count(b",")
     if most > MAX_PARTS:
-        raise refused(_INTERNAL_ERROR, f"It lists tools of more than {MAX_PARTS:,} values.")
+        raise refused(_INTERNAL_ERROR, f"One page of its tools has more than {MAX_PARTS:,} values.")
 
 
 def split_page(raw: bytes) -> tuple[list[bytes], str]:
@@ -258,11 +258,11 @@ def _notes(notes: dict[str, Any]) -> dict[str, Any]:
 
 def _blocks(raw: bytes) -> list[dict[str, Any]]:
     if len(raw) > SMALL:
-        _read(raw, list[_Object])  # it ends at the first that is none; to tell apart a million numbers takes long
+        _read(raw, list[_Object])  # it fails at the first that is not an object; splitting a million numbers takes long
     found = [one for one in _read(raw, list[Raw]) if _is(one, b"{")]
     blocks = [_block(_read(one, _Block)) for one in found[:MAX_BLOCKS]]
     more = len(found) - len(blocks)
-    return [*blocks, _text(f"[{more:,} more parts are left out]")] if more else blocks
+    return [*blocks, _text(f"[{more:,} more parts are omitted]")] if more else blocks
 
 
 def _block(block: _Block) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def _block(block: _Block) -> dict[str, Any]:
     kind = clean(_string(block.type))
     if kind == "resource":
         held = _resource(block.resource)
-        return {"type": kind, "resource": held} if held else _text("[a resource that is none]")
+        return {"type": kind, "resource": held} if held else _text("[an invalid resource]")
     wanted = _BLOCKS.get(kind, {})
     values = _strings(block, wanted)
     if not wanted or len(values) < len(wanted):

@@ -71,7 +71,7 @@ class SearchEngine:
             async with self._turns.slot(tenant):
                 hits = await self._search(self._provider.request(search, self._url, self._key))
         except NoRoomError as error:
-            raise SearchError("too many searches wait for their turn; try again later") from error
+            raise SearchError("too many searches are waiting; try again later") from error
         except SearchError as error:
             if error.status not in _UNFIT:
                 self._tell(error)

@@ -32,7 +32,7 @@ Key = tuple[str, str]
 class Cache(Generic[T]):
     """Keeps what was used last, so many bytes of it and for so long.
 
-    Where there is too much, the tenant that has most loses what it has not used for longest.
+    Beyond the limit, the tenant with the most bytes loses its least recently used entry.
     """
 
     def __init__(

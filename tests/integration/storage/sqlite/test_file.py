@@ -83,7 +83,8 @@ def test_any_other_address_is_refused(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         SqliteStore.open(url)
 
-    assert caught.value.message == f"store: {url} is no address of a store; write sqlite:///absolute/path, or sqlite://"
+    advice = "use sqlite:///absolute/path, or sqlite://"
+    assert caught.value.message == f"store: {url} is not a valid URL of a store; {advice}"
 
 
 def test_the_home_of_nobody_is_refused() -> None:

@@ -251,7 +251,7 @@ async def test_whatever_is_no_answer_is_an_error_in_bounded_time(answer: Mapping
         ({"content": [7, None, "x"]}, ""),
         ({"content": [{"type": "hologram"}]}, "[content of the type 'hologram', which cannot be shown]"),
         ({"content": [{"type": "text", "text": 7}]}, "[content of the type 'text', which cannot be shown]"),
-        ({"content": [{"type": "resource", "resource": {}}]}, "[a resource that is none]"),
+        ({"content": [{"type": "resource", "resource": {}}]}, "[an invalid resource]"),
         ({"content": [{"type": "image", "data": "%%%", "mimeType": "image/png"}]}, "[image/png, 2 bytes]"),
         ({"content": [], "structuredContent": [1, 2]}, "[1,2]"),
         ({"content": [{"type": "text", "text": "a"}], "structuredContent": 3, "isError": "yes"}, "a"),

@@ -81,7 +81,7 @@ async def test_a_call_that_cannot_even_wait_is_refused(monkeypatch: pytest.Monke
         outcome = await call(mcp, at(server.url), "look", "a")
         hung.cancel()
         await asyncio.wait({hung})
-    assert outcome.fields["error"]["message"].startswith("Too many calls of MCP servers wait")
+    assert outcome.fields["error"]["message"].startswith("Too many calls of MCP servers are waiting")
 
 
 async def test_lists_of_one_tenant_do_not_make_those_of_another_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,5 +115,5 @@ async def test_tools_that_are_left_out_are_counted_and_logged_once(caplog: pytes
             assert len((await mcp.list(at(server.url))).tools) == 1
     assert counted == {"no_object": 2, "name": 4}
     words = [one.getMessage() for one in caplog.records if "cannot be used" in one.getMessage()]
-    reasons = "2 with a name that no tool may have, 1 with JSON that is no tool"
+    reasons = "2 with an invalid name, 1 that are not JSON objects"
     assert words == [f"Tools of the MCP server 'tests' cannot be used: {reasons}."]

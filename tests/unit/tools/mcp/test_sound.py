@@ -175,7 +175,7 @@ def test_a_page_with_one_large_tool_is_split() -> None:
 def test_a_result_of_very_many_parts_is_read_in_part() -> None:
     sound = sound_result(encoded({"content": [{"type": "text", "text": "a"}] * (MAX_BLOCKS + 7)}))
     assert len(sound["content"]) == MAX_BLOCKS + 1
-    assert sound["content"][-1]["text"] == "[7 more parts are left out]"
+    assert sound["content"][-1]["text"] == "[7 more parts are omitted]"
 
 
 def test_a_result_of_too_many_values_is_refused() -> None:

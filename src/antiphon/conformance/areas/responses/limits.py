@@ -23,7 +23,7 @@ TABLE: Table = (
     should(
         "responses:limits:too-long-named",
         "spec 13",
-        "An input that is longer than the model's context is told by the code `context_length_exceeded`.",
+        "An input longer than the model's context is refused with the code `context_length_exceeded`.",
     ),
     should("responses:limits:usage", "spec 3", "A cut answer has usage."),
 )

@@ -51,15 +51,17 @@ TABLE: Table = (
     must(
         "responses:mcp:approval-changed",
         "spec 16",
-        "A request for approval that the client changed, after `previous_response_id`, is not called as changed.",
+        "With `previous_response_id`, a call that the client changed in its request for approval is not made.",
     ),
-    should("responses:mcp:approval-changed-refused", "spec 13", "Such a request, sent again, is refused with 400."),
+    should("responses:mcp:approval-changed-refused", "spec 13", "A changed request for approval is refused with 400."),
     must(
         "responses:mcp:approval-invented",
         "spec 16",
-        "A request for approval that the client invented, after `previous_response_id`, is not called.",
+        "With `previous_response_id`, a call in a request for approval that the client invented is not made.",
     ),
-    should("responses:mcp:approval-invented-refused", "spec 13", "Such a request is refused with 400."),
+    should(
+        "responses:mcp:approval-invented-refused", "spec 13", "An invented request for approval is refused with 400."
+    ),
     must("responses:mcp:approval-always", "spec 6", "Tools under `always` in `require_approval` are asked for."),
     must("responses:mcp:approval-never", "spec 6", "Tools under `never` in `require_approval` are called unasked."),
     must("responses:mcp:allowed-names", "spec 6", "With names in `allowed_tools` only these are listed."),

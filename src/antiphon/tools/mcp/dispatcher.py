@@ -1,0 +1,123 @@
+"""Reads the results of MCP servers in place of the SDK: lists of tools a few tools at a time, each tool by itself.
+
+Only `session.py` loads this file.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import msgspec
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.tools.mcp.messages import UnreadResult, read_small
+from antiphon.tools.mcp.slices import in_slices
+from antiphon.tools.mcp.sound import FlawError, check_page, sound_result, sound_tool, split_page
+from antiphon.tools.mcp.wire import Exchange, exchanging
+
+MAX_TOOLS = 5_000
+"""Tools of a server. A model is told of a few hundred at once, and finds others by a search."""
+
+MAX_CONTAINERS = 100_000
+"""Objects and arrays of a list: each pass of the garbage collector looks at them. 2,000 usual tools have 30,000."""
+
+MAX_HEADERED = 64 * 1024
+"""Bytes of the tools of a page whose arguments go into headers: the SDK reads those itself, and slowly."""
+
+_COMMON = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+"""What results of 2026 must have; of those before, the SDK leaves it out."""
+
+_HEADER = b'"x-mcp-header"'
+
+
+class PageReader:
+    """Reads pages of tools, one page at a time in this process: each list takes turns with others on the event loop."""
+
+    def __init__(self, turns: FairScheduler, tenant: str, secrets: Sequence[str]) -> None:
+        self._turns = turns
+        self._tenant = tenant
+        self._secrets = secrets
+
+    async def read(self, raw: bytes, exchange: Exchange) -> dict[str, Any]:
+        """Add the tools of a page to the exchange, a few at a time; return what of the page is left for the SDK.
+
+        That is where the next page begins, and the tools whose arguments go into headers. Raises `ServerError`,
+        `ValueError`, `NoRoomError`.
+        """
+        async with self._turns.slot(self._tenant, cost=1 + len(raw) / 2**20):
+            check_page(raw)
+            await asyncio.sleep(0)
+            tools, cursor = split_page(raw)
+            kept = await self._add(tools[: MAX_TOOLS + 1 - len(exchange.tools)], exchange)
+        return {**_COMMON, "tools": kept, **({"nextCursor": cursor} if cursor else {})}
+
+    async def _add(self, tools: Sequence[bytes], exchange: Exchange) -> list[dict[str, Any]]:
+        kept, left = list[dict[str, Any]](), MAX_HEADERED
+        async for one in in_slices(tools):
+            try:
+                exchange.containers += one.count(b"{") + one.count(b"[")
+                if exchange.containers > MAX_CONTAINERS:
+                    raise FlawError("too_large")
+                tool = sound_tool(one, self._secrets)
+                headered = _headered(tool)
+                left -= len(headered)
+                if left < 0:
+                    raise FlawError("too_large")
+            except FlawError as error:
+                exchange.left_out[error.flaw] += 1
+                continue
+            exchange.tools.append(tool)
+            if headered:
+                kept.append({"name": tool["name"], "inputSchema": msgspec.json.decode(headered)})
+        exchange.headered.update(tool["name"] for tool in kept)
+        return kept
+
+
+class Dispatcher(JSONRPCDispatcher):
+    """Reads results in place of the SDK, which is slow and rejects a list for one bad tool; sets `ended` at its end."""
+
+    def __init__(self, read: Any, write: Any, ended: asyncio.Event, pages: PageReader) -> None:
+        super().__init__(read, write)
+        self._ended = ended
+        self._pages = pages
+
+    async def send_raw_request(self, method: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """See `JSONRPCDispatcher.send_raw_request`. What it reads is in the `Exchange` of the caller.
+
+        Raises `ServerError`, `ValueError`, `NoRoomError`.
+        """
+        answer = await super().send_raw_request(method, *args, **kwargs)
+        raw = answer.raw if isinstance(answer, UnreadResult) else msgspec.json.encode(answer)
+        if isinstance(answer, UnreadResult):
+            # The SDK holds a message until the next one comes: megabytes, for as long as the session is open.
+            answer.raw = b""
+        exchange = exchanging.get() or Exchange()
+        if method == "tools/list":
+            return await self._pages.read(raw, exchange)
+        if method == "tools/call":
+            exchange.result = sound_result(raw)
+            return {**_COMMON, "content": [], "isError": False}
+        return read_small(raw)
+
+    async def run(self, *args: Any, **kwargs: Any) -> None:
+        """See `JSONRPCDispatcher.run`."""
+        try:
+            await super().run(*args, **kwargs)
+        finally:
+            self._ended.set()
+
+
+def drop_unsent(exchange: Exchange, kept: Set[str]) -> None:
+    """Omit the tools that the SDK refuses to call, because the headers that they ask for are not valid."""
+    dropped = exchange.headered - kept
+    if dropped:
+        exchange.tools = [tool for tool in exchange.tools if tool["name"] not in dropped]
+        exchange.left_out["schema"] += len(dropped)
+    exchange.headered.clear()
+
+
+def _headered(tool: Mapping[str, Any]) -> bytes:
+    """Return the schema of a tool, some of whose arguments go into headers; empty for any other tool."""
+    encoded = msgspec.json.encode(tool["input_schema"])
+    return encoded if _HEADER in encoded else b""
