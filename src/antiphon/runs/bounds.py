@@ -52,6 +52,16 @@ class Bounds:
                 param=param,
             )
 
+    def check_referred(self, size: int) -> None:
+        """Raise `ClientError` (400) where what the input refers to is too large to be loaded."""
+        if size > self.history_bytes:
+            raise ClientError(
+                f"Your input exceeds the context window: this server loads at most {self.history_bytes} bytes of the "
+                "items that an input refers to.",
+                code="context_length_exceeded",
+                param="input",
+            )
+
     def check_addition(self, conversation: StoredConversation, items: int, size: int = 0) -> None:
         """Raise `ClientError` (400) where a conversation has no room for more items of `size` bytes."""
         for kind, amount, most in (

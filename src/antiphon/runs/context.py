@@ -104,9 +104,10 @@ async def gather(
         items = await offload.run(tenant, normalise_input, given, new_id)
     else:
         items = normalise_input(given, new_id) if given else []
+    refers = _References(store, context, bounds)
     for item in items:
         is_whole = not isinstance(item, REFERRING)
-        context.input.append(item if is_whole else await _resolve(item, store, tenant))
+        context.input.append(item if is_whole else await refers.resolve(item))
     # What a chain's turns became is shared with other requests, so a thread makes its own.
     items = Conversation([*context.history, *context.input], None if is_large else context.prefix)
     context.items = items
@@ -194,15 +195,19 @@ def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool)
     `item_reference` stands for what is stored, as it is.
     """
     if any(type(item) is McpApprovalRequest for item in given):
-        raise ClientError(
-            "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history already has each "
-            "'mcp_approval_request'. Send only the 'mcp_approval_response'.",
-            code="invalid_value",
-            param="input",
-        )
+        raise _request_outside_history()
     named = {item.id for item in given if item.id and not (may_refer and type(item) is ItemReference)}
     if named and (known := next((item.id for item in context.history if item.id in named), None)):
         raise duplicate_item(str(known))
+
+
+def _request_outside_history() -> ClientError:
+    return ClientError(
+        "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history already has each "
+        "'mcp_approval_request'. Send only the 'mcp_approval_response'.",
+        code="invalid_value",
+        param="input",
+    )
 
 
 async def _chain(
@@ -226,20 +231,51 @@ async def _chain(
     return prefix
 
 
-async def _resolve(item: InputItem, store: Store, tenant: str) -> InputItem:
-    """Return what an item stands for: a reference for the stored item, bare reasoning for what was kept with it."""
-    if isinstance(item, ItemReference):
-        stored = await store.find_item(tenant, str(item.id))
+class _References:
+    """Finds what items of a request's input stand for; all of it together is bounded as a history is."""
+
+    def __init__(self, store: Store, context: Context, bounds: Bounds) -> None:
+        self._store, self._context, self._bounds = store, context, bounds
+        self._history: dict[str, InputItem] | None = None
+        self._size = 0
+
+    async def resolve(self, item: InputItem) -> InputItem:
+        """Return the stored item for a reference; bare reasoning with what was kept with it.
+
+        Raises `ClientError`: 404 for a reference to nothing, 400 where what is referred to is too large, or a request
+        for approval that is not part of the history.
+        """
+        if isinstance(item, ItemReference):
+            return self._known(str(item.id)) or await self._find(str(item.id))
+        if isinstance(item, WITH_STATE) and not item.encrypted_content and item.id:
+            stored = await self._load(item.id)
+            if stored is not None and stored.sealed:
+                item.encrypted_content = stored.sealed
+        return item
+
+    def _known(self, item_id: str) -> InputItem | None:
+        """Return the item that the history has: the store may have others of its id."""
+        if self._history is None:
+            self._history = {str(item.id): item for item in self._context.history}
+        return self._history.get(item_id)
+
+    async def _find(self, item_id: str) -> InputItem:
+        stored = await self._load(item_id)
         if stored is None:
             raise ClientError(
-                f"Item with id '{item.id}' not found. Items are not persisted when `store` is set to false. "
+                f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
                 "Try again with `store` set to true, or remove this item from your input.",
                 status=404,
                 param="input",
             )
-        return load_item(stored)
-    if isinstance(item, WITH_STATE) and not item.encrypted_content and item.id:
-        stored = await store.find_item(tenant, item.id)
-        if stored is not None and stored.sealed:
-            item.encrypted_content = stored.sealed
-    return item
+        found = load_item(stored)
+        if type(found) is McpApprovalRequest and (self._history or self._context.conversation_end is not None):
+            raise _request_outside_history()
+        return found
+
+    async def _load(self, item_id: str) -> StoredItem | None:
+        stored = await self._store.find_item(self._context.tenant, item_id)
+        if stored is not None:
+            self._size += len(stored.body) + len(stored.sealed or "")
+            self._bounds.check_referred(self._size)
+        return stored

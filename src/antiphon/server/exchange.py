@@ -8,8 +8,8 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.gateway import COMMENT, CutOff, Gateway, Run, encode
@@ -18,7 +18,7 @@ from antiphon.protocol.events import Event
 from antiphon.server.admission import OPEN, Authentication, Connections, check_tenant
 from antiphon.server.asgi import CONNECTION, ClientGone, Message, RawHeaders, Receive, Scope, Send
 from antiphon.server.limits import Limits
-from antiphon.server.memory import Room
+from antiphon.server.memory import LARGE, Room
 from antiphon.server.reply import (
     COMMENT_AFTER,
     LATE,
@@ -88,9 +88,15 @@ class HttpExchange:
         return (time.monotonic() - self.began) * 1000
 
     async def reply(self, status: int, headers: RawHeaders, body: bytes) -> None:
-        """Send a reply that is whole."""
-        await self.send(self._head(status, [*headers, (b"content-length", b"%d" % len(body))]))
-        await self.send({"type": "http.response.body", "body": body})
+        """Send a reply that is whole. Raises `AntiphonError` (503) where there is no room for a large one."""
+        headers = [*headers, (b"content-length", b"%d" % len(body))]
+        if len(body) < LARGE:
+            await self.send(self._head(status, headers))
+            await self.send({"type": "http.response.body", "body": body})
+            return
+        with self._room_for(body):
+            await self.send(self._head(status, headers))
+            await self._send_pieces(body, more_body=False)
 
     async def fail(self, error: Exception) -> None:
         """Send an error in its envelope, or break the reply off where it has begun: returning does that."""
@@ -107,7 +113,28 @@ class HttpExchange:
 
     async def write(self, body: bytes, *, more_body: bool = True) -> None:
         """See `Sink`."""
-        await self.send({"type": "http.response.body", "body": body, "more_body": more_body})
+        if len(body) < LARGE:
+            await self.send({"type": "http.response.body", "body": body, "more_body": more_body})
+            return
+        with self._room_for(body):
+            await self._send_pieces(body, more_body=more_body)
+
+    @contextmanager
+    def _room_for(self, body: bytes) -> Iterator[None]:
+        """Count a large body until its client has read it: one that reads slowly makes the server hold it."""
+        room, tenant = self.request.incoming.room, self.request.tenant
+        room.take(len(body), tenant)
+        try:
+            yield
+        finally:
+            room.give_back(len(body), tenant)
+
+    async def _send_pieces(self, body: bytes, *, more_body: bool) -> None:
+        """Send a large body as its client reads it."""
+        last = len(body) - LARGE
+        for start in range(0, len(body), LARGE):
+            piece = body[start : start + LARGE]
+            await self.send({"type": "http.response.body", "body": piece, "more_body": more_body or start < last})
 
     async def accept(self) -> None:
         """Open the WebSocket."""

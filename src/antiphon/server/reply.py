@@ -51,7 +51,7 @@ class Sink(Protocol):
         ...
 
     async def write(self, body: bytes, *, more_body: bool = True) -> None:
-        """Send a part of its body; the last one without more."""
+        """Send a part of its body; the last one without more. Raises `AntiphonError` (503) as for a whole reply."""
         ...
 
 

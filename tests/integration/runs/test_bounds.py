@@ -75,6 +75,17 @@ async def test_one_response_with_too_many_items_is_not_followed() -> None:
     assert len(model.requests) == 2
 
 
+async def test_an_input_refers_to_no_more_than_a_history_may_have() -> None:
+    made, model = bounded(*[said("fine")] * 3)
+    for name in ("a", "b"):
+        await ask(made, input=[{**HI, "type": "message", "id": f"msg_{name}", "content": name * 1000}])
+    made.bounds = Bounds(history_bytes=2000)
+    both = [{"type": "item_reference", "id": f"msg_{name}"} for name in ("a", "b")]
+    assert await refused(made, input=both) == (400, "context_length_exceeded", "input")
+    await ask(made, input=both[:1])
+    assert len(model.requests) == 3
+
+
 async def test_a_conversation_that_is_too_long_is_refused_and_takes_no_more() -> None:
     made, model = bounded(said("fine"), said("fine"), conversation_items=4, history_items=4)
     items = decode_create_conversation(b'{"items":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}')

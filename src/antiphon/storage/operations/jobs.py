@@ -14,7 +14,7 @@ from antiphon.storage.operations.responses import (
     load,
     sealed_column,
 )
-from antiphon.storage.operations.step import Operation, Query, Row, Rows, ask, ask_many, first
+from antiphon.storage.operations.step import Operation, Query, Row, Rows, announce_read, ask, ask_many, first
 from antiphon.storage.operations.webhooks import announce
 from antiphon.storage.records import (
     Announcement,
@@ -33,6 +33,10 @@ QUEUE = ""
 """The worker without a name, whose row everybody locks who looks for a job."""
 
 FRAMES_AT_ONCE = 256
+"""Frames of a log that are read at once."""
+
+FRAME_BYTES = 64 * 1024
+"""Bytes of them: a reader holds them until its client has read them."""
 
 
 NEARLY = 100
@@ -237,8 +241,24 @@ def tail(tenant: str, response_id: str, after: int, now: int) -> Operation[Tail 
     if not rows:
         return None
     seq, status, is_streamed, generation = rows[0]
-    frames = yield Query("events_after", (seq, after, FRAMES_AT_ONCE))
+    sizes = yield Query("event_sizes", (seq, after, FRAMES_AT_ONCE))
+    frames: Rows = []
+    if sizes:
+        count, size = _fitting([row[0] for row in sizes])
+        if size > FRAME_BYTES:
+            yield from announce_read(count, size)
+        frames = yield Query("events_after", (seq, after, count))
     return Tail(status, bool(is_streamed), generation, list(starmap(Frames, frames)))
+
+
+def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
+    """Return how many frames are read at once, and their bytes: one in any case."""
+    count = size = 0
+    for each in sizes:
+        if count and size + each > FRAME_BYTES:
+            break
+        count, size = count + 1, size + each
+    return count, size
 
 
 def _job(row: Row) -> Operation[Job | None]:

@@ -185,8 +185,15 @@ DELETE FROM idempotency_keys WHERE owner = $1 AND reply IS NULL
 SELECT seq, status, is_streamed, generation FROM responses
 WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 
--- events_after --
+-- event_sizes --
 -- From the frame in which the next number stands, or would stand.
+SELECT length(body) FROM events
+WHERE
+    response = $1 AND last > $2
+    AND number >= coalesce((SELECT max(number) FROM events WHERE response = $1 AND number <= $2 + 1), 0)
+ORDER BY number LIMIT $3
+
+-- events_after --
 SELECT number, last, body FROM events
 WHERE
     response = $1 AND last > $2
