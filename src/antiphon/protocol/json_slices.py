@@ -27,10 +27,12 @@ LONGEST_WORD = len(b"false")
 DEEPEST = 2_000
 """Levels that no decoder reads, for its stack is not as deep."""
 
-_STRING = rb'"(?:[^"\\]++|\\.)*+"'
-_RUN = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+", re.DOTALL)
-_TO_COMMA = re.compile(rb'(?:[^",\[\]{}]++|' + _STRING + rb")*+,", re.DOTALL)
-_TEXT = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+# No group is possessive: Python before 3.11.5 matches too little with one (CPython's issue 106052). None is tried twice
+# either way, since each alternative begins with another byte.
+_STRING = rb'"(?:[^"\\]++|\\.)*"'
+_RUN = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*", re.DOTALL)
+_TO_COMMA = re.compile(rb'(?:[^",\[\]{}]++|' + _STRING + rb")*,", re.DOTALL)
+_TEXT = re.compile(rb'(?:[^"\\]++|\\.)*', re.DOTALL)
 _AT = re.compile(r"\(byte (\d+)\)")
 
 _ENDING = b']}"'
