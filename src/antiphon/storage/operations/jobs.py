@@ -64,7 +64,8 @@ def enqueue(
         yield from ask("let_go", response.conversation_id, response.id)
         return LockResult.BUSY
     seq = yield from insert(response)
-    yield from ask("put_job", seq, response.tenant, _next(frames), request, taken.key_id, taken.tokens)
+    size = _size(frames)
+    yield from ask("put_job", seq, response.tenant, _next(frames), request, taken.key_id, taken.tokens, size)
     yield from _log(seq, frames)
     return LockResult.DONE
 
@@ -117,7 +118,10 @@ def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job |
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     """Keep progress, if nobody else wrote; see `Store.advance`."""
     next_number = max(job.next_number, _next(progress.frames))
-    row = yield from first("advance", job.response.id, job.version, next_number, int(progress.keep), progress.called)
+    made = [item for _, item in progress.output]
+    sizes = _size(progress.frames), extent_of(made)[1]
+    values = job.response.id, job.version, next_number, int(progress.keep), progress.called
+    row = yield from first("advance", *values, *sizes)
     if row is None:
         return None
     yield from _log(row[0], progress.frames)
@@ -126,13 +130,12 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
         (row[0], before + index, 1, item.id, sealed_column(item.sealed), item.body) for index, item in progress.output
     ]
     yield from ask_many("put_item", rows)
-    output = (*job.response.output, *(item for _, item in progress.output))
     return replace(
         job,
         version=job.version + 1,
         next_number=next_number,
         kept_number=next_number if progress.keep else job.kept_number,
-        response=replace(job.response, output=output),
+        response=replace(job.response, output=(*job.response.output, *made)),
         called=job.called if progress.called is None else progress.called,
     )
 
@@ -144,9 +147,9 @@ def finish(
     row = yield from first("finish", job.response.id, job.version)
     if row is None:
         return False
-    seq = row[0]
-    extent = extent_of(response.input, response.output)
-    yield from ask("end_response", seq, response.status, response.body, response.expires_at, *extent)
+    seq, log_bytes = row
+    sizes = log_bytes + _size(frames), *extent_of(response.input, response.output)
+    yield from ask("end_response", seq, response.status, response.body, response.expires_at, *sizes)
     yield from ask("drop_output", seq)
     yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
     yield from _log(seq, frames)
@@ -271,6 +274,13 @@ def _job(row: Row) -> Operation[Job | None]:
 
 def _log(seq: int, frames: Sequence[Frames]) -> Operation[None]:
     yield from ask_many("put_events", [(seq, one.first, one.last, one.body) for one in frames])
+
+
+def _size(frames: Sequence[Frames]) -> int:
+    size = 0
+    for one in frames:
+        size += len(one.body)
+    return size
 
 
 def _next(frames: Sequence[Frames]) -> int:

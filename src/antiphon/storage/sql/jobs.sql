@@ -1,6 +1,9 @@
 -- put_job --
-INSERT INTO jobs (response, tenant, owner, version, next_number, kept_number, attempt, lost, request, api_key, tokens_taken)
-VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6)
+INSERT INTO jobs (
+    response, tenant, owner, version, next_number, kept_number, attempt, lost, request, api_key, tokens_taken,
+    log_bytes, kept_bytes
+)
+VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7)
 
 -- put_events --
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
@@ -68,8 +71,10 @@ ORDER BY coalesce(held.busy, 0), claimable.response
 LIMIT 1
 
 -- claim --
--- $3 is 1 where its worker expired.
-UPDATE jobs SET owner = $2, version = version + 1, attempt = attempt + 1, lost = lost + $3
+-- $3 is 1 where its worker expired: its half-made events are dropped.
+UPDATE jobs SET
+    owner = $2, version = version + 1, attempt = attempt + 1, lost = lost + $3,
+    log_bytes = CASE WHEN $3 = 1 THEN kept_bytes ELSE log_bytes END
 WHERE response = $1 AND (owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1))
 RETURNING response, (SELECT expired FROM workers WHERE workers.id = $2)
 
@@ -97,17 +102,22 @@ UPDATE jobs SET
     version = version + 1,
     next_number = $3,
     kept_number = CASE WHEN $4 = 1 THEN $3 ELSE kept_number END,
-    called = coalesce($5, called)
+    called = coalesce($5, called),
+    log_bytes = log_bytes + $6,
+    kept_bytes = CASE WHEN $4 = 1 THEN log_bytes + $6 ELSE kept_bytes END,
+    output_bytes = output_bytes + $7
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
 RETURNING response
 
 -- finish --
+-- Its log is the response's from now on.
 DELETE FROM jobs
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
-RETURNING response
+RETURNING response, log_bytes
 
 -- end_response --
-UPDATE responses SET status = $2, body = $3, expires_at = $4, item_count = $5, item_bytes = $6 WHERE seq = $1
+UPDATE responses SET status = $2, body = $3, expires_at = $4, log_bytes = $5, item_count = $6, item_bytes = $7
+WHERE seq = $1
 RETURNING seq
 
 -- drop_output --
@@ -160,7 +170,8 @@ DELETE FROM workers WHERE id = $1 RETURNING id
 SELECT beat FROM workers WHERE id = $1 FOR UPDATE
 
 -- jobs_of --
-SELECT response FROM jobs WHERE owner = $1 ORDER BY response FOR UPDATE
+-- By tenant, as whatever changes the sizes of several tenants goes through them.
+SELECT response FROM jobs WHERE owner = $1 ORDER BY tenant, response FOR UPDATE
 
 -- job_of --
 SELECT response FROM jobs WHERE owner = $1 AND response = (SELECT seq FROM responses WHERE id = $2) FOR UPDATE
@@ -173,7 +184,8 @@ DELETE FROM events WHERE response = $1 AND number >= (SELECT kept_number FROM jo
 UPDATE responses SET generation = generation + 1 WHERE seq = $1 RETURNING id
 
 -- put_back --
-UPDATE jobs SET owner = NULL, version = version + 1 WHERE response = $1
+-- Without its half-made events.
+UPDATE jobs SET owner = NULL, version = version + 1, log_bytes = kept_bytes WHERE response = $1
 
 -- let_all_go --
 UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1

@@ -22,6 +22,7 @@ from antiphon.testing.store import (
     pages,
     responses,
     secrets,
+    sizes,
     webhooks,
 )
 from antiphon.testing.store.making import Promise, T, hold, new_items, new_response, same
@@ -134,4 +135,5 @@ _PROMISES: tuple[Promise, ...] = (
     *secrets.PROMISES,
     *answers.PROMISES,
     *api_keys.PROMISES,
+    *sizes.PROMISES,
 )

@@ -73,3 +73,8 @@ def hold(condition: bool, otherwise: str) -> None:
 def names(items: Iterable[StoredItem] | None) -> list[str] | None:
     """Return what tells items from each other, to be read."""
     return None if items is None else [item.body.decode(errors="replace")[:40] for item in items]
+
+
+def size_of(items: Iterable[StoredItem]) -> int:
+    """Return the bytes of items, and of what is sealed with them."""
+    return sum(len(item.body) + len((item.sealed or "").encode()) for item in items)

@@ -3,7 +3,9 @@
 The broken ones are the SQLite store with one method that does something else.
 """
 
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -343,6 +345,55 @@ class ForgetsWhoPays(SqliteStore):
         return await super().enqueue(*given[:4], **how)
 
 
+class CountsSaves(SqliteStore):
+    """Adds up what is saved, and knows nothing of what is replaced."""
+
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        sizes: dict[str, int] = self.__dict__.setdefault("sizes", {})
+        items = [*response.input, *response.output]
+        size = len(response.body) + sum(len(item.body) + len(item.sealed or "") for item in items)
+        sizes[response.tenant] = sizes.get(response.tenant, 0) + size
+        return await super().save(response, **how)
+
+    async def stored_bytes(self, tenant: str) -> int:
+        return self.__dict__.get("sizes", {}).get(tenant, 0)
+
+
+class CountsNot(SqliteStore):
+    """Its database lacks some of the triggers that count."""
+
+    lacks: tuple[str, ...] = ()
+
+    @classmethod
+    def open(cls, url: str, **how: Any) -> SqliteStore:
+        store = super().open(url, **how)
+        with closing(sqlite3.connect(url.removeprefix("sqlite://"))) as connection:
+            for name in cls.lacks:
+                connection.execute(f"DROP TRIGGER IF EXISTS {name}")
+        return store
+
+
+class CountsNoReplies(CountsNot):
+    lacks = ("idempotency_keys_changed", "idempotency_keys_deleted")
+
+
+class CountsNoJobs(CountsNot):
+    lacks = ("jobs_put", "jobs_changed", "jobs_deleted")
+
+
+class CountsWhatWasDropped(SqliteStore):
+    async def release_job(self, worker: str, response_id: str) -> None:
+        job = await self.find_job(self.__dict__["tenant"], response_id) if "tenant" in self.__dict__ else None
+        if job is not None:
+            await super().advance(job, Progress(keep=True))
+        await super().release_job(worker, response_id)
+
+    async def claim(self, *how: Any) -> Job | None:
+        job = await super().claim(*how)
+        self.__dict__["tenant"] = job.response.tenant if job else ""
+        return job
+
+
 BROKEN = [
     (NoAddress, "`url` says where it keeps things."),
     (WritesOnlyOnce, "`check_writable` writes something, as often as it is asked."),
@@ -396,6 +447,10 @@ BROKEN = [
     (KeepsWhatWasTaken, "What was taken in advance is given back"),
     (CountsForEverybody, "What was used is counted by key and day"),
     (ForgetsWhoPays, "A job says by which key it was asked for"),
+    (CountsSaves, "The bytes that a tenant has stored are exact"),
+    (CountsNoReplies, "A reply that is kept for an `Idempotency-Key` counts"),
+    (CountsNoJobs, "A job counts with its request,"),
+    (CountsWhatWasDropped, "Events that are dropped count no longer:"),
 ]
 
 

@@ -1,0 +1,149 @@
+"""Promises about the bytes that a tenant has stored."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import (
+    Frames,
+    Job,
+    LockResult,
+    Progress,
+    Reply,
+    Store,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+)
+from antiphon.testing.store.making import Promise, hold, new_items, new_response, size_of
+
+
+async def _saved_bytes_are_exact(store: Store) -> None:
+    """The bytes that a tenant has stored are exact whatever is saved, replaced, changed or deleted."""
+    tenant = new_id("tenant")
+    response = replace(new_response(new_items("a", "b"), new_items("c")), tenant=tenant)
+    larger = replace(response, body=b"{}" * 50, output=new_items("cdef"))
+    conversation = StoredConversation(new_id("conv"), 1000, b"{}", tenant)
+    items = new_items("d", "e")
+    await store.save(response)
+    await _hold_size(store, tenant, _size(response))
+    await store.save(larger)
+    await _hold_size(store, tenant, _size(larger))
+    await store.create_conversation(conversation, items)
+    await _hold_size(store, tenant, _size(larger), 2, size_of(items))
+    await store.add_items(tenant, conversation.id, more := new_items("f"))
+    await store.update_conversation(tenant, conversation.id, b'{"a":"b"}')
+    await _hold_size(store, tenant, _size(larger), 9, size_of([*items, *more]))
+    await store.delete_item(tenant, conversation.id, items[1].id)
+    found = await store.load_conversation(tenant, conversation.id)
+    left = size_of([items[0], *more])
+    hold(found is not None and (found.items, found.size) == (2, left), f"its items are counted as {found}")
+    await _hold_size(store, tenant, _size(larger), 9, left)
+    hold(await store.delete(tenant, larger.id), "a response was not deleted")
+    await _hold_size(store, tenant, 9, left)
+    await store.delete_conversation(tenant, conversation.id)
+    await store.save(replace(larger, expires_at=1))
+    await store.purge()
+    await _hold_size(store, tenant)
+
+
+async def _replies_are_counted(store: Store) -> None:
+    """A reply that is kept for an `Idempotency-Key` counts, whatever it answers, also for a tenant without responses."""
+    tenant, key, unstored, stored = new_id("tenant"), new_id("key"), new_response(), new_response()
+    unstored, stored = (replace(one, tenant=tenant) for one in (replace(unstored, is_stored=False), stored))
+    await store.reserve(tenant, key, b"print", unstored.id, "w")
+    await _hold_size(store, tenant)
+    await store.save(unstored, reply=Reply(tenant, key, False, b"reply"))
+    await _hold_size(store, tenant, 5)
+    await store.reserve(tenant, other := new_id("key"), b"print", stored.id, "w")
+    await store.save(stored, reply=Reply(tenant, other, True, b"other reply"))
+    await _hold_size(store, tenant, 5, 11, _size(stored))
+    await store.reserve(tenant, freed := new_id("key"), b"print", "resp_1", "w")
+    await store.free_key(tenant, freed, "resp_1")
+    await store.delete(tenant, stored.id)
+    await _hold_size(store, tenant, 5, 11)
+    conversation = StoredConversation(new_id("conv"), 1, b"{}", tenant)
+    await store.reserve(tenant, third := new_id("key"), b"print", conversation.id, "w")
+    await store.create_conversation(conversation, [], Reply(tenant, third, False, b"12"))
+    await _hold_size(store, tenant, 5, 11, 2, 2)
+    await store.delete_conversation(tenant, conversation.id)
+
+
+async def _jobs_are_counted(store: Store) -> None:
+    """A job counts with its request, its log, its output and its notes, exactly, until it ends; then its log does."""
+    tenant = new_id("tenant")
+    queued = replace(new_response(new_items("asked"), status="queued"), tenant=tenant, is_streamed=True)
+    await _enqueue(store, queued)
+    await _hold_size(store, tenant, _size(queued), 7 + 2)
+    job = await _claim(store, "w")
+    job = await _advance(store, job, Progress([Frames(2, 3, b"23"), Frames(4, 4, b"4")]))
+    await _hold_size(store, tenant, _size(queued), 7 + 5)
+    items = new_items("one", "two")
+    job = await _advance(store, job, Progress([Frames(5, 5, b"5")], list(enumerate(items)), keep=True, called=b"notes"))
+    await _hold_size(store, tenant, _size(queued), 7 + 6 + 5, size_of(items))
+    job = await _advance(store, job, Progress(called=b""))
+    await _hold_size(store, tenant, _size(queued), 7 + 6, size_of(items))
+    ended = replace(job.response, status="completed", output=[*items, *new_items("three")], body=b"ended")
+    hold(await store.finish(job, ended, [Frames(6, 6, b"6")]), "a job was not finished")
+    await _hold_size(store, tenant, _size(ended), 7)
+    hold(await store.delete(tenant, queued.id), "a response was not deleted")
+    await _hold_size(store, tenant)
+
+
+async def _dropped_events_are_not_counted(store: Store) -> None:
+    """Events that are dropped count no longer: where a job is given back, is lost, or is deleted with its response."""
+    tenant, late = new_id("tenant"), new_id("worker")
+    queued = replace(new_response(new_items("asked"), status="queued"), tenant=tenant, is_streamed=True)
+    await _enqueue(store, queued)
+    job = await _advance(store, await _claim(store, "w"), Progress([Frames(2, 2, b"2")], keep=True))
+    await _advance(store, job, Progress([Frames(3, 5, b"345")]))
+    await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 3)
+    await store.release_job("w", queued.id)
+    await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
+    await _advance(store, await _claim(store, late), Progress([Frames(6, 6, b"lost")]))
+    await store.expire_worker(late, (await store.heartbeats())[late])
+    await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 4)
+    job = await _claim(store, "w")
+    await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
+    await _advance(store, job, Progress([Frames(7, 7, b"7")]))
+    await store.expire_worker("w", None)
+    await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
+    hold(await store.delete(tenant, queued.id), "a response was not deleted")
+    await _hold_size(store, tenant)
+
+
+async def _enqueue(store: Store, queued: StoredResponse) -> None:
+    outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")])
+    hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
+
+
+async def _claim(store: Store, worker: str) -> Job:
+    job = await store.claim(worker, 1_000_000)
+    if job is None:
+        raise AssertionError("a job that waits is not given out")
+    return job
+
+
+async def _advance(store: Store, job: Job, progress: Progress) -> Job:
+    newer = await store.advance(job, progress)
+    if newer is None:
+        raise AssertionError("the newest version of a job cannot be advanced")
+    return newer
+
+
+async def _hold_size(store: Store, tenant: str, *parts: int) -> None:
+    found = await store.stored_bytes(tenant)
+    hold(found == sum(parts), f"a tenant has stored {found} bytes instead of {sum(parts)}")
+
+
+def _size(response: StoredResponse) -> int:
+    items: Sequence[StoredItem] = [*response.input, *response.output]
+    return len(response.body) + size_of(items)
+
+
+PROMISES: tuple[Promise, ...] = (
+    _saved_bytes_are_exact,
+    _replies_are_counted,
+    _jobs_are_counted,
+    _dropped_events_are_not_counted,
+)
