@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +11,14 @@ from typing import Any
 
 import asyncpg
 
+from antiphon.storage.contract import Reply, Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.postgres import link
+from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.file import migrate
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.making import new_items, new_response
 from tests.support.postgres import Postgres
 
@@ -26,6 +32,15 @@ INSERT INTO responses (seq, id, created_at, status, body, tenant, expires_at, is
 VALUES (1, 'resp_1', 1, 'completed', 'body', 'a', {LATE}, 1, 0), (2, 'resp_2', 1, 'completed', 'b', 'a', {LATE}, 1, 0);
 INSERT INTO items (response, position, is_output, id, sealed, body)
 VALUES (1, 0, 0, 'msg_1', NULL, 'twelve bytes'), (1, 1, 1, 'msg_2', 'sealed', 'five5');
+INSERT INTO responses (seq, id, created_at, status, body, tenant, expires_at, is_stored, is_streamed)
+VALUES (3, 'resp_3', 1, 'completed', 'b', 'd', {LATE}, 1, 1), (4, 'resp_4', 1, 'in_progress', 'b', 'd', {LATE}, 1, 1);
+INSERT INTO items (response, position, is_output, id, body) VALUES (4, 0, 0, 'msg_4', 'in'), (4, 1, 1, 'msg_5', 'made');
+INSERT INTO jobs (response, tenant, owner, version, next_number, kept_number, attempt, lost, request, called)
+VALUES (4, 'd', 'worker', 1, 3, 2, 1, 0, 'request', 'notes');
+INSERT INTO events (response, number, last, body)
+VALUES (3, 0, 2, 'logged'), (4, 0, 1, 'kept'), (4, 2, 2, 'half-made');
+INSERT INTO idempotency_keys (tenant, key, fingerprint, response_id, owner, created_at, is_stream, reply)
+VALUES ('c', 'key', 'print', 'resp_0', NULL, {LATE}, 0, 'a reply'), ('d', 'key', 'print', 'resp_5', 'w', {LATE}, NULL, NULL);
 INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES ('conv_1', 'b', 1, 'three', 2);
 INSERT INTO conversation_items (conversation, position, id, body) VALUES ('conv_1', 1, 'msg_3', 'four');
 """
@@ -37,10 +52,15 @@ async def check(url: str) -> None:
     conversation = await store.load_conversation("b", "conv_1")
     assert [(extent.items, extent.size) for extent in extents] == [(2, 12 + 6 + 5), (0, 0)]
     assert conversation is not None and (conversation.items, conversation.size) == (1, 4)
-    assert [await store.stored_bytes(tenant) for tenant in ("a", "b", "c")] == [4 + 1 + 23, 5 + 4, 0]
+    sizes = [await store.stored_bytes(tenant) for tenant in "abcde"]
+    assert sizes == [4 + 1 + 23, 5 + 4, 7, (1 + 6) + (1 + 2 + 4 + 7 + 5 + 4 + 9), 0]
     await store.delete("a", "resp_1")
     await store.add_items("b", "conv_1", new_items("more"))
-    assert [await store.stored_bytes(tenant) for tenant in ("a", "b")] == [1, 5 + 4 + 4]
+    await store.release_job("worker", "resp_4")
+    await store.delete("d", "resp_3")
+    assert [await store.stored_bytes(tenant) for tenant in "abd"] == [1, 5 + 4 + 4, 1 + 2 + 4 + 7 + 5 + 4]
+    await store.delete("d", "resp_4")
+    assert await store.stored_bytes("d") == 0
     await store.close()
 
 
@@ -62,6 +82,26 @@ async def test_what_is_there_is_counted_in_postgresql(postgres: Postgres) -> Non
             await link.migrate(connection, scripts[:before])
             await connection.execute(OLD)
     await check(url)
+
+
+async def opened(url: str, now: Callable[[], float]) -> Store:
+    return SqliteStore.open(url, now=now) if url.startswith("sqlite") else await PostgresStore.open(url, now=now)
+
+
+async def test_replies_count_until_their_keys_are_purged(store_url: str) -> None:
+    now = [time.time()]
+    store = await opened(store_url, lambda: now[0])
+    for tenant, reply in (("a", b"first"), ("b", b"second")):
+        made = replace(new_response(), tenant=tenant, is_stored=False)
+        await store.reserve(tenant, "key", b"print", made.id, "w")
+        await store.save(made, reply=Reply(tenant, "key", False, reply))
+    assert [await store.stored_bytes(tenant) for tenant in "ab"] == [5, 6]
+    now[0] += KEPT + 1
+    await store.reserve("a", "key", b"print", "resp_1", "w")
+    assert [await store.stored_bytes(tenant) for tenant in "ab"] == [0, 6]
+    await store.purge()
+    assert [await store.stored_bytes(tenant) for tenant in "ab"] == [0, 0]
+    await store.close()
 
 
 async def test_sums_of_many_writers_are_exact(store_url: str) -> None:

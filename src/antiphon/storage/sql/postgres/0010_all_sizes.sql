@@ -2,7 +2,7 @@
 
 -- The bytes of a response's log. While the response has a job, the job counts them.
 ALTER TABLE responses ADD COLUMN log_bytes BIGINT NOT NULL DEFAULT 0;
--- The bytes of the log so far, of its part before `kept_number`, and of the output items so far.
+-- The bytes of the log so far, of its part before `kept_number`, and of the items that the response does not count yet.
 ALTER TABLE jobs
     ADD COLUMN log_bytes BIGINT NOT NULL DEFAULT 0,
     ADD COLUMN kept_bytes BIGINT NOT NULL DEFAULT 0,
@@ -20,12 +20,12 @@ FROM (
     FROM jobs JOIN events ON events.response = jobs.response GROUP BY jobs.response
 ) AS found
 WHERE found.job = jobs.response;
-UPDATE jobs SET output_bytes = found.bytes
-FROM (
+UPDATE jobs SET output_bytes = found.bytes - responses.item_bytes
+FROM responses JOIN (
     SELECT response, sum(length(body) + coalesce(length(sealed), 0)) AS bytes FROM items
-    WHERE is_output = 1 AND response IN (SELECT response FROM jobs) GROUP BY response
-) AS found
-WHERE found.response = jobs.response;
+    WHERE response IN (SELECT response FROM jobs) GROUP BY response
+) AS found ON found.response = responses.seq
+WHERE responses.seq = jobs.response;
 
 INSERT INTO tenant_sizes (tenant, part, bytes)
 SELECT tenant, 0, sum(bytes) FROM (

@@ -5,7 +5,7 @@ ALTER TABLE responses ADD COLUMN log_bytes INTEGER NOT NULL DEFAULT 0;
 UPDATE responses SET log_bytes = (SELECT sum(length(events.body)) FROM events WHERE events.response = responses.seq)
 WHERE seq IN (SELECT response FROM events) AND seq NOT IN (SELECT response FROM jobs);
 
--- The bytes of the log so far, of its part before `kept_number`, and of the output items so far.
+-- The bytes of the log so far, of its part before `kept_number`, and of the items that the response does not count yet.
 ALTER TABLE jobs ADD COLUMN log_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN kept_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN output_bytes INTEGER NOT NULL DEFAULT 0;
@@ -18,8 +18,8 @@ UPDATE jobs SET
     ),
     output_bytes = (
         SELECT coalesce(sum(length(body) + coalesce(length(sealed), 0)), 0)
-        FROM items WHERE items.response = jobs.response AND is_output = 1
-    );
+        FROM items WHERE items.response = jobs.response
+    ) - (SELECT item_bytes FROM responses WHERE responses.seq = jobs.response);
 
 INSERT INTO tenant_sizes (tenant, bytes)
 SELECT tenant, sum(bytes) FROM (
