@@ -47,7 +47,13 @@ async def enqueue(
     Raises `ClientError` for what can be refused before the model is asked.
     """
     ticket = engine.ticket(ticket)
-    await engine.check_stored(ticket.tenant)
+    if not engine.bounds.stored_bytes:
+        return await _enqueue(engine, request, body, ticket)
+    with await engine.reserve_storage(ticket.tenant, len(body)):
+        return await _enqueue(engine, request, body, ticket)
+
+
+async def _enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity) -> Queued:
     context = await gather(
         request,
         engine.store,

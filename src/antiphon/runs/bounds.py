@@ -76,17 +76,25 @@ class Bounds:
                     param="conversation",
                 )
 
-    def check_stored(self, size: int) -> None:
-        """Raise `ClientError` (429) where a tenant has stored `size` bytes and may store no more."""
-        if 0 < self.stored_bytes <= size:
-            raise ClientError(
-                f"You exceeded your storage quota: {size} bytes are stored, and {self.stored_bytes} are allowed. "
-                "Delete responses or conversations, or send `store: false`.",
-                status=429,
-                type="insufficient_quota",
-                code="storage_quota_exceeded",
-                headers={"x-should-retry": "false"},
-            )
+    def check_stored(self, size: int, reserved: int = 0) -> None:
+        """Raise `ClientError` (429) where a tenant has stored `size` bytes, and may store no more.
+
+        `reserved` is what its requests in progress are likely to store.
+        """
+        if not 0 < self.stored_bytes <= size + reserved:
+            return
+        stored = f"{size} bytes are stored"
+        advice, headers = "Delete responses or conversations, or send `store: false`.", {"x-should-retry": "false"}
+        if size < self.stored_bytes:
+            stored += f", {reserved} are reserved for your requests in progress"
+            advice, headers = "Try again when some of them have ended.", {"retry-after": "1"}
+        raise ClientError(
+            f"You exceeded your storage quota: {stored}, and {self.stored_bytes} are allowed. {advice}",
+            status=429,
+            type="insufficient_quota",
+            code="storage_quota_exceeded",
+            headers=headers,
+        )
 
     def check_input(self, items: int) -> None:
         """Raise `ClientError` (400) for an input of too many items."""

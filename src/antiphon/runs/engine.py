@@ -15,6 +15,7 @@ from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.quota import StorageLease, StorageQuota
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
@@ -107,6 +108,7 @@ class Engine:
     cache: Cache = field(init=False)
     api_keys: KnownKeys = field(init=False)
     meter: Meter = field(init=False)
+    quota: StorageQuota = field(init=False)
     offload: Offload = field(init=False)
     """Threads for work on large requests."""
 
@@ -115,13 +117,13 @@ class Engine:
         self.cache = Cache(self.store, self.router, self.now, self.room)
         self.api_keys = KnownKeys(self.store)
         responses = self.shared.add("responses", response_slots(self.max_responses))
+        self.quota = StorageQuota(self.store)
         self.meter = Meter(self.store, self.now, responses)
         self.offload = Offload(self.shared.add("large_requests", thread_turns()))
 
-    async def check_stored(self, tenant: str) -> None:
-        """Raise `ClientError` (429) where a tenant has stored as much as it may."""
-        if self.bounds.stored_bytes:
-            self.bounds.check_stored(await self.store.stored_bytes(tenant))
+    async def reserve_storage(self, tenant: str, size: int = 0) -> StorageLease:
+        """Reserve room for what a request of `size` bytes stores. Raises `ClientError` (429): see `StorageQuota`."""
+        return await self.quota.reserve(self.bounds, tenant, size)
 
     def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
         """Return the identity of a request, with an id for its response."""

@@ -69,7 +69,7 @@ async def admit(
                 engine.holding.discard(response_id)
                 return found.reply if found.reply.body else Log(tenant, found.response_id)
             if found.response_id == response_id:
-                return RequestIdentity(tenant, response_id, key)
+                return RequestIdentity(tenant, response_id, key, size=len(body))
             if waited >= PATIENCE:
                 raise _in_progress()
             with engine.wakes.expect(found.response_id) as change:

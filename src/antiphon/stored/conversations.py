@@ -18,7 +18,6 @@ from antiphon.translation.to_chat.request import normalise_input
 
 async def create(engine: Engine, request: CreateConversation, ticket: RequestIdentity) -> dict[str, Any]:
     """Make a conversation with its first items; the ticket names it."""
-    await engine.check_stored(ticket.tenant)
     metadata = msgspec.json.encode(request.metadata or {})
     conversation = StoredConversation(ticket.response_id, int(engine.now()), metadata, ticket.tenant)
     shown = _shown(conversation)
@@ -26,7 +25,8 @@ async def create(engine: Engine, request: CreateConversation, ticket: RequestIde
     reply = Reply(ticket.tenant, ticket.key, False, body) if ticket.key else None
     items = _new_items(engine, request.items or [])
     _check_room(engine, conversation, items)
-    await engine.store.create_conversation(conversation, items, reply)
+    with await engine.reserve_storage(ticket.tenant, _size(items)):
+        await engine.store.create_conversation(conversation, items, reply)
     return shown
 
 
@@ -57,11 +57,11 @@ async def add_items(
     Raises `ClientError`: 404 where the conversation is unknown, 400 while it is held, where it has one of them, or no
     room for them, 429 where the tenant has stored as much as it may.
     """
-    await engine.check_stored(tenant)
     conversation = _found(await engine.store.load_conversation(tenant, conversation_id), conversation_id)
     items = _new_items(engine, request.items)
     _check_room(engine, conversation, items)
-    outcome = await engine.store.add_items(tenant, conversation_id, items)
+    with await engine.reserve_storage(tenant, _size(items)):
+        outcome = await engine.store.add_items(tenant, conversation_id, items)
     if outcome is LockResult.DUPLICATE:
         known = [item.id for item in items if await engine.store.conversation_item(tenant, conversation_id, item.id)]
         raise duplicate_item(known[0] if known else items[0].id, "items")
@@ -126,8 +126,11 @@ def _check(outcome: LockResult, conversation_id: str) -> None:
 
 
 def _check_room(engine: Engine, conversation: StoredConversation, items: Sequence[StoredItem]) -> None:
-    size = sum(len(item.body) + len(item.sealed or "") for item in items)
-    engine.bounds.check_addition(conversation, len(items), size)
+    engine.bounds.check_addition(conversation, len(items), _size(items))
+
+
+def _size(items: Sequence[StoredItem]) -> int:
+    return sum(len(item.body) + len(item.sealed or "") for item in items)
 
 
 def _new_items(engine: Engine, items: Any) -> list[StoredItem]:

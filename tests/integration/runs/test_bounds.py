@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import Any
 
+import msgspec
 import pytest
 
 from antiphon.errors import ClientError
@@ -14,6 +15,9 @@ from antiphon.runs.decoding import FEW
 from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.prepare import prepare
+from antiphon.runs.quota import OUTPUT
+from antiphon.runs.run import Run
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.open import open_store
 from antiphon.stored import conversations
@@ -117,6 +121,51 @@ async def test_a_tenant_that_has_stored_its_quota_stores_no_more() -> None:
     await made.store.delete("", first)
     await ask(made)
     assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize("kept", [{"store": True}, {"store": False, "key": "k-2"}])
+async def test_requests_that_come_at_once_stay_within_the_quota(kept: dict[str, Any]) -> None:
+    made, model = bounded(*[said("fine")] * 4, stored_bytes=2 * OUTPUT)
+    under_way = [await begin_with(made, 100) for _ in range(2)]
+    with pytest.raises(ClientError, match="reserved for your requests in progress") as caught:
+        await begin_with(made, 100, **kept)
+    assert (caught.value.status, caught.value.code) == (429, "storage_quota_exceeded")
+    assert len(model.requests) == 0
+
+    for run in under_way:
+        await run.result()
+    third = await begin_with(made, 100, **kept)
+    await third.result()
+    assert len(model.requests) == 3
+    assert await made.store.stored_bytes("") < 2 * OUTPUT
+
+
+async def test_what_comes_to_nothing_reserves_nothing() -> None:
+    made, model = bounded(said("fine"), stored_bytes=OUTPUT)
+    with pytest.raises(ClientError):
+        await begin_with(made, 100, previous_response_id="resp_unknown")
+    await (await begin_with(made, 100)).result()
+    assert len(model.requests) == 1
+
+
+async def begin_with(made: Engine, size: int, key: str = "", **body: Any) -> Run:
+    """Begin a response of a request of so many bytes."""
+    response_id = made.new_id("resp")
+    if key:
+        await made.store.reserve("", key, b"print", response_id, made.worker)
+    identity = RequestIdentity("", response_id, key, size=size)
+    request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
+    return Run(await prepare(made, request, identity), made)
+
+
+async def test_a_reply_that_would_be_kept_counts_towards_the_quota() -> None:
+    made, model = bounded(said("fine"), said("fine"), stored_bytes=100)
+    await (await begin_with(made, 100, "k-1", store=False)).result()
+    with pytest.raises(ClientError, match="quota"):
+        await begin_with(made, 100, "k-2", store=False)
+    assert await made.store.find_key("", "k-2") is None
+    await ask(made, store=False)
+    assert len(model.requests) == 2
 
 
 async def test_long_histories_are_decoded_when_it_is_their_turn(store_url: str) -> None:

@@ -79,7 +79,7 @@ class _Responses:
         if IDEMPOTENCY_HEADER in http.headers:
             ticket = await reserve(gateway, http, body, "resp")
         else:
-            ticket = RequestIdentity(http.tenant, gateway.new_id("resp"))
+            ticket = RequestIdentity(http.tenant, gateway.new_id("resp"), size=len(body))
         if isinstance(ticket, Reply):
             return ticket
         if len(body) > LARGE:

@@ -226,7 +226,7 @@ class Connection:
             create = await self._decoded(read_create, data, len(asked.body))
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
-            run, said = await self._make(lane, request, generates=create.generates, is_large=len(asked.body) > LARGE)
+            run, said = await self._make(lane, request, generates=create.generates, size=len(asked.body))
         except Exception:
             self._recall.fail(lane, parent)
             raise
@@ -259,13 +259,14 @@ class Connection:
             await self._channel.tell(run.append_event(event), lane)
 
     async def _make(
-        self, lane: Lane, request: CreateResponse, *, generates: bool = True, is_large: bool = False
+        self, lane: Lane, request: CreateResponse, *, generates: bool = True, size: int = 0
     ) -> tuple[Run, list[Submission]]:
         """Make one response; return it with what was said into it. Raises `AntiphonError` where nothing was told."""
         if not self._gateway.takes_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
-        ticket = RequestIdentity(self._http.tenant, is_large=is_large)
+        is_large = size > LARGE
+        ticket = RequestIdentity(self._http.tenant, is_large=is_large, size=size)
         key = await self._http.key()
         if key is None:
             return await self._make_granted(lane, request, ticket, recalled, None, generates=generates)

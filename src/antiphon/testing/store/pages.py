@@ -13,7 +13,6 @@ from antiphon.storage.contract import (
     Store,
     StoredConversation,
     StoredItem,
-    StoredResponse,
 )
 from antiphon.testing.store.making import Promise, T, chain_of, hold, names, new_items, new_response, size_of
 

@@ -48,7 +48,7 @@ async def _saved_bytes_are_exact(store: Store) -> None:
 
 
 async def _replies_are_counted(store: Store) -> None:
-    """A reply that is kept for an `Idempotency-Key` counts, whatever it answers, also for a tenant without responses."""
+    """A reply that is kept for an `Idempotency-Key` counts, whatever it answers, also where no response is stored."""
     tenant, key, unstored, stored = new_id("tenant"), new_id("key"), new_response(), new_response()
     unstored, stored = (replace(one, tenant=tenant) for one in (replace(unstored, is_stored=False), stored))
     await store.reserve(tenant, key, b"print", unstored.id, "w")

@@ -1,0 +1,65 @@
+"""Requests are held to a tenant's storage quota before they are worked on, also where many of them come at once.
+
+A response's size is known only when it is stored. So each request reserves what it is likely to store, and a request is
+admitted if what is stored, and what the requests before it have reserved here, is below the quota. Beyond the quota a
+tenant can then store one request more, and what its responses in progress store beyond their reservations. Other
+processes do not know of these reservations.
+"""
+
+from types import TracebackType
+from typing import Self
+
+from antiphon.runs.bounds import Bounds
+from antiphon.storage.contract import Store
+
+COPIES = 2
+"""How often a request's bytes are stored: with the response, and with its conversation or its job."""
+
+OUTPUT = 32 * 1024
+"""Bytes that are reserved for an output, of some 8,000 tokens."""
+
+
+class StorageLease:
+    """Bytes of a tenant's quota that are reserved for one request, until `release` or the end of `with`."""
+
+    def __init__(self, reserved: dict[str, int], tenant: str, size: int) -> None:
+        self._reserved, self._tenant, self._size = reserved, tenant, size
+        reserved[tenant] = reserved.get(tenant, 0) + size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Release the bytes: they are stored, or will not be. Releasing them again does nothing."""
+        size, self._size = self._size, 0
+        left = self._reserved.get(self._tenant, 0) - size
+        if left > 0:
+            self._reserved[self._tenant] = left
+        else:
+            self._reserved.pop(self._tenant, None)
+
+
+class StorageQuota:
+    """Holds tenants to the limit of what they may store, `Bounds.stored_bytes`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._reserved: dict[str, int] = {}
+        """Bytes of the requests that are being worked on here, by tenant."""
+
+    async def reserve(self, bounds: Bounds, tenant: str, size: int) -> StorageLease:
+        """Reserve room for what a request of `size` bytes stores. Raises `ClientError` (429) where there is none."""
+        if not bounds.stored_bytes:
+            return StorageLease(self._reserved, tenant, 0)
+        # Those before it may be stored meanwhile, and count twice then: rather that than not at all.
+        before = self._reserved.get(tenant, 0)
+        lease = StorageLease(self._reserved, tenant, COPIES * size + OUTPUT)
+        try:
+            bounds.check_stored(await self._store.stored_bytes(tenant), before)
+        except BaseException:
+            lease.release()
+            raise
+        return lease
