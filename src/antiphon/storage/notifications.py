@@ -16,9 +16,9 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Topic:
-    """One thing that tasks wait for: their events, and what they have looked up since it changed."""
+    """One thing that tasks wait for: their waits, and what they have looked up since it changed."""
 
-    events: set[asyncio.Event] = field(default_factory=set)
+    waits: "set[Subscription]" = field(default_factory=set)
     looks: dict[Hashable, tuple[float, "asyncio.Task[Any]"]] = field(default_factory=dict)
 
 
@@ -37,8 +37,10 @@ class Notifier:
         found = [self._watched[what]] if what in self._watched else [] if what else list(self._watched.values())
         for watched in found:
             watched.looks.clear()
-            for event in watched.events:
-                event.set()
+            for one in watched.waits:
+                one.is_changed = True
+                if one.waiter is not None and not one.waiter.done():
+                    one.waiter.set_result(None)
 
     def expect(self, what: str) -> "Subscription":
         """Begin to wait: what is told from now on counts. To be used in `with`, around the look at what there is."""
@@ -50,27 +52,31 @@ class Subscription:
 
     def __init__(self, all_watched: dict[str, Topic], what: str) -> None:
         self._all, self._what = all_watched, what
-        self._event = asyncio.Event()
+        self.is_changed = False
+        """Whether it changed since the last wait."""
+        self.waiter: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
 
     def __enter__(self) -> "Subscription":
         self._watched = self._all.setdefault(self._what, Topic())
-        self._watched.events.add(self._event)
+        self._watched.waits.add(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._watched.events.discard(self._event)
-        if not self._watched.events:
+        self._watched.waits.discard(self)
+        if not self._watched.waits:
             del self._all[self._what]
 
     async def wait(self, seconds: float) -> None:
         """Return when it changed since the last wait, at the latest after so many seconds."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._event.wait()
-        except TimeoutError:
-            pass
-        self._event.clear()
+        if not self.is_changed:
+            self.waiter = self._loop.create_future()
+            timer = self._loop.call_later(seconds, _end, self.waiter)
+            try:
+                await self.waiter
+            finally:
+                timer.cancel()
+        self.is_changed = False
 
     async def look(self, key: Hashable, look: Callable[[], Coroutine[Any, Any, R]]) -> R:
         """Return what `look` finds; tasks that look for the same key share it, until it changes or is stale."""
@@ -85,6 +91,11 @@ class Subscription:
             await waiter
         result: R = task.result()
         return result
+
+
+def _end(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _looked(waiter: "asyncio.Future[None]", task: "asyncio.Task[Any]") -> None:
