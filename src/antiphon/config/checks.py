@@ -59,8 +59,11 @@ def check_url(url: str, whose: str = "backend") -> None:
     except ValueError:
         is_url = False
     if not is_url:
+        scheme, separator, _ = url.partition("://")
+        is_other = bool(separator) and scheme.lower() not in {"http", "https"}
+        flaw = f"has the scheme '{scheme}', and only http and https are supported" if is_other else "is not a URL"
         raise ConfigError(
-            f"The {whose} '{redacted(url)}' is not a URL. Give its base URL, such as http://127.0.0.1:11434/v1."
+            f"The {whose} '{redacted(url)}' {flaw}. Give its base URL, such as http://127.0.0.1:11434/v1."
         )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError(

@@ -21,6 +21,10 @@ OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
 _IN_TABLE = re.compile(r"(backends|mcp_servers)\[(\d+)\]\.?(.*)")
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 
+_EXPECTED = re.compile(r"Expected `(\w+)`")
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text"}
+"""How msgspec names a type, and what people call it."""
+
 _TABLES: dict[str, tuple[type[Struct], str, str]] = {
     "backends": (BackendConfig, "backend", "name"),
     "mcp_servers": (McpServerConfig, "MCP server", "label"),
@@ -112,8 +116,25 @@ def _mistake(said: str, values: dict[str, Any]) -> _Mistake:
         tables, number, place = in_table[1], int(in_table[2]), in_table[3]
         kind, what_it_is, key = _TABLES[tables]
         whose = _named(number, values[tables][number], what_it_is, key)
+    if must := _requirement(what, place, kind):
+        return _Mistake(setting, f"{whose}`{place}` must be {must}.")
     at = f" at `{place}`" if place else ""
     return _Mistake(setting, f"{whose}{what}{at}.{_advice(what, place, kind)}")
+
+
+def _requirement(what: str, place: str, kind: type[Struct]) -> str:
+    """Return what a value of a simple type must be; empty for other mistakes."""
+    wanted = _EXPECTED.match(what)
+    if wanted is None or wanted[1] not in _KINDS or place not in kind.__struct_fields__:
+        return ""
+    hint = get_type_hints(kind, include_extras=True)[place]
+    notes = [note for part in (hint, *get_args(hint)) for note in get_args(part)]
+    return ", ".join([_KINDS[wanted[1]], *(_bounds(note) for note in notes if isinstance(note, msgspec.Meta))])
+
+
+def _bounds(meta: msgspec.Meta) -> str:
+    limits = (("at least", meta.ge), ("above", meta.gt), ("at most", meta.le))
+    return " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
 
 
 def _named(number: int, table: object, what: str, key: str) -> str:

@@ -284,6 +284,14 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ("log_levle = 'info'", "unknown field `log_levle`. Did you mean `log_level`?"),
         ("xyz = 1", "unknown field `xyz`."),
         ("log_level = 'loud'", "'loud' at `log_level`. Allowed: debug, info, warning, error."),
+        ("workers = 300", "wrong: `workers` must be a whole number, at least 1 and at most 256."),
+        ("purge_fraction = 0", "wrong: `purge_fraction` must be a number, above 0 and at most 1."),
+        ("host = 1", "wrong: `host` must be text."),
+        ("websocket = 'maybe'", "wrong: `websocket` must be true or false."),
+        (
+            "[[backends]]\nurl = 'http://b/v1'\nidle_timeout = -1",
+            "wrong: backend 1: `idle_timeout` must be a number, above 0.",
+        ),
         ("[fallback]\nm = 3", "at `fallback[...]`."),
         ("backends = [3]", ": backend 1: Expected `object`, got `int`."),
         ("[[backends]]\nurl = 'http://b/v1'\n[[backends]]\nname = 'x'", ": backend 2 ('x'): "),
@@ -359,9 +367,14 @@ def test_connections_that_cannot_be_made_are_refused_without_showing_a_password(
     assert "sk-secret" not in message
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:11434", "ftp://host/v1", "", "http://", "http://[::1/v1", "http://h:x/v1"])
+@pytest.mark.parametrize("url", ["127.0.0.1:11434", "", "http://", "http://[::1/v1", "http://h:x/v1"])
 def test_what_is_no_url_is_refused(url: str) -> None:
     assert "not a URL" in refusal(backends=[url])
+
+
+def test_a_url_of_another_scheme_is_refused_by_its_scheme() -> None:
+    said = refusal(backends=["ftp://host/v1"])
+    assert said.startswith("The backend 'ftp://host/v1' has the scheme 'ftp', and only http and https are supported.")
 
 
 def test_a_key_comes_from_the_variable_that_is_named() -> None:
