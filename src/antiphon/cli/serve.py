@@ -27,7 +27,7 @@ from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
 from antiphon.server.uvicorn.workers import Workers
-from antiphon.storage.open import open_store
+from antiphon.storage.open import is_new, open_store
 from antiphon.upstream.backend_state import BackendState
 from antiphon.version import __version__
 
@@ -92,16 +92,20 @@ def _is_loopback(host: str) -> bool:
 
 async def _check_keys(settings: Settings) -> None:
     """Raise `ConfigError` where others than this machine would be served, and nobody has made a key."""
-    store = await open_store(settings.store)
+    if not is_new(settings.store) and await _has_keys(settings.store):
+        return
+    raise ConfigError(
+        f"--host {settings.host} is open to other machines, and there is no API key in the store {settings.store}. "
+        "Make one with `antiphon keys create`, or listen on 127.0.0.1."
+    )
+
+
+async def _has_keys(url: str) -> bool:
+    store = await open_store(url)
     try:
-        has_keys = await store.has_api_keys()
+        return await store.has_api_keys()
     finally:
         await store.close()
-    if not has_keys:
-        raise ConfigError(
-            f"--host {settings.host} is open to other machines, and there is no API key. "
-            "Make one with `antiphon keys create`, or listen on 127.0.0.1."
-        )
 
 
 def _check_shared(settings: Settings) -> None:

@@ -5,6 +5,16 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
 
 
+def is_new(url: str) -> bool:
+    """Whether a store at this URL begins empty: a file that is not there, or memory. Raises `ConfigError`."""
+    if url.partition(":")[0] != "sqlite":
+        return False
+    from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - as the next
+
+    path = path_of(url)
+    return path is None or not path.exists()
+
+
 async def open_store(
     url: str, connections: int = 10, reads: FairScheduler | None = None, *, is_written: bool = False
 ) -> Store:

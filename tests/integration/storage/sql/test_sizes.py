@@ -40,7 +40,7 @@ VALUES (4, 'd', 'worker', 1, 3, 2, 1, 0, 'request', 'notes');
 INSERT INTO events (response, number, last, body)
 VALUES (3, 0, 2, 'logged'), (4, 0, 1, 'kept'), (4, 2, 2, 'half-made');
 INSERT INTO idempotency_keys (tenant, key, fingerprint, response_id, owner, created_at, is_stream, reply)
-VALUES ('c', 'k', 'print', 'resp_0', NULL, {LATE}, 0, 'a reply'), ('d', 'k', 'print', 'resp_5', 'w', {LATE}, NULL, NULL);
+VALUES ('c', 'k', 'print', 'resp_0', NULL, {LATE}, 0, 'a reply'), ('d', 'k', 'same', 'resp_5', 'w', {LATE}, NULL, NULL);
 INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES ('conv_1', 'b', 1, 'three', 2);
 INSERT INTO conversation_items (conversation, position, id, body) VALUES ('conv_1', 1, 'msg_3', 'four');
 """
