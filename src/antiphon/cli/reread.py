@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from antiphon.application import Application, check_backends
 from antiphon.config import Settings
 from antiphon.errors import ConfigError, log
+from antiphon.storage.open import creates_file
 
 Read = Callable[[], Settings]
 """Reads the settings from where they were read first."""
@@ -29,6 +30,8 @@ class Current:
     def __init__(self, settings: Settings, read: Read) -> None:
         self.settings = settings
         self._read = read
+        self.creates_store = creates_file(settings.store)
+        """Whether the store's file was not there before the start."""
         self.waiting: list[str] = []
         """Settings that were changed since the start, and need a new one."""
 

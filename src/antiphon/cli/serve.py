@@ -27,7 +27,7 @@ from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
 from antiphon.server.uvicorn.workers import Workers
-from antiphon.storage.open import is_new, open_store
+from antiphon.storage.open import creates_file, open_store
 from antiphon.upstream.backend_state import BackendState
 from antiphon.version import __version__
 
@@ -92,7 +92,7 @@ def _is_loopback(host: str) -> bool:
 
 async def _check_keys(settings: Settings) -> None:
     """Raise `ConfigError` where others than this machine would be served, and nobody has made a key."""
-    if not is_new(settings.store) and await _has_keys(settings.store):
+    if not creates_file(settings.store) and await _has_keys(settings.store):
         return
     raise ConfigError(
         f"--host {settings.host} is open to other machines, and there is no API key in the store {settings.store}. "
@@ -149,7 +149,7 @@ async def _serve(
         await host.listening.wait()
         memory.was_ready = True
         if number == 0:
-            await _announce(settings, listener.getsockname()[1], house)
+            await _announce(current, listener.getsockname()[1], house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
         # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
         gc.freeze()
@@ -199,11 +199,13 @@ def _listen(settings: Settings) -> socket.socket:
         ) from error
 
 
-async def _announce(settings: Settings, port: int, house: Application) -> None:
+async def _announce(current: Current, port: int, house: Application) -> None:
+    settings = current.settings
+    store = house.engine.store.url + (" (a new file)" if current.creates_store else "")
     url = f"http://{_reachable(settings.host)}:{port}/v1"
     served = house.engine.models.backends
     models = house.engine.models.list()
-    parts = [f"base URL {url}", f"store {house.engine.store.url}", *map(_describe, served), *_tools(settings)]
+    parts = [f"base URL {url}", f"store {store}", *map(_describe, served), *_tools(settings)]
     needs_key = await house.engine.api_keys.are_needed()
     if not needs_key:
         parts.append("no API key, so this machine alone is served")

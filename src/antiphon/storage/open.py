@@ -5,14 +5,14 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
 
 
-def is_new(url: str) -> bool:
-    """Whether a store at this URL begins empty: a file that is not there, or memory. Raises `ConfigError`."""
+def creates_file(url: str) -> bool:
+    """Whether opening the store at this URL creates a file. Raises `ConfigError` where it is not a store's URL."""
     if url.partition(":")[0] != "sqlite":
         return False
     from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - as the next
 
     path = path_of(url)
-    return path is None or not path.exists()
+    return path is not None and not path.exists()
 
 
 async def open_store(

@@ -45,6 +45,18 @@ async def test_it_says_where_it_is_what_it_keeps_and_what_it_serves(tmp_path: Pa
     assert (tmp_path / ".local/share/antiphon/antiphon.db").exists()
 
 
+async def test_it_says_that_it_creates_the_stores_file(tmp_path: Path) -> None:
+    ready = []
+    for _ in range(2):
+        async with serving(
+            tmp_path, "--port", "0", "--backend", GONE, "--store", f"sqlite://{tmp_path}/a.db"
+        ) as server:
+            ready.append(server.lines[0])
+
+    assert f"store sqlite://{tmp_path}/a.db (a new file);" in ready[0]
+    assert f"store sqlite://{tmp_path}/a.db;" in ready[1]
+
+
 async def test_it_calls_models_as_clients_call_them(tmp_path: Path, backend: ReplayBackend) -> None:
     (tmp_path / "antiphon.toml").write_text(
         f'[[backends]]\nurl = "{backend.url}"\nmodels = ["n"]\naliases = {{ fast = "m" }}\n'

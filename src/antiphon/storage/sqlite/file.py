@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from antiphon.errors import ConfigError, log, redacted
+from antiphon.errors import ConfigError, redacted
 from antiphon.storage.sql import migrations
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power cut
@@ -187,7 +187,6 @@ def _make(path: Path) -> None:
     # Never opened where it exists: closing any descriptor of it drops the locks that other stores of this process hold.
     if not path.exists():
         path.touch(mode=0o600)
-        log.info("The store's file %s did not exist and was created.", path)
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:

@@ -52,17 +52,6 @@ def test_a_commit_is_on_the_disk_before_it_is_over(tmp_path: Path, monkeypatch: 
         assert {one.execute("PRAGMA synchronous").fetchone()[0] for one in (writer, another)} == {2}
 
 
-async def test_a_file_that_is_made_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-    await saved(tmp_path / "mistyped.db")
-    assert [record.getMessage() for record in caplog.records] == [
-        f"The store's file {tmp_path}/mistyped.db did not exist and was created."
-    ]
-    caplog.clear()
-    await saved(tmp_path / "mistyped.db")
-    assert caplog.text == ""
-
-
 @pytest.mark.parametrize(
     ("url", "path"),
     [
