@@ -53,8 +53,8 @@ async def test_it_says_that_it_creates_the_stores_file(tmp_path: Path) -> None:
         ) as server:
             ready.append(server.lines[0])
 
-    assert f"store sqlite://{tmp_path}/a.db (a new file);" in ready[0]
-    assert f"store sqlite://{tmp_path}/a.db;" in ready[1]
+    assert f"; store {store} (a new file);" in ready[0]
+    assert f"; store {store};" in ready[1]
 
 
 async def test_it_calls_models_as_clients_call_them(tmp_path: Path, backend: ReplayBackend) -> None:
