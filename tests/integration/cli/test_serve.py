@@ -46,11 +46,9 @@ async def test_it_says_where_it_is_what_it_keeps_and_what_it_serves(tmp_path: Pa
 
 
 async def test_it_says_that_it_creates_the_stores_file(tmp_path: Path) -> None:
-    ready = []
+    ready, store = [], f"sqlite://{tmp_path}/a.db"
     for _ in range(2):
-        async with serving(
-            tmp_path, "--port", "0", "--backend", GONE, "--store", f"sqlite://{tmp_path}/a.db"
-        ) as server:
+        async with serving(tmp_path, "--port", "0", "--backend", GONE, "--store", store) as server:
             ready.append(server.lines[0])
 
     assert f"; store {store} (a new file);" in ready[0]

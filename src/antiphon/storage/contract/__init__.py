@@ -1,0 +1,102 @@
+"""What the engine asks of a store. Any implementation can be proved with `antiphon.testing.check_store`."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from antiphon.storage.contract.conversations import Conversations, Keys
+from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
+from antiphon.storage.contract.responses import Responses
+from antiphon.storage.contract.tenants import Answers, ApiKeys, Secrets, Sizes, Webhooks
+from antiphon.storage.records import (
+    NOTHING_RESERVED,
+    Announcement,
+    ApiKey,
+    Backlog,
+    BucketState,
+    ChainExtent,
+    DayOfUse,
+    Delivery,
+    DueDelivery,
+    Frames,
+    ItemPage,
+    Job,
+    KeyReservation,
+    Limits,
+    LockResult,
+    PageQuery,
+    Progress,
+    PurgeSize,
+    Reply,
+    Reservation,
+    StoredAnswer,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+    Tail,
+    UsageRecord,
+    WebhookEndpoint,
+)
+
+__all__ = [
+    "JOBS",
+    "NOTHING_RESERVED",
+    "Announcement",
+    "ApiKey",
+    "Backlog",
+    "BucketState",
+    "ChainExtent",
+    "DayOfUse",
+    "Delivery",
+    "DueDelivery",
+    "Frames",
+    "ItemPage",
+    "Job",
+    "KeyReservation",
+    "Limits",
+    "LockResult",
+    "PageQuery",
+    "Progress",
+    "Pulse",
+    "PurgeSize",
+    "Reply",
+    "Reservation",
+    "Store",
+    "StoredAnswer",
+    "StoredConversation",
+    "StoredItem",
+    "StoredResponse",
+    "Tail",
+    "UsageRecord",
+    "WebhookEndpoint",
+]
+
+
+class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, ApiKeys, Sizes, Protocol):
+    """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.
+
+    Guarantees: what a method that writes returned from is durable, whole or not at all; reads see every finished
+    write of this store; calls may run concurrently from many tasks of one event loop, and several processes may have
+    the same place open. Nothing of one tenant is known to another.
+    """
+
+    url: str
+    """Where it keeps things, as the operator wrote it, without a password."""
+
+    async def check(self) -> None:
+        """Raise `StoreError` unless the storage answers."""
+        ...
+
+    async def check_writable(self) -> None:
+        """Raise `StoreError` unless something can be written now and is durable. Nobody reads what is written."""
+        ...
+
+    async def inspect(self) -> Mapping[str, int]:
+        """Look through all of it; return how many rows each table has. Raises `StoreError` where it is damaged."""
+        ...
+
+    async def close(self) -> None:
+        """Finish pending writes and release the storage.
+
+        Every other method raises `StoreError` from then on; closing again does nothing.
+        """
+        ...

@@ -1,0 +1,140 @@
+"""The part of the contract that keeps what belongs to tenants beside responses: API keys, answers, webhooks, sizes."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from antiphon.storage.records import (
+    ApiKey,
+    BucketState,
+    DayOfUse,
+    Delivery,
+    DueDelivery,
+    Limits,
+    StoredAnswer,
+    UsageRecord,
+    WebhookEndpoint,
+)
+
+
+class ApiKeys(Protocol):
+    """Who may ask, for what, and what it came to."""
+
+    async def put_api_key(self, key: ApiKey) -> None:
+        """Keep a key; the same id again replaces it."""
+        ...
+
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        """Return the key of this digest; None where there is none, or it is revoked or has expired."""
+        ...
+
+    async def api_keys(self) -> list[ApiKey]:
+        """Return every key of every tenant, newest first, those that are revoked too."""
+        ...
+
+    async def has_api_keys(self) -> bool:
+        """Whether a key was ever made."""
+        ...
+
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
+        """Take one request and so many tokens out of the key's limits, if all of them have room; return what stands.
+
+        However many ask at once, in however many processes, no more than the limits allow are granted. What is larger
+        than a whole limit counts as the whole limit.
+        """
+        ...
+
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
+        """Count what was used, and settle what was taken in advance."""
+        ...
+
+    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+        """Return what the tenant's keys used on the days (UTC) that begin from `begin` to before `end`, in order."""
+        ...
+
+
+class Sizes(Protocol):
+    """How much each tenant has stored."""
+
+    async def stored_bytes(self, tenant: str) -> int:
+        """Return the bytes that a tenant has stored.
+
+        These are responses, conversations, their items, event logs, jobs with their requests and notes, and replies that
+        are kept for an `Idempotency-Key`.
+
+        Exact at any time, and read at once: what saves, replaces, deletes or purges them counts in the same step.
+        """
+        ...
+
+
+class Answers(Protocol):
+    """Answers of models, kept to be given again. What has expired is unknown."""
+
+    async def keep_answer(self, answer: StoredAnswer) -> None:
+        """Keep an answer in place of the one that its tenant has under this key."""
+        ...
+
+    async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
+        """Return the body of an answer, which is used by this, or None."""
+        ...
+
+    async def answers_size(self) -> int:
+        """Return the bytes that all answers take, of every tenant."""
+        ...
+
+    async def trim_answers(self, limit: int) -> int:
+        """Forget the answers that were not used for longest, until the rest takes `limit` bytes; return how many."""
+        ...
+
+
+class Webhooks(Protocol):
+    """Webhook endpoints, and the outbox of what is to be delivered."""
+
+    async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
+        """Keep an endpoint; the same id again replaces it.
+
+        Return False, and keep nothing, where the tenant has `most` other endpoints; 0 allows any number.
+        """
+        ...
+
+    async def load_endpoint(self, tenant: str, endpoint_id: str) -> WebhookEndpoint | None:
+        """Return an endpoint, or None."""
+        ...
+
+    async def endpoints(self, tenant: str) -> list[WebhookEndpoint]:
+        """Return the tenant's endpoints, newest first."""
+        ...
+
+    async def delete_endpoint(self, tenant: str, endpoint_id: str) -> bool:
+        """Forget an endpoint and what was to be delivered there; False where it is unknown."""
+        ...
+
+    async def due(self, limit: int) -> list[DueDelivery]:
+        """Return deliveries whose time has come: the first of each tenant, then the second of each, and so on.
+
+        So the deliveries of one tenant, however many, hide those of no other.
+        """
+        ...
+
+    async def claim_delivery(self, delivery_id: str, hold: int) -> Delivery | None:
+        """Take a delivery for `hold` seconds, in which nobody else gets it; None where its time has not come."""
+        ...
+
+    async def delivered(self, delivery_id: str) -> None:
+        """Forget a delivery: it was received."""
+        ...
+
+    async def postpone(self, delivery_id: str, due_at: int | None, error: str) -> None:
+        """Have a delivery tried again at `due_at`; None gives it up. `error` says what went wrong."""
+        ...
+
+    async def deliveries(self) -> list[Delivery]:
+        """Return every delivery that waits or was given up, oldest first."""
+        ...
+
+
+class Secrets(Protocol):
+    """What the servers of one store must share and nobody else may know."""
+
+    async def secret(self, name: str, fresh: bytes) -> bytes:
+        """Return the secret of that name; where there is none yet, `fresh` becomes it."""
+        ...
