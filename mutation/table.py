@@ -22,7 +22,7 @@ class Area:
 AREAS: Mapping[str, Area] = {
     "store": Area(
         (
-            "storage/sql_store.py",
+            "storage/sql_store/*.py",
             "storage/notifications.py",
             "storage/sqlite/*.py",
             "storage/postgres/*.py",

@@ -58,8 +58,8 @@ class Sizes(Protocol):
     async def stored_bytes(self, tenant: str) -> int:
         """Return the bytes that a tenant has stored.
 
-        These are responses, conversations, their items, event logs, jobs with their requests and notes, and replies that
-        are kept for an `Idempotency-Key`.
+        These are responses, conversations, their items, event logs, jobs with their requests and notes, and replies
+        kept for an `Idempotency-Key`.
 
         Exact at any time, and read at once: what saves, replaces, deletes or purges them counts in the same step.
         """

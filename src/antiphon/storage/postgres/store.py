@@ -8,9 +8,7 @@ everything works still, since whoever waits asks again after a while.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import asyncpg
@@ -20,19 +18,8 @@ from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Pulse
-from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.responses import save as save_alone
-from antiphon.storage.operations.step import (
-    SLICE,
-    LargeReadError,
-    Operation,
-    Query,
-    QueryInSlices,
-    QueryMany,
-    R,
-    Rows,
-    Step,
-)
+from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.postgres.chains import SHORT, LongChains
 from antiphon.storage.postgres.link import (
     CHANNEL,
@@ -45,44 +32,11 @@ from antiphon.storage.postgres.link import (
     prepare,
     store_error,
 )
+from antiphon.storage.postgres.performing import Attempt, performing, use
 from antiphon.storage.postgres.pulse import PostgresPulse
+from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.records import ChainExtent, StoredResponse
-from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import OVERLOADED, MakeAct, SqlStore, shared_reads
-
-_SAVE = """
-WITH new AS (
-    INSERT INTO responses (
-        id, previous_response_id, created_at, status, body, tenant,
-        conversation_id, conversation_end, expires_at, is_stored, is_streamed, item_count, item_bytes
-    )
-    SELECT * FROM unnest(
-        $1::text[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::text[],
-        $7::text[], $8::bigint[], $9::bigint[], $10::integer[], $11::integer[],
-        $12::bigint[], $13::bigint[]
-    )
-    ON CONFLICT (id) DO NOTHING
-    RETURNING seq, id
-),
-placed AS (
-    INSERT INTO items (response, position, is_output, id, sealed, body)
-    SELECT new.seq, given.position, given.is_output, given.id, given.sealed, given.body
-    FROM unnest($14::text[], $15::integer[], $16::integer[], $17::text[], $18::bytea[], $19::bytea[])
-        AS given (response, position, is_output, id, sealed, body)
-    JOIN new ON new.id = given.response
-)
-SELECT id FROM new
-"""
-
-
-async def save_together(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
-    """Put responses of different ids in; return the ids that were new. Of the others nothing was kept."""
-    columns = list(zip(*map(response_row, responses), strict=True))
-    items = [(response.id, *row[1:]) for response in responses for row in item_rows(0, response)]
-    item_columns = list(zip(*items, strict=True)) if items else [()] * 6
-    rows = await connection.fetch(_SAVE, *map(list, chain(columns, item_columns)))
-    return {row[0] for row in rows}
-
 
 TRIES = 4
 """How often an act is performed that was in another's way, or whose connection broke."""
@@ -160,7 +114,7 @@ class PostgresStore(SqlStore):
         """See `Store.clock_skew`: the database's clock is read."""
         self._refuse_closed()
 
-        async def read(connection: Any, _: _Attempt) -> tuple[float, float]:
+        async def read(connection: Any, _: Attempt) -> tuple[float, float]:
             async with connection.transaction():  # behind a pooler, one transaction is one connection
                 before = self._clock()
                 theirs = float(await connection.fetchval(_CLOCK))
@@ -245,13 +199,13 @@ class PostgresStore(SqlStore):
         new = await self._save_new(list(newest.values()))
         for known in newest.keys() - new:
             response = newest[known]
-            await self._in_transaction(_performing(partial(save_alone, response, False, None)), response.tenant)
+            await self._in_transaction(performing(partial(save_alone, response, False, None)), response.tenant)
 
     async def _save_new(self, responses: Sequence[StoredResponse]) -> set[str]:
         tenants = {response.tenant for response in responses}
         tenant = tenants.pop() if len(tenants) == 1 else None
 
-        async def save(connection: Any, _: _Attempt) -> set[str]:
+        async def save(connection: Any, _: Attempt) -> set[str]:
             if not self._is_pooled:
                 await connection.see(tenant)
                 return await save_together(connection, responses)
@@ -265,11 +219,11 @@ class PostgresStore(SqlStore):
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
         """A write whose caller is cancelled is done all the same, whole."""
         self._refuse_closed()
-        return await asyncio.shield(self._keep(self._in_transaction(_performing(make), tenant)))
+        return await asyncio.shield(self._keep(self._in_transaction(performing(make), tenant)))
 
     async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
         try:
-            return await self._read_by(_performing(make, is_patient=False), tenant)
+            return await self._read_by(performing(make, is_patient=False), tenant)
         except LargeReadError:
             return await self._read_much(make, tenant)
 
@@ -277,7 +231,7 @@ class PostgresStore(SqlStore):
         """Wait for a turn without a connection, then read."""
         try:
             async with self._reads.slot(tenant or ""):
-                return await self._read_by(_performing(make), tenant)
+                return await self._read_by(performing(make), tenant)
         except NoRoomError as error:
             raise StoreError(OVERLOADED) from error
 
@@ -287,7 +241,7 @@ class PostgresStore(SqlStore):
         if self._is_pooled:  # only within a transaction a statement is asked where it was prepared
             return await self._in_transaction(read, tenant)
 
-        async def perform(connection: Any, _: _Attempt) -> R:
+        async def perform(connection: Any, _: Attempt) -> R:
             await connection.see(tenant)
             return await read(connection)
 
@@ -295,7 +249,7 @@ class PostgresStore(SqlStore):
         return result
 
     async def _in_transaction(self, act: Callable[[Any], Awaitable[R]], tenant: str | None) -> R:
-        async def perform(connection: Any, attempt: _Attempt) -> R:
+        async def perform(connection: Any, attempt: Attempt) -> R:
             if not self._is_pooled:
                 await connection.see(tenant)
             transaction = connection.transaction()
@@ -315,13 +269,13 @@ class PostgresStore(SqlStore):
         result: R = await self._retrying(perform)
         return result
 
-    async def _retrying(self, act: Callable[[Any, "_Attempt"], Awaitable[Any]]) -> Any:
+    async def _retrying(self, act: Callable[[Any, "Attempt"], Awaitable[Any]]) -> Any:
         """Do it again where somebody was in the way or the connection broke, unless it may have been done."""
         for left in reversed(range(TRIES)):
-            attempt = _Attempt()
+            attempt = Attempt()
             try:
                 async with self._pool.acquire(timeout=PATIENCE) as connection:
-                    return await _use(connection, act, attempt)
+                    return await use(connection, act, attempt)
             except TROUBLE as error:
                 if not left or attempt.is_decided or not is_worth_a_retry(error):
                     raise store_error(error) from error
@@ -359,55 +313,3 @@ class PostgresStore(SqlStore):
 
     def _hear(self, response_id: str) -> None:
         super()._tell(response_id)
-
-
-@dataclass(slots=True)
-class _Attempt:
-    is_decided: bool = False
-    """The commit was sent: if its answer is lost, nobody knows whether it was done."""
-
-
-async def _use(connection: Any, act: Callable[[Any, _Attempt], Awaitable[Any]], attempt: _Attempt) -> Any:
-    try:
-        return await act(connection, attempt)
-    except (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, OSError):
-        # Killed in the middle of something, or led to a standby: nobody is to get it again.
-        connection.terminate()
-        raise
-
-
-def _performing(make: MakeAct[R], *, is_patient: bool = True) -> Callable[[Any], Awaitable[R]]:
-    return lambda connection: _perform(connection, make(), is_patient)
-
-
-async def _perform(connection: Any, act: Operation[R], is_patient: bool) -> R:
-    rows: Rows = ()
-    try:
-        step = next(act)
-        while True:
-            rows = await _ask(connection, step, is_patient)
-            step = act.send(rows)
-    except StopIteration as done:
-        result: R = done.value
-        return result
-
-
-async def _ask(connection: Any, step: Step, is_patient: bool) -> Rows:
-    if isinstance(step, Query):
-        rows: Rows = await connection.fetch(QUERIES[step.query], *step.values)
-        return rows
-    if isinstance(step, QueryMany):
-        await connection.executemany(QUERIES[step.query], step.rows)
-    elif isinstance(step, QueryInSlices):
-        await _take(await connection.fetch(QUERIES[step.query], *step.values), step.take)
-    elif step.is_large and not is_patient:
-        raise LargeReadError
-    return ()
-
-
-async def _take(rows: Rows, take: Callable[[Rows], None]) -> None:
-    """Have rows become values, a part at a time. They came the same way: as the driver receives them, it reads them."""
-    for start in range(0, len(rows), SLICE):
-        if start:
-            await asyncio.sleep(0)
-        take(rows[start : start + SLICE])

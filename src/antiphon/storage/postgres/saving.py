@@ -1,0 +1,41 @@
+"""Many plain saves in one statement."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from antiphon.storage.operations.responses import item_rows, response_row
+from antiphon.storage.records import StoredResponse
+
+_SAVE = """
+WITH new AS (
+    INSERT INTO responses (
+        id, previous_response_id, created_at, status, body, tenant,
+        conversation_id, conversation_end, expires_at, is_stored, is_streamed, item_count, item_bytes
+    )
+    SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::text[],
+        $7::text[], $8::bigint[], $9::bigint[], $10::integer[], $11::integer[],
+        $12::bigint[], $13::bigint[]
+    )
+    ON CONFLICT (id) DO NOTHING
+    RETURNING seq, id
+),
+placed AS (
+    INSERT INTO items (response, position, is_output, id, sealed, body)
+    SELECT new.seq, given.position, given.is_output, given.id, given.sealed, given.body
+    FROM unnest($14::text[], $15::integer[], $16::integer[], $17::text[], $18::bytea[], $19::bytea[])
+        AS given (response, position, is_output, id, sealed, body)
+    JOIN new ON new.id = given.response
+)
+SELECT id FROM new
+"""
+
+
+async def save_together(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
+    """Put responses of different ids in; return the ids that were new. Of the others nothing was kept."""
+    columns = list(zip(*map(response_row, responses), strict=True))
+    items = [(response.id, *row[1:]) for response in responses for row in item_rows(0, response)]
+    item_columns = list(zip(*items, strict=True)) if items else [()] * 6
+    rows = await connection.fetch(_SAVE, *map(list, chain(columns, item_columns)))
+    return {row[0] for row in rows}

@@ -1,0 +1,125 @@
+"""Background responses, as acts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from antiphon.storage.contract import Pulse
+from antiphon.storage.operations import jobs
+from antiphon.storage.records import (
+    NOTHING_RESERVED,
+    Announcement,
+    Backlog,
+    Frames,
+    Job,
+    LockResult,
+    Progress,
+    Reply,
+    Reservation,
+    StoredResponse,
+    Tail,
+)
+from antiphon.storage.sql_store.performer import Performer
+
+
+class SqlJobs(Performer):
+    """See `Jobs`."""
+
+    async def enqueue(
+        self,
+        response: StoredResponse,
+        request: bytes,
+        frames: Sequence[Frames],
+        reply: Reply | None = None,
+        taken: Reservation = NOTHING_RESERVED,
+        *,
+        most: int | None = None,
+    ) -> LockResult:
+        """See `Store.enqueue`."""
+        response = self._dated(response)
+        outcome = await self._write(
+            lambda: jobs.enqueue(response, request, frames, reply, taken, most), response.tenant
+        )
+        self._tell_all([response.id])
+        return outcome
+
+    async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
+        """See `Store.claim`."""
+        here = per_tenant if per_tenant_here is None else per_tenant_here
+        job = await self._write(lambda: jobs.claim(worker, per_tenant, here))
+        if job is not None and job.lost:
+            self._tell(job.response.id)  # its half-made events were dropped
+        return job
+
+    async def advance(self, job: Job, progress: Progress) -> Job | None:
+        """See `Store.advance`."""
+        newer = await self._write(lambda: jobs.advance(job, progress), job.response.tenant)
+        self._tell(job.response.id)
+        return newer
+
+    async def finish(
+        self,
+        job: Job,
+        response: StoredResponse,
+        frames: Sequence[Frames] = (),
+        *,
+        append: bool = False,
+        announcement: Announcement | None = None,
+    ) -> bool:
+        """See `Store.finish`."""
+        response = self._dated(response)
+        if announcement is not None:
+            announcement = replace(announcement, created_at=announcement.created_at + int(self._shift))
+        is_kept = await self._write(lambda: jobs.finish(job, response, frames, append, announcement), response.tenant)
+        self._tell(response.id)
+        return is_kept
+
+    async def find_job(self, tenant: str, response_id: str) -> Job | None:
+        """See `Store.find_job`."""
+        return await self._read(lambda: jobs.find_job(tenant, response_id), tenant)
+
+    async def backlog(self) -> Backlog:
+        """See `Store.backlog`."""
+        return await self._read(jobs.backlog)
+
+    async def owned(self, worker: str) -> Mapping[str, int]:
+        """See `Store.owned`."""
+        return await self._read(lambda: jobs.owned(worker))
+
+    async def held(self, worker: str) -> Sequence[str]:
+        """See `Store.held`."""
+        return await self._read(lambda: jobs.held(worker))
+
+    async def release(self, worker: str, response_id: str) -> None:
+        """See `Store.release`."""
+        await self._write(lambda: jobs.release(worker, response_id))
+        self._tell(response_id)
+
+    async def heartbeat(self, worker: str) -> None:
+        """See `Store.heartbeat`."""
+        await self._write(lambda: jobs.beat(worker))
+
+    def pulse(self, worker: str) -> Pulse | None:
+        """See `Store.pulse`."""
+        return None
+
+    async def heartbeats(self) -> Mapping[str, int]:
+        """See `Store.heartbeats`."""
+        return await self._read(jobs.beats)
+
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
+        """See `Store.expire_worker`."""
+        changed = await self._write(lambda: jobs.retire(worker) if beat is None else jobs.expire(worker, beat))
+        self._tell_all(changed)
+        return changed is not None
+
+    async def release_job(self, worker: str, response_id: str) -> None:
+        """See `Store.release_job`."""
+        self._tell_all(await self._write(lambda: jobs.give_back(worker, response_id)))
+
+    async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:
+        """See `Store.tail`."""
+        return await self._read(lambda: jobs.tail(tenant, response_id, after, self._now()), tenant)
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """See `Store.on_change`."""
+        self._listeners.append(listener)

@@ -1,0 +1,97 @@
+"""Responses and their items, as acts."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+from antiphon.storage.operations import idempotency, pages, responses
+from antiphon.storage.records import (
+    ChainExtent,
+    ItemPage,
+    PageQuery,
+    PurgeSize,
+    Reply,
+    StoredItem,
+    StoredResponse,
+)
+from antiphon.storage.sql_store.performer import Performer
+
+KEPT_FAILURES = 30 * 86_400
+"""Seconds for which a delivery that was given up is still listed."""
+
+LONGEST = 1_000_000
+"""Responses of a chain that are counted: a circle has no end."""
+
+_AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0}
+
+
+class SqlResponses(Performer):
+    """See `Responses`."""
+
+    @abstractmethod
+    async def _save_plainly(self, response: StoredResponse) -> None:
+        """Keep a response without a conversation or a key; many at once share a transaction."""
+
+    async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
+        """See `Store.save`; what was begun is kept even if the caller is cancelled."""
+        if self._shift:
+            response = self._dated(response)
+        if response.conversation_id is None and reply is None:
+            await self._save_plainly(response)
+            return True
+        is_kept = await self._write(lambda: responses.save(response, append, reply), response.tenant)
+        self._tell(response.id)
+        return is_kept
+
+    async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
+        """See `Store.load`; the items come as tuples."""
+        return await self._read(lambda: responses.load(tenant, response_id, self._now(), few), tenant)
+
+    async def delete(self, tenant: str, response_id: str) -> bool:
+        """See `Store.delete`."""
+        return await self._write(lambda: responses.delete(tenant, response_id, self._now()), tenant)
+
+    async def history(
+        self, tenant: str, response_id: str, extent: ChainExtent | None = None
+    ) -> list[StoredItem] | None:
+        """See `Store.history`."""
+        return await self._read(lambda: responses.history(tenant, response_id, self._now(), extent), tenant)
+
+    async def input_page(self, tenant: str, response_id: str, query: PageQuery) -> ItemPage | None:
+        """See `Store.input_page`."""
+        head = await self._read(lambda: pages.head(tenant, response_id, self._now()), tenant)
+        if head is None:
+            return None
+        length, parent = 0, head.previous_response_id
+        if parent is not None:
+            extent = await self.measure_chain(tenant, parent, LONGEST, head.grandparent_id)
+            length = extent.length if extent.is_whole else 0
+        return await self._read(lambda: pages.input_page(tenant, head, self._now(), query, length), tenant)
+
+    async def measure_chain(
+        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
+    ) -> ChainExtent:
+        """See `Store.measure_chain`."""
+        return await self._read(lambda: responses.measure_chain(tenant, response_id, self._now(), most), tenant)
+
+    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
+        """See `Store.find_item`."""
+        return await self._read(lambda: responses.find_item(tenant, item_id, self._now()), tenant)
+
+    async def clock_skew(self) -> float | None:
+        """See `Store.clock_skew`."""
+        return 0.0
+
+    async def purge_size(self, fraction: float) -> PurgeSize:
+        """See `Store.purge_size`. It is a write, since SQLite reads on the event loop and this may be many rows."""
+        return await self._write(lambda: responses.purge_size(fraction, self._now()))
+
+    async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        """See `Store.purge`."""
+        step = self._count_old if dry_run else self._purge
+        return {table: await step(table, self._now() - age) for table, age in _AGES.items()}
+
+    async def _count_old(self, table: str, before: int) -> int:
+        return await self._read(lambda: responses.count_old(f"count_{table}", before))
+
+    async def _purge(self, table: str, before: int) -> int:
+        return await self._in_steps(f"purge_{table}", before)

@@ -1,0 +1,123 @@
+"""What belongs to tenants beside responses, as acts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from antiphon.storage.operations import answers, api_keys, conversations, secrets, webhooks
+from antiphon.storage.records import (
+    ApiKey,
+    BucketState,
+    DayOfUse,
+    Delivery,
+    DueDelivery,
+    Limits,
+    StoredAnswer,
+    UsageRecord,
+    WebhookEndpoint,
+)
+from antiphon.storage.sql_store.performer import Performer
+
+USED_EVERY = 60
+"""Seconds within which a second use of an answer is not written down."""
+
+
+class SqlTenants(Performer):
+    """See `ApiKeys`, `Sizes`, `Answers`, `Webhooks` and `Secrets`."""
+
+    async def stored_bytes(self, tenant: str) -> int:
+        """See `Store.stored_bytes`."""
+        return await self._read(lambda: conversations.stored_bytes(tenant), tenant)
+
+    async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
+        """See `Store.put_endpoint`."""
+        return await self._write(lambda: webhooks.put(endpoint, most), endpoint.tenant)
+
+    async def load_endpoint(self, tenant: str, endpoint_id: str) -> WebhookEndpoint | None:
+        """See `Store.load_endpoint`."""
+        return await self._read(lambda: webhooks.load(tenant, endpoint_id), tenant)
+
+    async def endpoints(self, tenant: str) -> list[WebhookEndpoint]:
+        """See `Store.endpoints`."""
+        return await self._read(lambda: webhooks.endpoints(tenant), tenant)
+
+    async def delete_endpoint(self, tenant: str, endpoint_id: str) -> bool:
+        """See `Store.delete_endpoint`."""
+        return await self._write(lambda: webhooks.delete(tenant, endpoint_id), tenant)
+
+    async def due(self, limit: int) -> list[DueDelivery]:
+        """See `Store.due`."""
+        # It goes through every delivery that is due, so not where reads of SQLite are made: on the event loop.
+        return await self._write(lambda: webhooks.due(limit, self._now()))
+
+    async def claim_delivery(self, delivery_id: str, hold: int) -> Delivery | None:
+        """See `Store.claim_delivery`."""
+        return await self._write(lambda: webhooks.claim(delivery_id, hold, self._now()))
+
+    async def delivered(self, delivery_id: str) -> None:
+        """See `Store.delivered`."""
+        await self._write(lambda: webhooks.delivered(delivery_id))
+
+    async def postpone(self, delivery_id: str, due_at: int | None, error: str) -> None:
+        """See `Store.postpone`."""
+        due_at = due_at if due_at is None else due_at + int(self._shift)
+        await self._write(lambda: webhooks.postpone(delivery_id, due_at, error, self._now()))
+
+    async def deliveries(self) -> list[Delivery]:
+        """See `Store.deliveries`."""
+        return await self._read(webhooks.deliveries)
+
+    async def secret(self, name: str, fresh: bytes) -> bytes:
+        """See `Store.secret`."""
+        return await self._write(lambda: secrets.agree(name, fresh))
+
+    async def keep_answer(self, answer: StoredAnswer) -> None:
+        """See `Store.keep_answer`."""
+        shift = int(self._shift)
+        answer = replace(answer, used_at=answer.used_at + shift, expires_at=answer.expires_at + shift)
+        await self._write(lambda: answers.keep(answer), answer.tenant)
+
+    async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
+        """See `Store.find_answer`."""
+        now = self._now()
+        found = await self._read(lambda: answers.find(tenant, key, now), tenant)
+        if found is None:
+            return None
+        if now - found.used_at >= USED_EVERY:
+            await self._write(lambda: answers.use(tenant, key, now), tenant)
+        return found.body
+
+    async def answers_size(self) -> int:
+        """See `Store.answers_size`."""
+        return await self._read(answers.size)
+
+    async def trim_answers(self, limit: int) -> int:
+        """See `Store.trim_answers`."""
+        return await self._in_steps("trim_answers", limit)
+
+    async def put_api_key(self, key: ApiKey) -> None:
+        """See `Store.put_api_key`."""
+        await self._write(lambda: api_keys.put(key))
+
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        """See `Store.find_api_key`."""
+        return await self._read(lambda: api_keys.find(digest, self._now()))
+
+    async def api_keys(self) -> list[ApiKey]:
+        """See `Store.api_keys`."""
+        return await self._read(api_keys.every)
+
+    async def has_api_keys(self) -> bool:
+        """See `Store.has_api_keys`."""
+        return await self._read(api_keys.any_at_all)
+
+    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
+        """See `Store.take`."""
+        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock() + self._correction))
+
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
+        """See `Store.charge`."""
+        await self._write(lambda: api_keys.charge(uses, self._clock() + self._correction))
+
+    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+        """See `Store.usage`."""
+        return await self._read(lambda: api_keys.usage(tenant, begin, end), tenant)
