@@ -51,7 +51,7 @@ def nobody_near(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     async def discover() -> list[tuple[str, str]]:
         return places
 
-    monkeypatch.setattr("antiphon.application.discover", discover)
+    monkeypatch.setattr("antiphon.application.backends.discover", discover)
     return places
 
 
@@ -190,7 +190,7 @@ async def test_a_configured_backend_is_all_there_is(backend: ReplayBackend, nobo
 
 
 async def test_a_slow_backend_does_not_hold_up_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.application.FIRST_LOOK", 0.05)
+    monkeypatch.setattr("antiphon.application.server.FIRST_LOOK", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         async with house(settings(BackendConfig(url=url))) as built:

@@ -1,0 +1,111 @@
+"""Which backends the settings ask for; without any, those that are found on this machine, or the demo."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
+from antiphon.translation.dialects.table import tell_dialect
+from antiphon.upstream.backend import Backend
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.discover import discover, named_by_environment
+from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.http1.connect import TlsFiles
+
+
+@dataclass(slots=True)
+class BackendSet:
+    """The backends that settings ask for, and what was said of each by its name."""
+
+    backends: list[Backend] = field(default_factory=list)
+    dialects: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, BackendOptions] = field(default_factory=dict)
+
+
+async def backends_of(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> BackendSet:
+    """Return the backends that are wanted, among them those of `before` that are the same."""
+    if settings.backends:
+        return _configured(settings, environment, before)
+    found = await _found(settings, environment)
+    return BackendSet(found, shares={backend.name: BackendOptions(api="auto") for backend in found})
+
+
+def check_backends(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+    """Raise `ConfigError` where the backends that are named cannot be asked as they are."""
+    _configured(settings, os.environ if environment is None else environment)
+
+
+def _configured(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> BackendSet:
+    line = BackendSet()
+    for number, configured in enumerate(settings.backends, 1):
+        name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
+        made = _http(settings, environment, name, configured.url, key_of(configured, environment), configured)
+        line.backends.append(next((one for one in before if made.is_like(one)), made))
+        line.shares[name] = _share(configured, number)
+        if configured.dialect:
+            tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
+            line.dialects[name] = configured.dialect
+    return line
+
+
+def _share(configured: BackendConfig, number: int) -> BackendOptions:
+    """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
+    names = ["*"] if configured.models == "*" else configured.models
+    return BackendOptions(
+        frozenset(names),
+        configured.aliases,
+        configured.weight,
+        configured.concurrency,
+        configured.queue,
+        configured.tenant_concurrency,
+        configured.name or f"backend-{number}",
+        api=configured.api,
+        cache=configured.cache,
+    )
+
+
+async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:
+    """Nothing was configured: look around, and serve the demo where nobody is."""
+    backends: list[Backend] = []
+    named = named_by_environment(environment)
+    if named is not None and not _is_this_server(named[0], settings):
+        check_url(named[0])
+        key = clean_key(environment, "OPENAI_API_KEY")
+        backends.append(_http(settings, environment, "openai", named[0], key, BackendConfig(url=named[0])))
+    backends += [
+        _http(settings, environment, name, url, "", BackendConfig(url=url))
+        for name, url in await discover()
+        if not _is_this_server(url, settings)
+    ]
+    if backends:
+        return backends
+    from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - no server with a backend needs it
+
+    return [DemoBackend()]
+
+
+def _http(
+    settings: Settings, environment: Mapping[str, str], name: str, url: str, key: str, configured: BackendConfig
+) -> HttpBackend:
+    timeouts = {
+        limit: getattr(configured, limit) or getattr(settings, limit)
+        for limit in ("connect_timeout", "first_byte_timeout", "idle_timeout")
+    }
+    files = (configured.ca_file, configured.client_cert, configured.client_key)
+    tls = TlsFiles(*(str(Path(file).expanduser()) if file else "" for file in files))
+    return HttpBackend(name, url, key, tls=tls, proxy=configured.proxy, environment=environment, **timeouts)
+
+
+def _free_name(name: str, backends: Sequence[Backend]) -> str:
+    taken = {backend.name for backend in backends}
+    if name not in taken:
+        return name
+    return next(free for number in range(2, len(taken) + 3) if (free := f"{name}-{number}") not in taken)
+
+
+def _is_this_server(url: str, settings: Settings) -> bool:
+    """Whether `OPENAI_BASE_URL` points here: clients on this machine may have been told so by the same variable."""
+    parts = urlsplit(url)
+    return parts.port == settings.port and parts.hostname in {"127.0.0.1", "localhost", "::1", settings.host}

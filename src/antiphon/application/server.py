@@ -1,0 +1,180 @@
+"""Settings become the parts of a server."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from antiphon import ids
+from antiphon.access.api_keys import KeyMemory
+from antiphon.access.keyring import Keyring, read_key
+from antiphon.application.backends import backends_of
+from antiphon.application.engine import engine_of
+from antiphon.application.keys import open_keyring
+from antiphon.application.tools import toolset_of
+from antiphon.application.tracing import tracing_of
+from antiphon.config import Settings
+from antiphon.errors import StoreError
+from antiphon.jobs.cleaner import Cleaner
+from antiphon.jobs.worker import Worker
+from antiphon.outbound.lookups import Lookups, lookup_turns
+from antiphon.runs.engine import Engine
+from antiphon.sharing.resources import SharedResources
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
+from antiphon.storage.sql_store import shared_reads
+from antiphon.telemetry.access_log import AccessLog
+from antiphon.telemetry.loop_watchdog import LoopWatchdog
+from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
+from antiphon.telemetry.store_metrics import timed
+from antiphon.upstream.backend import Backend
+from antiphon.upstream.poll import Poll
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.webhooks.courier import Courier, delivery_turns, webhook_reach
+from antiphon.webhooks.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from antiphon.telemetry.otel.collector import Traces
+
+FIRST_LOOK = 0.8
+"""Seconds that start-up waits for the lists of models; slower backends are listed when they answer."""
+
+
+@dataclass(slots=True)
+class Application:
+    """The parts of one server, in use; `close` ends them."""
+
+    engine: Engine
+    backends: Sequence[Backend]
+    worker: Worker
+    courier: Courier
+    endpoints: Endpoints
+    listing: asyncio.Task[None]
+    watch: Poll | None = None
+    cleaner: Cleaner | None = None
+    traces: "Traces | None" = None
+    watchdog: LoopWatchdog | None = None
+    _gone: list[Backend] = field(default_factory=list)
+    """Backends that are asked no longer; answers of theirs may still be on their way."""
+
+    def start(self) -> None:
+        """Begin to make background responses, deliver webhooks, poll the backends and delete what has expired."""
+        self.worker.start()
+        self.courier.start()
+        if self.watchdog is not None:
+            self.watchdog.start()
+        if self.watch is not None:
+            self.watch.start()
+        if self.cleaner is not None:
+            self.cleaner.start()
+
+    async def reload_backends(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
+        """Take over the backends of new settings; what is under way ends as it began. Raises `ConfigError`.
+
+        Everything else that differs is taken over by the next start.
+        """
+        environment = os.environ if environment is None else environment
+        line = await backends_of(settings, environment, self.backends)
+        kept = set(map(id, line.backends))
+        self._gone += [one for one in self.backends if id(one) not in kept]
+        self.engine.models.assign(line.backends, line.dialects, line.shares, settings.fallback)
+        self.backends = line.backends
+        await self.engine.models.refresh()
+
+    async def drain(self) -> None:
+        """Take no new work, and put background work back into the queue. What clients wait for goes on."""
+        self.engine.drain()
+        await self.courier.close()
+        await self.worker.release_jobs()
+
+    def abort(self) -> None:
+        """Have every response that a client waits for fail, and break off every replay."""
+        self.engine.abort()
+
+    async def close(self) -> None:
+        """Release everything; what was saved is on disk."""
+        await self.drain()
+        await self.worker.close()
+        self.listing.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.listing
+        if self.watch is not None:
+            await self.watch.close()
+        if self.cleaner is not None:
+            await self.cleaner.close()
+        for backend in (*self.backends, *self._gone):
+            await backend.close()
+        await self.engine.toolset.close()
+        await self.engine.meter.close()
+        self.engine.offload.close()
+        if self.watchdog is not None:
+            self.watchdog.close()
+        await self.engine.store.close()
+        if self.traces is not None:
+            await self.traces.close()
+
+
+async def build(
+    settings: Settings, environment: Mapping[str, str] | None = None, key_memory: KeyMemory | None = None
+) -> Application:
+    """Return the parts that these settings ask for. Raises `ConfigError`.
+
+    `key_memory` outlives this process: where it says that API keys existed, requests need one from the beginning.
+    """
+    environment = os.environ if environment is None else environment
+    keys = [read_key(key) for key in settings.seal_keys]
+    begin_traces = tracing_of(settings, environment)
+    shared, measures = SharedResources(), Measures()
+    look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
+    toolset = toolset_of(settings, environment, shared, look_up, measures)
+    line = await backends_of(settings, environment)
+    reads = shared.add("reads", shared_reads())
+    store, keyring = await _open_store(settings, keys, reads, measures)
+    models = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
+    listing = asyncio.create_task(models.refresh())
+    await asyncio.wait({listing}, timeout=FIRST_LOOK)
+    engine = engine_of(settings, models, store, toolset, keyring, measures, shared, reads)
+    if key_memory is not None:
+        await engine.api_keys.remember_in(key_memory)
+    traces = _observe(engine, settings, begin_traces)
+    worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
+    reach = webhook_reach(takes_private=settings.webhook_private_addresses, look_up=look_up)
+    deliveries = shared.add("webhook_deliveries", delivery_turns())
+    courier = Courier(store, ids.now, reach, turns=deliveries, count=measures.webhooks.add)
+    endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
+    watch = Poll(models, settings.check_interval) if settings.check_interval else None
+    cleaner = Cleaner(store, settings.purge_fraction, engine.upkeep)
+    watchdog = LoopWatchdog(measures.loop_stalls.observe)
+    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, cleaner, traces, watchdog)
+
+
+async def _open_store(
+    settings: Settings, keys: Sequence[bytes], reads: FairScheduler, measures: Measures
+) -> tuple[Store, Keyring]:
+    store = timed(await open_store(settings.store, settings.store_connections, reads, is_written=True), measures)
+    try:
+        keyring = await open_keyring(store, keys)
+        with suppress(StoreError):  # what is stored from the first request on expires by the store's clock
+            await store.clock_skew()
+    except BaseException:
+        await store.close()
+        raise
+    return store, keyring
+
+
+def _observe(
+    engine: Engine, settings: Settings, begin_traces: "Callable[[ModelNames], Traces] | None"
+) -> "Traces | None":
+    """Have the engine's responses logged, counted and traced, as the settings say."""
+    engine.observers.add(AccessLog())
+    names = ModelNames(engine.models)
+    if settings.metrics:
+        engine.observers.add(ResponseMetrics(engine.measures, names, time.monotonic))
+    traces = begin_traces(names) if begin_traces else None
+    if traces is not None:
+        engine.observers.add(traces.observer)
+    return traces

@@ -1,0 +1,73 @@
+"""Which tools the settings have this server run."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from antiphon.config import Settings, clean_key
+from antiphon.errors import ConfigError
+from antiphon.outbound.lookups import Lookups, lookup_turns
+from antiphon.outbound.ssrf import LookUp, Reach, read_networks
+from antiphon.sharing.resources import SharedResources
+from antiphon.telemetry.metrics import Measures
+from antiphon.tools.mcp.servers import McpServers
+from antiphon.tools.registry import Toolset
+
+if TYPE_CHECKING:
+    from antiphon.tools.web.tool import WebSearch
+
+
+def toolset_of(
+    settings: Settings,
+    environment: Mapping[str, str] | None = None,
+    shared: SharedResources | None = None,
+    look_up: LookUp | None = None,
+    measures: Measures | None = None,
+) -> Toolset:
+    """Return the tools that these settings have a server run, which report what tenants share to `shared`.
+
+    `look_up` finds the addresses of names, `measures` counts. Raises `ConfigError` where a key is missing.
+    """
+    environment = os.environ if environment is None else environment
+    shared, measures = shared or SharedResources(), measures or Measures()
+    look_up = look_up or Lookups(shared.add("dns_lookups", lookup_turns()))
+    reach = Reach(read_networks(settings.outgoing_networks), look_up=look_up)
+    servers = McpServers(
+        settings.mcp_servers,
+        reach,
+        list_ttl=settings.mcp_list_ttl,
+        timeout=settings.mcp_tool_timeout,
+        environment=environment,
+        shared=shared,
+        count_left_out=lambda flaw, count: measures.mcp_left_out.add(flaw, by=count),
+    )
+    web = web_search_of(settings, environment, reach, shared)
+    return Toolset(web_search=web, mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
+
+
+def web_search_of(
+    settings: Settings, environment: Mapping[str, str], reach: Reach, shared: SharedResources | None = None
+) -> "WebSearch | None":
+    """Return the tool that searches the web, None where nobody does. Raises `ConfigError` where its key is missing.
+
+    `reach` says where pages may be; the provider is where the settings say.
+    """
+    if not settings.web_search:
+        return None
+    from antiphon.outbound.fetch import Fetcher  # noqa: PLC0415 - as the next
+    from antiphon.tools.web import engine, providers, tool  # noqa: PLC0415 - who has none need not load it
+
+    is_url = "://" in settings.web_search
+    provider = providers.PROVIDERS["searxng" if is_url else settings.web_search]
+    key_env = settings.web_search_key_env or provider.key_env
+    key = clean_key(environment, key_env) if key_env else ""
+    if key_env and not key:
+        raise ConfigError(
+            f"The web search takes its key from {key_env}, which is not set. Set it, or name another variable as "
+            "web_search_key_env."
+        )
+    place = settings.web_search_url or (settings.web_search if is_url else "")
+    shared = shared or SharedResources()
+    turns = shared.add("web_searches", engine.search_turns())
+    asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout, turns=turns)
+    return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results, shared=shared)

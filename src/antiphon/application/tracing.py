@@ -1,0 +1,36 @@
+"""Where traces go."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from antiphon.config import Settings
+from antiphon.errors import ConfigError
+from antiphon.telemetry.metrics import ModelNames
+
+if TYPE_CHECKING:
+    from antiphon.telemetry.otel.collector import Traces
+
+
+def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
+    """Return how traces begin, None where nobody collects them. Raises `ConfigError` where they cannot be made."""
+    url = collector_of(settings.trace_endpoint, environment)
+    if not url:
+        return None
+    try:
+        from antiphon.telemetry.otel.collector import traces_to  # noqa: PLC0415 - an extra, and slow to load
+    except ImportError as error:
+        raise ConfigError(
+            f"Traces are to go to {url}, for which a package is missing: pip install 'antiphon[otel]'."
+        ) from error
+    return partial(traces_to, url, content=settings.trace_content)
+
+
+def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
+    """Return the URL to which traces go, by the setting, else by the variables of OpenTelemetry; empty for nowhere."""
+    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true" or environment.get("OTEL_TRACES_EXPORTER") == "none":
+        return ""
+    if not endpoint and (url := environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+        return url
+    base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    return f"{base.rstrip('/')}/v1/traces" if base else ""
