@@ -171,7 +171,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     max_conversation_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 1024 * 1024
     """Bytes of these items."""
     max_stored_bytes: Annotated[int, Meta(ge=0, le=2**60)] = 0
-    """Bytes of responses and conversations that a tenant may have stored; 0 for no limit."""
+    """Bytes that a tenant may have stored; 0 for no limit."""
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     """Connections of clients that a process has at most."""
     allowed_hosts: list[str] = field(default_factory=list)
