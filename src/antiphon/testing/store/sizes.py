@@ -112,6 +112,20 @@ async def _dropped_events_are_not_counted(store: Store) -> None:
     await _hold_size(store, tenant)
 
 
+async def _ended_logs_are_counted(store: Store) -> None:
+    """A job that has ended counts with the log that is left of it, whether its events can be replayed or not."""
+    tenant = new_id("tenant")
+    for is_streamed in (True, False):
+        queued = replace(new_response(new_items("asked"), status="queued"), tenant=tenant, is_streamed=is_streamed)
+        await _enqueue(store, queued)
+        job = await _advance(store, await _claim(store, "w"), Progress([Frames(2, 3, b"23")]))
+        ended = replace(job.response, status="cancelled")
+        hold(await store.finish(job, ended, [Frames(4, 4, b"4")] if is_streamed else []), "a job was not finished")
+        tail = await store.tail(tenant, queued.id, -1)
+        await _hold_size(store, tenant, _size(ended), *(len(one.body) for one in (tail.frames if tail else ())))
+        await store.delete(tenant, queued.id)
+
+
 async def _enqueue(store: Store, queued: StoredResponse) -> None:
     outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")])
     hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
@@ -146,4 +160,5 @@ PROMISES: tuple[Promise, ...] = (
     _replies_are_counted,
     _jobs_are_counted,
     _dropped_events_are_not_counted,
+    _ended_logs_are_counted,
 )

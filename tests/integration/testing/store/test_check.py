@@ -381,6 +381,10 @@ class CountsNoJobs(CountsNot):
     lacks = ("jobs_put", "jobs_changed", "jobs_deleted")
 
 
+class CountsNoEnds(CountsNot):
+    lacks = ("responses_changed",)
+
+
 class CountsWhatWasDropped(SqliteStore):
     async def release_job(self, worker: str, response_id: str) -> None:
         job = await self.find_job(self.__dict__["tenant"], response_id) if "tenant" in self.__dict__ else None
@@ -451,6 +455,7 @@ BROKEN = [
     (CountsNoReplies, "A reply that is kept for an `Idempotency-Key` counts"),
     (CountsNoJobs, "A job counts with its request,"),
     (CountsWhatWasDropped, "Events that are dropped count no longer:"),
+    (CountsNoEnds, "A job that has ended counts with the log that is left of it,"),
 ]
 
 
