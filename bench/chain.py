@@ -95,13 +95,13 @@ async def _costs(url: str) -> Costs:
         engine = Engine(ModelRegistry([backend], ids.now), store, ids.new_id, ids.now)
         chain = await _grow(engine)
         costs = Costs()
-        rounds = [[await _turn(engine, backend, chain[length - 1]) for length in LENGTHS] for _ in range(SAMPLES)]
+        rounds = [[await turn(engine, backend, chain[length - 1]) for length in LENGTHS] for _ in range(SAMPLES)]
         for length, turns in zip(LENGTHS, zip(*rounds, strict=True), strict=True):
             costs.text[length], costs.rest[length] = (median(part) for part in zip(*turns, strict=True))
         for length in SIZED:
             before = await _size(url)
             for _ in range(SIZED_SAMPLES):
-                await _turn(engine, backend, chain[length - 1])
+                await turn(engine, backend, chain[length - 1])
             costs.size[length] = (await _size(url) - before) / SIZED_SAMPLES
         costs.history = median([await _read(store, str(chain[-1])) for _ in range(READS)])
         return costs
@@ -111,17 +111,17 @@ async def _costs(url: str) -> Costs:
 
 async def _grow(engine: Engine) -> list[str | None]:
     """Make a chain one turn shorter than the longest; return what each turn would follow, None for the first."""
-    run = await Gateway(engine).create(decode_request(_body(None)))
+    run = await Gateway(engine).create(decode_request(body_of(None)))
     made = await engine.store.load("", (await run.result()).id)
     assert made is not None
-    responses = [_again(made) for _ in range(LONGEST - 1)]
+    responses = [again(made) for _ in range(LONGEST - 1)]
     chain = [None, *(response.id for response in responses)]
     follow = [replace(each, previous_response_id=parent) for each, parent in zip(responses, chain, strict=False)]
     await asyncio.gather(*map(engine.store.save, follow))
     return chain
 
 
-def _again(response: StoredResponse) -> StoredResponse:
+def again(response: StoredResponse) -> StoredResponse:
     """Return the same as another response, with items of its own."""
     return replace(
         response,
@@ -131,14 +131,14 @@ def _again(response: StoredResponse) -> StoredResponse:
     )
 
 
-def _body(previous: str | None) -> bytes:
+def body_of(previous: str | None) -> bytes:
     follows = f'"previous_response_id": "{previous}", ' if previous else ""
     return f'{{{follows}"model": "instant", "input": "{_TEXT}"}}'.encode()
 
 
-async def _turn(engine: Engine, backend: Instant, previous: str | None) -> tuple[float, float]:
+async def turn(engine: Engine, backend: Instant, previous: str | None) -> tuple[float, float]:
     """Make a turn; return the seconds until the model was asked, and those from there until the turn is durable."""
-    request = decode_request(_body(previous))
+    request = decode_request(body_of(previous))
     began = time.perf_counter()
     run = await Gateway(engine).create(request)
     await run.result()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import chain, counting, jobs, keys, readers, routing, translator
+from bench import chain, counting, jobs, keys, long_chain, readers, routing, translator
 from bench.backend import EVENTS
 from bench.latency import RATE, percentiles
 from bench.load import Load
@@ -49,6 +49,12 @@ NGINX_TIMES = 2.5
 
 TURN_TIMES = 2
 """A turn may take so many times what the first takes, its text apart; letting go of the text is still in it."""
+
+WINDOW_TIMES = 1.5
+"""A turn far beyond what a turn may load may take so many times a turn whose history is just as long."""
+
+FIRST_ITEM = 5.0
+"""Milliseconds in which one item of a very large response is listed."""
 
 SIZE_TIMES = 1.25
 """A late turn may take so many times the bytes on disk of an early one: disks are filled by the page."""
@@ -205,6 +211,24 @@ def turns(kept: Kept) -> Iterator[Reading]:
         yield f"turn {length:,} of a chain, {kept.name}: bytes on disk", OURS, costs.size[length]
     yield f"turn {long:,} of a chain, {kept.name}: bytes on disk", TARGET, SIZE_TIMES * costs.size[short]
     yield f"history of {last:,} turns, {kept.name}, ms", OURS, costs.history * 1e3
+
+
+def large_state(kept: Kept, backend: Served, folder: Path) -> Iterator[Reading]:
+    """A chain of 10,000 turns and a response of 100,000 items."""
+    costs = long_chain.costs(kept.new())
+    for length in (long_chain.SHORT, long_chain.LONG):
+        name = f"turn {length:,} of {long_chain.ITEMS} items, all of them loaded, {kept.name}"
+        yield f"{name}: its text, ms", OURS, costs.text[length] * 1e3
+        yield f"{name}: all else, ms", OURS, costs.rest[length] * 1e3
+    name = f"turn {long_chain.LONG:,} where a turn may load {long_chain.SHORT:,}: rejected, {kept.name}, ms"
+    yield name, OURS, costs.rejected * 1e3
+    yield name, TARGET, WINDOW_TIMES * costs.loaded * 1e3
+    store = kept.new()
+    response = long_chain.large_response(store)
+    with antiphon(backend.port, folder, store) as served:
+        name = f"one of {long_chain.MANY:,} input items listed, {kept.name}, ms"
+        yield name, OURS, long_chain.first_item(served.port, response) * 1e3
+        yield name, TARGET, FIRST_ITEM
 
 
 def background(kept: Kept) -> Iterator[Reading]:

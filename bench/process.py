@@ -5,13 +5,16 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).parents[1]
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Program = subprocess.Popen[str]
+
+T = TypeVar("T", int, float)
 
 
 @contextmanager
@@ -70,22 +73,31 @@ def memory(pid: int) -> int:
 def peak_memory(pid: int) -> int:
     """Return the most bytes that a process has held in memory."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
+
+
+def peak_memory_of_all(pid: int) -> int:
+    """Return the sum of the most that a process, and each that it has started and that still runs, has held."""
+    return _sum_of_all(peak_memory, pid)
 
 
 def cpu_of_all(pid: int) -> float:
     """Return the processor time of a process and of all that it has started."""
-    return sum(map(cpu, _tree(pid)))
+    return _sum_of_all(cpu, pid)
 
 
 def memory_of_all(pid: int) -> int:
     """Return the memory of a process and of all that it has started."""
-    return sum(map(memory, _tree(pid)))
+    return _sum_of_all(memory, pid)
 
 
-def _tree(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(one for child in map(int, children) for one in _tree(child))]
+def _sum_of_all(figure: Callable[[int], T], pid: int) -> T:
+    """Return the sum of a figure of a process and of all that it has started; one that ends meanwhile counts 0."""
+    total = figure(pid)
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with suppress(OSError):
+            total += _sum_of_all(figure, int(child))
+    return total
 
 
 def free_port() -> int:

@@ -1,25 +1,67 @@
-"""`python -m bench.attacks.attackers NAME PORT KEY BACKEND`: attacks a server until it is ended.
+"""`python -m bench.attacks.attackers METHOD PORT KEY SITE`: attacks a server until it is ended.
 
-It prints a line when the attack has begun.
+`SITE` is the port of a `bench.attacks.backend` of the attacker's own. The program prints a line when the attack has
+begun. It runs at a low priority, since an attacker does not share the server's CPUs: what B notices is then the
+server's work, and not the attacker's.
 """
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
 
+from bench.attacks.resolver import HUNG
+
 MEGABYTE = 1024 * 1024
+
+NICE = 10
+"""How much lower than the server's the attacker's priority is."""
+
+TINY_ITEMS = 19_990
+"""As many as a response may have that a turn still follows (`max_items`, `max_history_items`)."""
+
+LARGE_ITEMS = 6
+"""Of 10 MB, as many as a conversation may have (`max_conversation_bytes`)."""
+
+_HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\n"
+_UPGRADE = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
+_BODY = b'19\r\n{"model":"m","input":"x"}\r\n0\r\n\r\n'
+MALFORMED = (
+    _HEAD + _UPGRADE + b"transfer-encoding: xchunked\r\n\r\n" + _BODY,
+    _HEAD + b"transfer-encoding: gzip, chunked\r\n\r\n" + _BODY,
+    _HEAD + b"transfer-encoding: bogus\r\ntransfer-encoding: chunked\r\n\r\n" + _BODY,
+)
 
 
 class Attacker:
     """A client with the key of tenant A. An attack returns when its load is on; what it began goes on."""
 
-    def __init__(self, http: aiohttp.ClientSession, backend: str) -> None:
-        self._http, self._backend = http, backend
+    def __init__(self, http: aiohttp.ClientSession, port: int, site: int) -> None:
+        self._http, self._port = http, port
+        self._site = f"http://127.0.0.1:{site}"
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def conversation(self) -> None:
+        """A conversation of the largest items, which two readers list again and again."""
+        made = await self._ask("/v1/conversations", {})
+        path = f"/v1/conversations/{made['id']}/items"
+        item = {"type": "message", "role": "user", "content": "x" * 10 * MEGABYTE}
+        for _ in range(LARGE_ITEMS):
+            await self._ask(path, {"items": [item]})
+        self._repeat(2, lambda: self._get(f"{path}?limit=100"))
+
+    async def tiny_items(self) -> None:
+        """A stored response of tiny items, whose tokens one client counts again and again; another lists the items."""
+        items = [{"role": "user", "content": "x"}] * TINY_ITEMS
+        made = await self._ask("/v1/responses", {"model": "m", "input": items})
+        body = {"model": "m", "input": "x", "previous_response_id": made["id"]}
+        self._repeat(1, lambda: self._ask("/v1/responses/input_tokens", body))
+        self._repeat(1, lambda: self._get(f"/v1/responses/{made['id']}/input_items?limit=1"))
 
     async def sockets(self) -> None:
         """14 WebSockets, each with a running response and six messages of 4 MB that wait."""
@@ -30,47 +72,51 @@ class Attacker:
                 self._begin(socket.send_str(_message("hang" + " " * 4 * MEGABYTE)))
         await asyncio.sleep(1)
 
-    async def conversation(self) -> None:
-        """A conversation of 60 items of 1 MB, which two readers list again and again."""
-        made = await self._ask("/v1/conversations", {})
-        path = f"/v1/conversations/{made['id']}/items"
-        for _ in range(12):
-            item = {"type": "message", "role": "user", "content": "x" * MEGABYTE}
-            await self._ask(path, {"items": [item] * 5})
-        self._repeat(2, lambda: self._get(f"{path}?limit=100"))
-
-    async def tiny_items(self) -> None:
-        """One stored response with 100,000 tiny items, whose tokens two clients count again and again."""
-        items = [{"role": "user", "content": "x"}] * 100_000
-        made = await self._ask("/v1/responses", {"model": "m", "input": items})
-        body = {"model": "m", "input": "x", "previous_response_id": made.get("id", "resp_none")}
-        self._repeat(1, lambda: self._ask("/v1/responses/input_tokens", body))
-        self._repeat(1, lambda: self._get(f"/v1/responses/{made.get('id', 'resp_none')}/input_items?limit=1"))
-
-    async def webhooks(self) -> None:
-        """300 endpoints whose receiver never answers, and background responses of which each is to know."""
-        body = {"url": f"{self._backend}/hook", "event_types": ["response.completed"]}
-        for number in range(300):
-            await self._ask("/v1/webhook_endpoints", {**body, "name": f"n{number}"})
-        self._repeat(2, lambda: self._ask("/v1/responses", {"model": "m", "input": "x", "background": True}))
-
-    async def jobs(self) -> None:
-        """Background responses that take 45 s, as many as are accepted."""
-        body = {"model": "m", "input": "slow", "background": True}
-        await asyncio.gather(*(self._ask("/v1/responses", body) for _ in range(40)))
-        self._repeat(4, lambda: self._ask("/v1/responses", body))
-
     async def rejections(self) -> None:
         """Requests that the backend rejects with a 429 that is about each of them alone."""
         self._repeat(4, lambda: self._ask("/v1/responses", {"model": "m", "input": "reject"}))
 
+    async def webhooks(self) -> None:
+        """300 endpoints, or as many as are accepted, that never answer; background responses notify each of them."""
+        body = {"url": f"{self._site}/hook/silent", "event_types": ["response.completed"]}
+        for number in range(300):
+            await self._ask("/v1/webhook_endpoints", {**body, "name": f"n{number}"})
+        self._repeat(2, lambda: self._ask("/v1/responses", {"model": "m", "input": "x", "background": True}))
+
+    async def names(self) -> None:
+        """MCP servers whose names no DNS server ever resolves, 60 at a time."""
+        for number in range(60):
+            self._begin(self._use_tool(f"http://a{number}{HUNG}/mcp"))
+        await asyncio.sleep(1)
+
+    async def pages(self) -> None:
+        """Pages of 4.9 MB, twelve in each of four requests at a time, each page a new one."""
+        number = 0
+
+        async def read() -> None:
+            nonlocal number
+            number += 12
+            urls = " ".join(f"{self._site}/page/large/{page}" for page in range(number, number + 12))
+            await self._ask("/v1/responses", {"model": "m", "input": urls, "tools": [{"type": "web_search"}]})
+
+        self._repeat(4, read)
+        await asyncio.sleep(1)
+
+    async def jobs(self) -> None:
+        """Background responses that take 45 s, as many as are accepted."""
+        body = {"model": "m", "input": "slow", "background": True}
+        await asyncio.gather(*(self._ask("/v1/responses", body) for _ in range(80)))
+        self._repeat(4, lambda: self._ask("/v1/responses", body))
+
+    async def malformed(self) -> None:
+        """Bytes that are no request, on a new connection each time."""
+        for said in MALFORMED:
+            self._repeat(2, lambda said=said: self._say(said))  # type: ignore[misc]
+
     async def tools(self) -> None:
-        """256 calls of an MCP server that never return."""
-        tool = {"type": "mcp", "server_label": "silent", "require_approval": "never"}
+        """256 calls of MCP servers that never return."""
         for number in range(256):
-            url = f"{self._backend}/mcp?number={number}"
-            body = {"model": "m", "input": "x", "tools": [{**tool, "server_url": url}]}
-            self._begin(self._ask("/v1/responses", body))
+            self._begin(self._use_tool(f"{self._site}/mcp/silent?number={number}"))
         await asyncio.sleep(1)
 
     async def running(self) -> None:
@@ -91,6 +137,10 @@ class Attacker:
         for _ in range(count):
             self._begin(again())
 
+    async def _use_tool(self, url: str) -> None:
+        tool = {"type": "mcp", "server_label": "silent", "require_approval": "never", "server_url": url}
+        await self._ask("/v1/responses", {"model": "m", "input": "x", "tools": [tool]})
+
     async def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """POST; return the reply, whatever it is."""
         async with self._http.post(path, json=body) as reply:
@@ -98,38 +148,33 @@ class Attacker:
 
     async def _get(self, path: str) -> None:
         async with self._http.get(path) as reply:
-            await reply.read()
+            async for _ in reply.content.iter_any():
+                """What comes is not kept."""
+
+    async def _say(self, said: bytes) -> None:
+        """Send bytes, and read until the server closes the connection."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        with suppress(ConnectionError):
+            writer.write(said)
+            await reader.read()
+        writer.close()
 
 
 def _message(text: str) -> str:
     return json.dumps({"type": "response.create", "model": "m", "input": text, "store": False})
 
 
-ATTACKS = {
-    "WebSockets with waiting messages": Attacker.sockets,
-    "large conversations": Attacker.conversation,
-    "100,000 tiny items": Attacker.tiny_items,
-    "webhooks that hang": Attacker.webhooks,
-    "slow background jobs": Attacker.jobs,
-    "429s of the backend": Attacker.rejections,
-    "MCP calls that never return": Attacker.tools,
-    "streams that never end": Attacker.running,
-}
-
-
-async def main(name: str, port: str, key: str, backend: str) -> None:
+async def main(method: str, port: int, key: str, site: int) -> None:
     """Attack until the process is ended."""
+    os.nice(NICE)
     headers = {"authorization": f"Bearer {key}"}
-    connector = aiohttp.TCPConnector(limit=0)
-    timeout = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(
-        f"http://127.0.0.1:{port}", headers=headers, connector=connector, timeout=timeout
-    ) as http:
-        attacker = Attacker(http, f"http://127.0.0.1:{backend}")
-        await ATTACKS[name](attacker)
+    connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
+    url = f"http://127.0.0.1:{port}"
+    async with aiohttp.ClientSession(url, headers=headers, connector=connector, timeout=timeout) as http:
+        await getattr(Attacker(http, port, site), method)()
         print("begun", flush=True)
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])))

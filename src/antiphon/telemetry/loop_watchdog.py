@@ -36,6 +36,8 @@ class LoopWatchdog:
         self._answered = threading.Event()
         self._thread: threading.Thread | None = None
         self._loop_thread = 0
+        self._took = 0.0
+        """The last delay; 0 until the loop has answered."""
         self._logged = -LOG_EVERY
 
     def start(self) -> None:
@@ -60,17 +62,22 @@ class LoopWatchdog:
 
     def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
         self._answered.clear()
+        self._took = 0.0
         asked = time.monotonic()
-        loop.call_soon_threadsafe(self._answered.set)
+        loop.call_soon_threadsafe(self._answer, asked)
         stack = None if self._answered.wait(self._long) else self._stack()
         self._answered.wait()
-        took = time.monotonic() - asked
-        if self._ended.is_set():
-            return
-        loop.call_soon_threadsafe(self._observe, took)
-        if stack is not None and asked - self._logged >= LOG_EVERY:
+        if stack is not None and self._took and asked - self._logged >= LOG_EVERY:
             self._logged = asked
-            log.warning("The event loop did nothing else for %.2f s; every client waited. It was in:\n%s", took, stack)
+            log.warning(
+                "The event loop did nothing else for %.2f s; every client waited. It was in:\n%s", self._took, stack
+            )
+
+    def _answer(self, asked: float) -> None:
+        """Report the delay, on the loop itself: so each measurement wakes it once."""
+        self._took = time.monotonic() - asked
+        self._answered.set()
+        self._observe(self._took)
 
     def _stack(self) -> str:
         frame = sys._current_frames().get(self._loop_thread)

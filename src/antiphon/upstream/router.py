@@ -250,22 +250,23 @@ class Route:
         places = order([self._candidate(target, rank, now) for target, rank in zip(candidates, ranks, strict=True)])
         return candidates[places[0]] if places else None
 
-    def _is_able(self, target: Target, now: float) -> bool:
-        """Whether it can be called at all: the only one can be, whatever its health."""
+    def _is_able(self, target: Target, now: float, *, is_free: bool = False) -> bool:
+        """Whether it can be called at all: the only one can be, whatever its health. `is_free`: it has a free slot."""
         state = target.state
         if state.health.pauses and state.health.pause(now, target.model, self._tenant):
             return False
-        return self._is_patient or not state.slots.is_limited or state.slots.takes(self._tenant)
+        return is_free or self._is_patient or not state.slots.is_limited or state.slots.takes(self._tenant)
 
     def _candidate(self, target: Target, rank: int, now: float) -> Candidate:
         state = target.state
         slots = state.slots
+        is_free = not slots.is_limited or slots.is_free_for(self._tenant)
         return Candidate(
             is_up=state.health.is_up(now),
-            is_able=self._is_able(target, now),
+            is_able=self._is_able(target, now, is_free=is_free),
             was_tried=target in self._tried,
             fallback=rank,
-            is_full=slots.is_limited and not slots.is_free_for(self._tenant),
+            is_full=not is_free,
             is_warm=state.name == self._warm,
             is_loaded=state.load.has_loaded(target.model),
             has_free=state.load.free != 0,

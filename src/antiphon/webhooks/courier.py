@@ -10,6 +10,7 @@ from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import ANYWHERE, LookUp, Reach
+from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Delivery, DueDelivery, Store, WebhookEndpoint
 from antiphon.webhooks.sign import signature
@@ -127,11 +128,15 @@ class Courier:
             "webhook-timestamp": str(timestamp),
             "webhook-signature": signature(secrets, delivery_id, timestamp, body),
         }
-        if self._client is None:
-            from antiphon.outbound.client import Client  # noqa: PLC0415 - loaded for the first delivery
+        client = self._client or await self._load()
+        return await client.post(endpoint.url, body, headers, endpoint.tenant)
 
-            self._client = Client(self._reach, TIMEOUT)
-        return await self._client.post(endpoint.url, body, headers, endpoint.tenant)
+    async def _load(self) -> "Client":
+        """Make the client, for the first delivery."""
+        module = await load("antiphon.outbound.client")
+        client: Client = module.Client(self._reach, TIMEOUT)
+        self._client = client
+        return client
 
     async def _deliver(self) -> None:
         while True:

@@ -1,12 +1,16 @@
 """Deliveries: signed with the secrets that are in force, made side by side, and shared between tenants."""
 
 import asyncio
+import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.abc import MetaPathFinder
 from typing import Any
 
 import pytest
 
+import antiphon.outbound.client
 from antiphon import ids
 from antiphon.errors import ClientError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
@@ -20,6 +24,7 @@ from tests.support.receiver import Receiver, receiving
 
 NOW = 1_700_000_000
 EVENT = "response.completed"
+CLIENT = "antiphon.outbound.client"
 SECRETS = ("whsec_bmV3", "whsec_b2xk")
 
 
@@ -62,6 +67,26 @@ async def test_an_old_secret_signs_until_its_time_is_over(left: int, signatures:
         assert await one.send(to, "wh_1", b"{}") == 200
     assert len(receiver.received[0][0]["webhook-signature"].split()) == signatures
     await store.close()
+
+
+async def test_the_http_client_is_imported_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    importing = list[threading.Thread]()
+
+    class Watcher(MetaPathFinder):
+        def find_spec(self, name: str, path: Any, target: Any = None) -> None:
+            if name == CLIENT:
+                importing.append(threading.current_thread())
+
+    monkeypatch.setattr(sys, "meta_path", [Watcher(), *sys.meta_path])
+    monkeypatch.setattr(antiphon.outbound, "client", antiphon.outbound.client)  # the test's import is undone
+    monkeypatch.delitem(sys.modules, CLIENT)
+    store = await open_store("sqlite://")
+    async with receiving() as receiver:
+        one = Courier(store, ids.now, webhook_reach(takes_private=True))
+        assert await one.send(endpoint(receiver.url), "wh_1", b"{}") == 200
+    await store.close()
+    assert len(importing) == 1
+    assert threading.main_thread() not in importing
 
 
 async def test_an_attempt_begins_while_others_hang(store_url: str) -> None:

@@ -16,7 +16,7 @@ from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.mcp.lists import Lists, Standing, What
 from antiphon.tools.mcp.result import ServerError, came, failed, without
-from antiphon.tools.mcp.sessions import IDLE, STARTING, Pauses, Sessions, loaded, retrieve, session_turns
+from antiphon.tools.mcp.sessions import IDLE, STARTING, Pauses, Sessions, loaded, opening_turns, retrieve, session_turns
 from antiphon.tools.mcp.slices import reading_turns
 from antiphon.tools.mcp.target import Configured, Target, Targets
 
@@ -75,6 +75,7 @@ class McpServers:
             idle,
             shared.add("mcp_sessions", session_turns()),
             reading,
+            shared.add("mcp_openings", opening_turns()),
         )
         self._pauses = Pauses()
         self._standing = Standing()
@@ -164,6 +165,7 @@ class McpServers:
             async with self._turns.slot(tenant):
                 if not self._sessions.is_open(target, tenant):
                     await _resolve(target, tenant)
+                    await self._sessions.space(target, tenant)
                 asked = self._asked(target, tenant, ask, may_repeat=what == "list")
                 return await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
         except NoRoomError as error:

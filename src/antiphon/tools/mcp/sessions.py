@@ -1,7 +1,6 @@
 """The sessions that are open: shared by who asks the same server with the same credentials, for the same tenant."""
 
 import asyncio
-import importlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from antiphon.outbound.lookups import Asker
+from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.mcp.result import ServerError
 from antiphon.tools.mcp.slices import reading_turns
@@ -68,6 +68,20 @@ def session_turns() -> FairScheduler:
     return FairScheduler(MOST_SESSIONS, leaves_room=True)
 
 
+OPENINGS, SPAN = 8, 0.1
+"""Sessions that begin to open within so many seconds."""
+
+
+def opening_turns() -> FairScheduler:
+    """Return what spaces the openings of sessions.
+
+    One takes 5 ms of CPU in some fifty steps. If hundreds opened at once, each turn of the event loop would have a step
+    of each of them, and other requests need several turns. A slot is not held until a session is open: a server that
+    does not answer holds up no other.
+    """
+    return FairScheduler(OPENINGS, leaves_room=True)
+
+
 OPENING = 10.0
 STARTING = 60.0
 """Seconds that a session may take to open, over HTTP and with a program, which may have to be fetched first."""
@@ -97,7 +111,7 @@ class Sessions:
     """Opens sessions, lends them, and closes those that nobody used for `idle` seconds.
 
     `on_change` is told whose tools have changed. `silence`: see `Session`. `turns` counts the sessions of each tenant,
-    `reading` shares the reading of lists.
+    `reading` shares the reading of lists, `openings` the beginnings of sessions.
     """
 
     def __init__(
@@ -107,9 +121,13 @@ class Sessions:
         idle: float = IDLE,
         turns: FairScheduler | None = None,
         reading: FairScheduler | None = None,
+        openings: FairScheduler | None = None,
     ) -> None:
         self._turns = turns or session_turns()
         self._reading = reading or reading_turns()
+        self._openings = openings or opening_turns()
+        self._spacing: dict[Key, asyncio.Task[None]] = {}
+        """The waits of the sessions that are to open next."""
         self._on_change = on_change
         self._silence = silence
         self._idle = idle
@@ -140,12 +158,29 @@ class Sessions:
         held = self._held.get((target.key, tenant))
         return held is not None and held.opening.done() and not held.is_over
 
+    async def space(self, target: Target, tenant: str) -> None:
+        """Return once a session may begin to open, or one is opening already."""
+        key = (target.key, tenant)
+        held = self._held.get(key)
+        if held is not None and not held.is_over:
+            return
+        if key not in self._spacing:
+            self._spacing[key] = asyncio.create_task(self._space(tenant))
+            self._spacing[key].add_done_callback(lambda _: self._spacing.pop(key))
+        await asyncio.shield(self._spacing[key])
+
     async def close(self) -> None:
         """Close every session, and wait until all have ended."""
+        for spacing in self._spacing.values():
+            spacing.cancel()
         for key, held in list(self._held.items()):
             self._let_go(key, held)
         while self._closing:
             await asyncio.wait(set(self._closing))
+
+    async def _space(self, tenant: str) -> None:
+        await self._openings.enter(tenant, is_patient=True)
+        asyncio.get_running_loop().call_later(SPAN, self._openings.leave, tenant)
 
     def _begin(self, key: Key, target: Target) -> _Held:
         if key in self._held:
@@ -212,11 +247,8 @@ async def _close(held: _Held) -> None:
 
 
 async def loaded() -> Any:
-    """Load what speaks the protocol, beside the loop: it takes a second, and most servers never need it.
-
-    That is no time of a server's, so who limits one's time loads it before.
-    """
-    return await asyncio.to_thread(importlib.import_module, "antiphon.tools.mcp.session")
+    """Load what speaks the protocol. That is no time of a server's, so who limits one's time loads it before."""
+    return await load("antiphon.tools.mcp.session")
 
 
 def retrieve(task: "asyncio.Task[Any]") -> None:

@@ -70,6 +70,32 @@ async def test_sessions_that_nobody_uses_make_room_for_new_ones() -> None:
     assert shared.usage()["mcp_sessions"].in_use == 0
 
 
+async def test_only_a_few_sessions_begin_to_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "SPAN", 3600.0)
+    shared = SharedResources()
+    async with raw(say) as server, using(shared=shared) as mcp:
+        listed = [asyncio.create_task(mcp.list(at(f"{server.url}?{n}"), "a")) for n in range(20)]
+        async with asyncio.timeout(30):
+            while sum(task.done() for task in listed) < sessions.OPENINGS - 1:
+                await asyncio.sleep(0.005)
+        assert (await mcp.list(at(f"{server.url}?b"), "b")).tools
+        assert server.asked.count("initialize") == sessions.OPENINGS
+        assert shared.usage()["mcp_openings"].waiting == 20 - (sessions.OPENINGS - 1)
+        for task in listed:
+            task.cancel()
+        await asyncio.wait(listed)
+
+
+async def test_those_that_wait_for_one_session_take_one_turn_to_open_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "SPAN", 3600.0)
+    shared = SharedResources()
+    async with raw(say) as server, using(shared=shared) as mcp:
+        calls = [asyncio.create_task(call(mcp, at(server.url), "look", "a")) for _ in range(20)]
+        async with asyncio.timeout(30):
+            assert not any(outcome.is_failed for outcome in await asyncio.gather(*calls))
+        assert shared.usage()["mcp_openings"].in_use == 1
+
+
 async def test_a_call_that_cannot_even_wait_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "AT_ONCE", 1)
     monkeypatch.setattr(servers, "WAITING", 0)
