@@ -1,7 +1,8 @@
 """Every small change of a source file that a test of its behaviour should notice.
 
 A change replaces a piece of the text, so that its diff is one line. What is no behaviour stays as it is: docstrings,
-annotations, log lines, the texts of errors, and tuning constants (names in capitals).
+annotations, log lines, the texts of errors, and tuning: constants (names in capitals), whether a comparison with one
+includes it, and how long a pause is.
 """
 
 import ast
@@ -35,6 +36,9 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 SPOKEN = ("log", "warnings")
 """Calls through these names only say something."""
+
+OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
+"""Changing one of these operators is the same as negating the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,8 @@ class _Finder(ast.NodeVisitor):
     def visit_Compare(self, node: ast.Compare) -> None:
         operands = [node.left, *node.comparators]
         for left, right, operator in zip(operands, operands[1:], node.ops, strict=False):
-            self._between(left, right, *COMPARISONS[type(operator)])
+            if isinstance(operator, OPPOSITES) or not (_is_tuning(left) or _is_tuning(right)):
+                self._between(left, right, *COMPARISONS[type(operator)])
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
@@ -135,8 +140,9 @@ class _Finder(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         if not _is_for_types(node.test):
-            begin, end = self._span(node.test)
-            self._replace(node.test, f"not ({self._text[begin:end]})")
+            if not _is_negated_elsewhere(node.test):
+                begin, end = self._span(node.test)
+                self._replace(node.test, f"not ({self._text[begin:end]})")
             self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> None:
@@ -159,13 +165,11 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if any(isinstance(target, ast.Name) and target.id.strip("_").isupper() for target in node.targets):
-            return
-        self.visit(node.value)
+        if not any(map(_is_tuning, node.targets)):
+            self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        is_tuning = isinstance(node.target, ast.Name) and node.target.id.strip("_").isupper()
-        if node.value is not None and not is_tuning:
+        if node.value is not None and not _is_tuning(node.target):
             self.visit(node.value)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -201,41 +205,61 @@ def _is_for_types(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "TYPE_CHECKING"
 
 
+def _is_tuning(node: ast.expr) -> bool:
+    """Whether this is a constant. Its value is not changed, so neither is what differs from it by a hair."""
+    return isinstance(node, ast.Name) and node.id.strip("_").isupper()
+
+
+def _is_negated_elsewhere(test: ast.expr) -> bool:
+    """Whether the change of an operator negates the whole condition."""
+    if isinstance(test, ast.Compare):
+        return len(test.ops) == 1 and isinstance(test.ops[0], OPPOSITES)
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+
+
 def _speaks(node: ast.expr) -> bool:
-    """Whether this is a call such as `log.warning(…)`."""
+    """Whether this only says something, as `log.warning(…)` does, or pauses, as `await asyncio.sleep(…)` does."""
+    if isinstance(node, ast.Await):
+        return _speaks(node.value)
     function = node.func if isinstance(node, ast.Call) else None
-    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in SPOKEN
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    return function.value.id in SPOKEN or function.attr == "sleep"
 
 
+_VALUE = r"(?:CAST\(\S+ AS \w+\)|\$\d+|'\w+'|[\w.]+\b(?![(.]))"
 _CONDITION = re.compile(
-    r"\b(?:WHERE|AND|OR|ON|WHEN)\s+\(?(?P<all>[\w.]+ (?P<how><=|>=|<>|=|<|>) (?:\$\d+|[\w.]+|'\w+'))"
+    rf"\b(?:WHERE|AND|OR|ON|WHEN)\s+\(?(?P<all>{_VALUE} (?P<how><=|>=|<>|=|<|>) {_VALUE})(?! [+*/|-])"
 )
 _NULL = re.compile(r"\bIS (?P<not>NOT )?NULL\b")
 _LINK = re.compile(r"\b(?:AND|OR)\b")
 _ORDER = re.compile(r" DESC\b")
 _SUM = re.compile(r"(?<= )[+-](?= )")
 
-_LARGER = re.compile(r"WHEN ([\w.]+) [<>] (\S+|CAST\(\S+ AS \w+\)) THEN (?:\1|\2)\s+ELSE (?:\1|\2)\s+END")
-"""The larger of two: where they are equal, it does not matter which."""
+_LARGER = re.compile(rf"WHEN ({_VALUE}) (?P<how>[<>]) ({_VALUE})(?: AND .*?)? THEN (?:\1|\3)\s+ELSE (?:\1|\3)\s+END")
+"""The larger or the smaller of two: where they are equal, it does not matter which."""
 
 SQL_COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "=": "<>", "<>": "="}
 
 
 def _of_sql(text: str) -> Iterator[Change]:
-    spared = [match.span() for match in (*re.finditer(r"--.*", text), *_LARGER.finditer(text))]
+    comments = [match.span() for match in re.finditer(r"--.*", text)]
+    without_difference = {match.start("how") for match in _LARGER.finditer(text)}
 
-    def is_code(place: int) -> bool:
-        return not any(begin <= place < end for begin, end in spared)
+    def code(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        for match in pattern.finditer(text):
+            if not any(begin <= match.start() < end for begin, end in comments):
+                yield match
 
-    for match in _CONDITION.finditer(text):
-        if is_code(match.start("all")):
+    for match in code(_CONDITION):
+        if match.start("how") not in without_difference:
             yield *match.span("how"), SQL_COMPARISONS[match["how"]]
-            yield *match.span("all"), f"({match['all']} OR 1 = 1)"
-    for match in filter(lambda match: is_code(match.start()), _NULL.finditer(text)):
+        yield *match.span("all"), f"({match['all']} OR 1 = 1)"
+    for match in code(_NULL):
         yield *match.span(), "IS NULL" if match["not"] else "IS NOT NULL"
-    for match in filter(lambda match: is_code(match.start()), _LINK.finditer(text)):
+    for match in code(_LINK):
         yield *match.span(), "OR" if match[0] == "AND" else "AND"
-    for match in filter(lambda match: is_code(match.start()), _ORDER.finditer(text)):
+    for match in code(_ORDER):
         yield *match.span(), ""
-    for match in filter(lambda match: is_code(match.start()), _SUM.finditer(text)):
+    for match in code(_SUM):
         yield *match.span(), "-" if match[0] == "+" else "+"

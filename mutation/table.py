@@ -1,111 +1,102 @@
-"""What is mutated, and the tests relevant to it: the quick and likely ones first, for the first failure ends a run."""
+"""What is mutated, and the tests that may judge it; of these, a mutant's own are found by a trace."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-CONTRACT = (
-    "tests/integration/storage/sqlite/test_store.py",
-    "tests/integration/storage/postgres/test_store.py",
-)
 SERVER = "tests/integration/server"
+
+STATEMENTS = "src/antiphon/storage/**/*.py"
+"""The code that performs the statements of `storage/sql/`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Files of `src/antiphon`, as patterns, and test files or folders."""
+    """Source files, and test files or folders, as patterns: `x{.py,/**/*.py}` is a module or a package of that name."""
 
     sources: tuple[str, ...]
     tests: tuple[str, ...]
 
 
+def _code(*names: str) -> tuple[str, ...]:
+    """Return the patterns of modules or packages of `src/antiphon`, and of files of SQL."""
+    return tuple(f"src/antiphon/{name}" if name.endswith(".sql") else f"src/antiphon/{name}{EITHER}" for name in names)
+
+
+EITHER = "{.py,/**/*.py}"
+
 AREAS: Mapping[str, Area] = {
     "store": Area(
-        (
-            "storage/sql_store/*.py",
-            "storage/notifications.py",
-            "storage/sqlite/*.py",
-            "storage/postgres/*.py",
-            "storage/operations/step.py",
-        ),
+        _code("storage/sql_store", "storage/notifications", "storage/sqlite", "storage/postgres")
+        + _code("storage/operations/step"),
         (
             "tests/unit/storage",
-            *CONTRACT,
             "tests/integration/storage",
-            "tests/integration/testing/store",
             "tests/integration/cli/test_storage.py",
+            "tests/integration/jobs",
             f"{SERVER}/test_background.py",
         ),
     ),
     "jobs and leases": Area(
-        ("jobs/*.py", "runs/idempotency.py", "storage/operations/{jobs,idempotency}.py", "storage/sql/{jobs,keys}.sql"),
+        _code("jobs", "runs/idempotency", "storage/operations/jobs", "storage/operations/idempotency")
+        + _code("storage/sql/jobs.sql", "storage/sql/keys.sql"),
         (
             "tests/unit/jobs",
-            "tests/integration/storage/test_tenancy.py",
-            *CONTRACT,
+            "tests/unit/storage",
+            "tests/integration/storage",
             "tests/integration/jobs",
             f"{SERVER}/test_background.py",
             f"{SERVER}/test_idempotency.py",
-            "tests/integration/runs/test_idempotency.py",
             f"{SERVER}/test_limits.py",
+            "tests/integration/runs/test_idempotency.py",
             "tests/integration/telemetry/test_store_metrics.py",
         ),
     ),
     "limits": Area(
+        _code("access/limits", "access/metering", "access/api_keys", "storage/operations/api_keys")
+        + _code("storage/sql/api_keys.sql"),
         (
-            "access/{limits,metering,api_keys}.py",
-            "storage/operations/api_keys.py",
-            "storage/sql/api_keys.sql",
-        ),
-        (
+            "tests/unit/access",
             "tests/integration/access",
-            *CONTRACT,
+            "tests/integration/storage",
             f"{SERVER}/test_limits.py",
             f"{SERVER}/test_keys.py",
+            f"{SERVER}/test_fair_sharing.py",
             "tests/integration/cli/test_keys.py",
         ),
     ),
     "routing": Area(
-        (
-            "upstream/{router,health,retry_policy,retry_after,slots,candidates,backend_state,registry,poll,call}.py",
-            "sharing/scheduler.py",
-        ),
+        _code("upstream/router", "upstream/health", "upstream/retry_policy", "upstream/retry_after", "upstream/slots")
+        + _code("upstream/candidates", "upstream/backend_state", "upstream/registry", "upstream/poll", "upstream/call")
+        + _code("sharing/scheduler"),
         (
             "tests/unit/sharing",
             "tests/unit/upstream/test_*.py",
             "tests/integration/upstream/test_*.py",
+            "tests/integration/sharing",
             f"{SERVER}/test_routing.py",
             f"{SERVER}/test_backend_faults.py",
-            "tests/integration/sharing",
+            f"{SERVER}/test_fair_sharing.py",
         ),
     ),
     "tenancy": Area(
+        _code("storage/operations/responses", "storage/operations/conversations", "storage/operations/webhooks")
+        + _code("storage/operations/answers", "storage/sql/responses.sql", "storage/sql/conversations.sql")
+        + _code("storage/sql/webhooks.sql", "storage/sql/answers.sql"),
         (
-            "storage/operations/{responses,conversations,webhooks,answers}.py",
-            "storage/sql/{responses,conversations,webhooks,answers}.sql",
-        ),
-        (
-            "tests/integration/storage/test_tenancy.py",
-            *CONTRACT,
+            "tests/unit/storage",
+            "tests/integration/storage",
             "tests/integration/stored",
+            "tests/integration/cache",
+            "tests/integration/webhooks",
+            "tests/integration/runs/test_context.py",
+            "tests/integration/runs/test_chain_cache.py",
             f"{SERVER}/resources",
             f"{SERVER}/test_tenants.py",
-            "tests/integration/storage",
-            "tests/integration/cache",
-            "tests/integration/runs/test_context.py",
             f"{SERVER}/test_limits.py",
         ),
     ),
 }
-
-
-EQUIVALENT: Mapping[tuple[str, str], str] = {
-    (
-        "src/antiphon/storage/operations/api_keys.py",
-        "return 1 if per_minute is None else amount * MINUTE // per_minute",
-    ): "a microsecond of a minute for each request",
-}
-"""Changed lines whose behaviour is the same, by file and line without its indent, and the reason."""
 
 
 def expand(root: Path, patterns: Iterable[str]) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """`python -m mutation.worker`, in a copy of the repository: runs tests on one mutant after the other.
 
-It reads a line of JSON for each, and prints one. What tests import from other packages is imported once, here; each
-run of tests is a fork, so that it loads the changed code anew.
+It reads a line of JSON for each order, and prints one. What tests import from other packages is imported once, here;
+each run of tests is a fork, so that it loads the changed code anew.
 """
 
 import ctypes
@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,27 +23,36 @@ PRELOADED = (
     *("prometheus_client", "httptools", "mcp", "sqlite3"),
 )
 
-STAGES = ("not postgres", "postgres")
-"""Tests on SQLite come first, because PostgreSQL takes seconds to start."""
-
 FLAGS = (
-    *("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout", "60"),
+    *("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"),
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # of what was loaded before: it keeps its plain assertions
 )
 
-NOTHING_SELECTED = 5
-"""The exit code of pytest."""
+AT_FIRST = 30
+"""So many tests run before all others, so that a mutant that they notice costs no import of the others' files."""
+
+PASSED, FAILED, NOTHING_SELECTED = 0, 1, 5
+"""Exit codes of pytest."""
 
 SUBREAPER = 36
 """`PR_SET_CHILD_SUBREAPER` of Linux: what a run leaves behind becomes a child of this process, which ends it."""
 
 
-class Order(msgspec.Struct):
-    """Run these tests while `path` contains `text`, for at most `limit` seconds."""
+class TraceOrder(msgspec.Struct, tag=True):
+    """Run these test files and write to `result` which tests run which lines of the source files."""
+
+    sources: list[str]
+    tests: list[str]
+    result: str
+
+
+class Order(msgspec.Struct, tag=True):
+    """Run these tests, in this order, while `path` contains `text`: a test and all of them have so many seconds."""
 
     path: str
     text: str
     tests: list[str]
+    test_limit: float
     limit: float
 
 
@@ -61,30 +71,69 @@ def main() -> None:
         with suppress(ImportError):
             importlib.import_module(name)
     for line in sys.stdin.buffer:
-        order = msgspec.json.decode(line, type=Order)
-        file = Path(order.path)
-        original = file.read_text("utf-8")
-        file.write_text(order.text, "utf-8")
-        try:
-            outcome = run(order)
-        finally:
-            file.write_text(original, "utf-8")
+        order = msgspec.json.decode(line, type=TraceOrder | Order)
+        outcome = _trace(order) if isinstance(order, TraceOrder) else _judge(order)
         sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
         sys.stdout.buffer.flush()
 
 
-def run(order: Order) -> Outcome:
-    """Run the tests of one order in a fork."""
+def _trace(order: TraceOrder) -> Outcome:
+    def tests() -> int:
+        import pytest  # noqa: PLC0415 - it was imported before; the copy's conftest needs the fork
+
+        from mutation.tracing import Tracer  # noqa: PLC0415
+
+        tracer = Tracer([str(Path(source).resolve()) for source in order.sources])
+        tracer.start()
+        code = int(pytest.main([*FLAGS, *order.tests], [tracer]))
+        Path(order.result).write_bytes(msgspec.json.encode(tracer.trace))
+        return PASSED if code == FAILED else code
+
+    return run(tests, 3600.0)
+
+
+def _judge(order: Order) -> Outcome:
+    def tests() -> int:
+        first, rest = order.tests[:AT_FIRST], order.tests[AT_FIRST:]
+        return _run_chosen(first, order.test_limit) or (_run_chosen(rest, order.test_limit) if rest else PASSED)
+
+    file = Path(order.path)
+    original = file.read_text("utf-8")
+    file.write_text(order.text, "utf-8")
+    try:
+        return run(tests, order.limit)
+    finally:
+        file.write_text(original, "utf-8")
+
+
+def _run_chosen(chosen: list[str], seconds: float) -> int:
+    """Run these tests in this order until one fails; return the exit code."""
+    import pytest  # noqa: PLC0415 - as above
+
+    ranks = {test: rank for rank, test in enumerate(chosen)}
+
+    class Chosen:
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items: "list[pytest.Item]") -> None:
+            items[:] = sorted((item for item in items if item.nodeid in ranks), key=lambda item: ranks[item.nodeid])
+
+    files = dict.fromkeys(test.partition("::")[0] for test in chosen)
+    code = int(pytest.main([*FLAGS, "-x", "--timeout", str(seconds), *files], [Chosen()]))
+    return PASSED if code == NOTHING_SELECTED else code
+
+
+def run(tests: Callable[[], int], limit: float) -> Outcome:
+    """Run tests in a fork, for at most `limit` seconds."""
     log, began = Path("mutation.log"), time.monotonic()
     if not (pid := os.fork()):
-        _test(order.tests, log)
-    code = _wait(pid, began + order.limit)
+        _run_and_leave(tests, log)
+    code = _wait(pid, began + limit)
     _end_children()
     return Outcome(code, time.monotonic() - began, log.read_text("utf-8", "replace")[-2000:])
 
 
-def _test(tests: list[str], log: Path) -> None:
-    """Run pytest; leave the process with its exit code."""
+def _run_and_leave(tests: Callable[[], int], log: Path) -> None:
+    """Run tests; leave the process with their exit code."""
     code = 1
     try:
         os.setpgid(0, 0)
@@ -92,13 +141,7 @@ def _test(tests: list[str], log: Path) -> None:
         for stream in (1, 2):
             os.dup2(file, stream)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        import pytest  # noqa: PLC0415 - it was imported before; the copy's conftest needs the fork
-
-        for stage in STAGES:
-            code = int(pytest.main([*FLAGS, "-k", stage, *tests]))
-            code = 0 if code == NOTHING_SELECTED else code
-            if code:
-                break
+        code = tests()
     except BaseException:
         code = 1
         traceback.print_exc()

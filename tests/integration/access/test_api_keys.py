@@ -1,6 +1,7 @@
 """What is remembered of keys: for how long, for how many, and what that spares the store."""
 
 import asyncio
+import gc
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -162,6 +163,30 @@ async def test_who_needs_no_key_goes_on_while_the_store_is_away(store: Asked) ->
     assert not await keys.are_needed()
 
 
+async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
+    store: Asked, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails = asyncio.Event()
+
+    async def fail(digest: bytes) -> None:
+        await fails.wait()
+        raise StoreError("The store cannot be reached.")
+
+    monkeypatch.setattr(store, "find_api_key", fail)
+    keys, _ = known(store)
+    asking = asyncio.create_task(keys.find(b"a digest"))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.wait({asking})
+    del asking  # its traceback holds what it waited for
+    fails.set()
+    while keys._asked:
+        await asyncio.sleep(0)
+    gc.collect()
+
+    assert caplog.text == ""
+
+
 async def test_what_is_remembered_is_bounded(store: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 10)
     keys, _ = known(store)
@@ -210,6 +235,15 @@ async def test_a_store_without_the_keys_that_there_were_lets_nobody_in(
     clock.now += module.COMPLAIN_EVERY
     assert not await keys.are_usable()
     assert caplog.text.count("Every request is rejected") == 2
+
+
+async def test_a_store_without_the_keys_that_there_were_is_reported_before_the_first_request(
+    store: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys, _ = known(store)
+    await keys.remember_in(Memory(had_keys=True))
+
+    assert caplog.text.count("Every request is rejected") == 1
 
 
 async def test_a_key_that_is_made_in_the_new_store_lets_its_caller_in(store: Asked) -> None:

@@ -88,3 +88,18 @@ async def test_what_was_reserved_on_the_same_day_is_given_back_to_it() -> None:
     assert not (await store.take(key.id, key.limits, 71)).is_granted
     assert (await store.take(key.id, key.limits, 70)).is_granted
     await store.close()
+
+
+async def test_requests_that_are_written_down_together_give_back_what_each_reserved() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: MIDNIGHT)
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, lambda: MIDNIGHT)
+
+    with await meter.admit(key, "m", lambda: 40), await meter.admit(key, "m", lambda: 60):
+        assert not (await store.take(key.id, key.limits, 1)).is_granted
+    await meter.settle()
+
+    assert (await store.take(key.id, key.limits, 100)).is_granted
+    (day,) = await store.usage(key.tenant, 0, MIDNIGHT * 2)
+    assert (day.requests, day.input_tokens, day.output_tokens) == (2, 0, 0)
+    await store.close()

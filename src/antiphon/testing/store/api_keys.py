@@ -86,6 +86,9 @@ async def _are_settled(store: Store) -> None:
     level = await store.take(key.id, limits, 500)
     hold(level.is_granted and level.tokens_today == 600, f"900 tokens that were not used are not there again: {level}")
     hold(0 < level.tokens_in <= 36, f"600 of 1000 tokens are back in {level.tokens_in} s")
+    await store.charge([UsageRecord(key.tenant, key.id, now, 1, 300, 0, 0)])
+    level = await store.take(key.id, limits, 0)
+    hold(30 < level.tokens_in <= 54, f"300 tokens more than was taken are not taken: {level}")
 
 
 async def _is_counted(store: Store) -> None:
@@ -104,6 +107,7 @@ async def _is_counted(store: Store) -> None:
     hold(sums == expected, f"the days are {found}")
     hold([day.day for day in found] == sorted(day.day for day in found), "the days are not in order")
     hold(len(await store.usage(tenant, today, today + DAY)) == 2, "a day that was not asked for is there")
+    hold(len(await store.usage(tenant, today - DAY, today)) == 1, "the day that ends a time is part of it")
 
 
 async def _jobs_say_whose(store: Store) -> None:

@@ -1,0 +1,82 @@
+"""Which tests judge a mutant."""
+
+from pathlib import Path
+
+import pytest
+from mutation.mutants import mutants
+from mutation.relevance import Relevance, statement_at
+from mutation.tracing import IMPORTED, PassedTest, Trace
+
+CODE = """\
+limit = 3
+
+
+def few(number: int) -> bool:
+    return (
+        number < limit
+    )
+
+
+def many(number: int) -> bool:
+    return number > limit
+
+
+def put() -> None:
+    ask("put_key", limit > 1)
+"""
+
+STATEMENTS = """\
+-- put_key --
+UPDATE keys SET a = 1 WHERE id = $1
+"""
+
+TESTS = [
+    PassedTest("tests/unit/test_a.py::test_few", 2.0),
+    PassedTest("tests/integration/test_a.py::test_few[postgres]", 0.5),
+    PassedTest("tests/integration/test_a.py::test_few[sqlite]", 1.0),
+    PassedTest("tests/integration/test_b.py::test_put", 1.0),
+]
+FEW, FEW_ON_POSTGRES, FEW_ON_SQLITE, PUT = (test.id for test in TESTS)
+
+LINES = {1: [IMPORTED], 5: [0, 1, 2], 6: [0, 1, 2], 11: [IMPORTED], 15: [3]}
+
+
+@pytest.fixture
+def relevance(tmp_path: Path) -> Relevance:
+    (tmp_path / "a.py").write_text(CODE)
+    (tmp_path / "a.sql").write_text(STATEMENTS)
+    return Relevance(tmp_path, [Trace(TESTS, {"a.py": LINES}, [])])
+
+
+def judges(relevance: Relevance, path: str, changed: str, folder: str = "tests") -> list[str]:
+    text = CODE if path == "a.py" else STATEMENTS
+    mutant = next(one for one in mutants(path, text) if changed in one.apply(text))
+    return [test.id for test in relevance.of(mutant, [folder])]
+
+
+def test_those_that_run_the_statement_do_the_quick_ones_first_and_those_on_postgres_last(relevance: Relevance) -> None:
+    assert judges(relevance, "a.py", "number <= limit") == [FEW_ON_SQLITE, FEW, FEW_ON_POSTGRES]
+
+
+def test_those_of_other_areas_do_not(relevance: Relevance) -> None:
+    assert judges(relevance, "a.py", "number <= limit", "tests/unit") == [FEW]
+
+
+def test_of_what_runs_at_import_all_tests_of_the_file_do(relevance: Relevance) -> None:
+    assert judges(relevance, "a.py", "number >= limit") == [FEW_ON_SQLITE, PUT, FEW, FEW_ON_POSTGRES]
+
+
+def test_of_sql_those_that_run_the_code_that_names_it_do(relevance: Relevance) -> None:
+    assert judges(relevance, "a.sql", "id <> $1") == [PUT]
+
+
+@pytest.mark.parametrize(("line", "lines"), [(1, [1]), (4, [4]), (6, [5, 6, 7]), (11, [11])])
+def test_a_statement_has_its_own_lines_and_not_those_of_its_body(line: int, lines: list[int]) -> None:
+    assert list(statement_at(CODE, line)) == lines
+
+
+def test_numbers_of_tests_of_several_traces_differ(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    both = [Trace(TESTS[:1], {"a.py": {5: [0]}}, []), Trace(TESTS[2:3], {"a.py": {5: [0]}}, [])]
+
+    assert judges(Relevance(tmp_path, both), "a.py", "number <= limit") == [FEW_ON_SQLITE, FEW]

@@ -1,0 +1,60 @@
+"""Which lines a test runs."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mutation.tracing import Tracer
+
+CODE = """\
+def choose(is_even):
+    if is_even:
+        return 2
+    return 1
+"""
+
+
+@pytest.fixture
+def untraced() -> Iterator[None]:
+    before = sys.gettrace()
+    yield
+    threading.settrace(before)  # type: ignore[arg-type]
+    sys.settrace(before)
+
+
+def run(tracer: Tracer, name: str, act: Callable[[], Any], *, fails: bool = False) -> None:
+    """Run a test as pytest does."""
+    protocol: Any = tracer.pytest_runtest_protocol(SimpleNamespace(nodeid=name))  # type: ignore[arg-type]
+    next(protocol)
+    act()
+    tracer.pytest_runtest_logreport(SimpleNamespace(failed=fails))  # type: ignore[arg-type]
+    with pytest.raises(StopIteration):
+        protocol.send(None)
+
+
+def in_a_thread(act: Callable[[], Any]) -> None:
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.usefixtures("untraced")
+def test_each_test_has_its_lines_whatever_thread_runs_them_and_failed_ones_have_none(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(CODE)
+    names: dict[str, Any] = {}
+    exec(compile(CODE, str(file), "exec"), names)
+    choose = names["choose"]
+    tracer = Tracer([str(file)])
+    tracer.start()
+    run(tracer, "even", lambda: choose(True))
+    run(tracer, "odd", lambda: in_a_thread(lambda: choose(False)))
+    run(tracer, "broken", lambda: choose(True), fails=True)
+
+    assert [test.id for test in tracer.trace.tests] == ["even", "odd"]
+    assert tracer.trace.failed == ["broken"]
+    assert tracer.trace.lines[str(file)] == {1: [0, 1], 2: [0, 1], 3: [0], 4: [1]}
