@@ -99,6 +99,8 @@ class ConfigError(AntiphonError):
 
 _WORD = re.compile(r"[^\s'\"`<>]*[@?#][^\s'\"`<>]+|[^\s'\"`<>]+://[^\s'\"`<>]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*(?:/|$))[^/]*")
+"""What stands for host and port where the text ends within the password, as at a space."""
 _SHOWN_OPTIONS = {"mode", "host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
 """Of a URL's query, the parameters whose values are shown: the others may be secret."""
 
@@ -126,6 +128,8 @@ def redacted(url: str) -> str:
             user = "…"
     rest, fragment, _ = rest.partition("#")
     rest, mark, query = rest.partition("?")
+    if scheme and not at:
+        rest = _PASSWORD_CUT_OFF.sub(r"\1:…", rest)
     options = "&".join(map(_option, query.split("&"))) if query else ""
     return f"{scheme}{user}{at}{rest}{mark}{options}{'#…' if fragment else ''}"
 

@@ -33,6 +33,9 @@ LOSE: Message = {
 
 TOOLS = [LOOKUP, LOSE]
 
+SILENT = "/silent"
+"""The path under which calls are never answered."""
+
 LOST = "The shelf is locked."
 """What `lose` says."""
 

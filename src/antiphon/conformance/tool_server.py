@@ -3,6 +3,7 @@
 It remembers what it is asked, by path, so that a case sees what reached it.
 """
 
+import asyncio
 import json
 from types import TracebackType
 from typing import Any, Self
@@ -10,7 +11,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from antiphon.conformance.exchange import parsed
-from antiphon.conformance.mcp import answer
+from antiphon.conformance.mcp import SILENT, answer
 
 HERE = "127.0.0.1"
 
@@ -50,5 +51,7 @@ class ToolServer:
         headers = {name.lower(): value for name, value in request.headers.items()}
         heard = self._heard.setdefault(request.path, [])
         heard += [message | {"headers": headers}][: MAX_HEARD - len(heard)]
+        if request.path == SILENT and message.get("method") == "tools/call":
+            await asyncio.Event().wait()
         said = answer(message)
         return web.Response(status=202) if said is None else web.json_response(said)

@@ -9,6 +9,7 @@ from msgspec.structs import replace as replace_struct
 
 from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frame
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
@@ -115,21 +116,22 @@ async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any
 async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> bool:
     """End a job from outside, failed with the error, else cancelled; False where somebody wrote to it meanwhile.
 
-    The items that are done stay.
+    The items that are done stay, and what was open is closed as incomplete.
     """
     stored = job.response
     writer = _writer(engine, msgspec.json.decode(stored.body, type=Response))
     writer.rewind(job.next_number)
+    output = await close_half_made(engine, job, writer)
     if error is not None:
         writer.fail(error)
     else:
         writer.cancel()
-    response = writer.response
-    writer.response = replace_struct(response, output=[msgspec.json.decode(item.body) for item in stored.output])
     writer.end()
+    response = writer.response
+    body = encode_json(replace_struct(response, output=[]))
     is_ended = await engine.store.finish(
         job,
-        ended(replace(stored, status=response.status, body=encode_json(response)), engine.now()),
+        ended(replace(stored, status=response.status, body=body, output=output), engine.now()),
         [frame(writer.take())] if stored.is_streamed else [],
         append=False,
         announcement=announcement(engine.new_id, engine.now, stored.id, response.status),

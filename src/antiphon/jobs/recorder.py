@@ -20,6 +20,10 @@ from antiphon.webhooks.announcement import announcement
 FLUSH_EVERY = 0.04
 """Seconds for which events gather before they are written: what a reader waits, and how many writes there are."""
 
+SHOWN_AFTER = 1.0
+"""Seconds after which an item of a response without a stream is written though it is open: whoever cancels the response
+gets what there is of it, from any server. Items that close sooner cost no such write."""
+
 PULSE_AFTER = 60.0
 """Seconds of silence after which a `keepalive` goes into the log."""
 
@@ -56,6 +60,9 @@ class BackgroundRecorder:
         self._is_lost = False
         self.run: Run
         self._pending: list[Event] = []
+        self._half_made: list[Event] = []
+        """Events of open items that are not written yet, of a response without a stream."""
+        self._half_made_since = 0.0
         self._open = 0
         self._news = asyncio.Event()
         self._writing = asyncio.Lock()
@@ -125,7 +132,7 @@ class BackgroundRecorder:
         try:
             async with self._writing:
                 await self._flush()  # what comes before the calls is to stand before them
-                await self._save(Progress((), (), keep=False, called=to_bytes(work)))
+                await self._save(Progress(self._take_half_made(), (), keep=False, called=to_bytes(work)))
         except Lost:
             self._is_lost = True
             raise asyncio.CancelledError from None
@@ -156,9 +163,11 @@ class BackgroundRecorder:
         """Wait for events, and a moment longer for those that follow at once."""
         while not self._pending:
             try:
-                async with asyncio.timeout(PULSE_AFTER):
+                async with asyncio.timeout(SHOWN_AFTER if self._half_made else PULSE_AFTER):
                     await self._news.wait()
             except TimeoutError:
+                if self._half_made:
+                    return
                 self.add(self.run.heartbeat())
         await asyncio.sleep(FLUSH_EVERY)
 
@@ -169,6 +178,8 @@ class BackgroundRecorder:
         for events, keep in ((batch[:kept], True), (batch[kept:], False)):
             if events:
                 await self._advance(events, keep)
+        if self._half_made and not batch:  # silence
+            await self._save(Progress(self._take_half_made(), (), keep=False))
 
     def _note(self, batch: Sequence[Event]) -> int:
         """Note the items that close; return how many events there are to the last moment at which none was open."""
@@ -188,10 +199,25 @@ class BackgroundRecorder:
 
     async def _advance(self, events: Sequence[Event], keep: bool) -> None:
         output, self._done = (self._done, []) if keep else ((), self._done)
-        frames = [frame(events)] if self._retention.is_streamed else []
+        frames = [frame(events)] if self._retention.is_streamed else self._delayed(events, keep)
         if not (frames or output):
             return
         await self._save(Progress(frames, output, keep))
+
+    def _delayed(self, events: Sequence[Event], keep: bool) -> Sequence[Frames]:
+        """Take events that no client reads; return those of open items once the oldest has waited for `SHOWN_AFTER`."""
+        now = asyncio.get_running_loop().time()
+        if keep:
+            self._half_made = []
+            return ()
+        if not self._half_made:
+            self._half_made_since = now
+        self._half_made += events
+        return self._take_half_made() if now - self._half_made_since >= SHOWN_AFTER else ()
+
+    def _take_half_made(self) -> Sequence[Frames]:
+        events, self._half_made = self._half_made, []
+        return [frame(events)] if events else ()
 
     async def _save(self, progress: Progress) -> None:
         newer = await self._persist(lambda: self._engine.store.advance(self._job, progress))

@@ -193,13 +193,7 @@ class ToolExecutor:
             call = begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
             call.joins_next = note.joins_next
             return call
-        value = msgspec.json.decode(note.item)
-        passed = pass_on(self._writer, value)
-        if passed is not None:
-            if note.sealed:
-                self._writer.sealed[passed.id] = note.sealed
-            passed.end(value)
-            passed.close(None)
+        restore_done(self._writer, note)
         return None
 
     def _offer_of(self, note: ToolCallRecord) -> Offer:
@@ -279,6 +273,17 @@ class ToolExecutor:
         return is_repeatable(
             next((each for each in listed.tools if each["name"] == note.name), None) if listed else None
         )
+
+
+def restore_done(writer: ResponseWriter, note: ToolCallRecord) -> None:
+    """Emit an item that an earlier attempt had made."""
+    value = msgspec.json.decode(note.item)
+    passed = pass_on(writer, value)
+    if passed is not None:
+        if note.sealed:
+            writer.sealed[passed.id] = note.sealed
+        passed.end(value)
+        passed.close(None)
 
 
 def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:

@@ -30,7 +30,12 @@ SETTINGS = [
     f'outgoing_networks = ["{URL}"]',
 ]
 
-VARIABLES = [("ANTIPHON_BACKENDS", URL), ("OPENAI_BASE_URL", URL), ("ANTIPHON_MCP_SERVERS", f"http://{URL}")]
+VARIABLES = [
+    ("ANTIPHON_BACKENDS", URL),
+    ("ANTIPHON_BACKENDS", f"http://u:{SECRET} x@h/v1"),
+    ("OPENAI_BASE_URL", URL),
+    ("ANTIPHON_MCP_SERVERS", f"http://{URL}"),
+]
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=range(len(FLAGS)))

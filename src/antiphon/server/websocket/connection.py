@@ -46,6 +46,9 @@ U = TypeVar("U")
 OPEN_FOR = 3600.0
 """Seconds after which a connection takes no more requests."""
 
+AT_ONCE = 16
+"""Messages of a client, sent at once, after which other connections have their turn."""
+
 SOCKETS = "websockets"
 """What connections expect news of: the end of this process is told to whoever expects anything."""
 
@@ -100,9 +103,13 @@ class Connection:
             await _end([*sides, *self._tasks])
 
     async def _listen(self) -> None:
+        heard = 0
         try:
             while (body := await self._channel.hear()) is not None:
                 await self._take(body)
+                heard += 1
+                if not heard % AT_ONCE:
+                    await asyncio.sleep(0)
         except ClientGone:
             pass
         except Unheard as unheard:

@@ -152,6 +152,8 @@ def finish(
     yield from ask("end_response", seq, response.status, response.body, response.expires_at, *sizes)
     yield from ask("drop_output", seq)
     yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
+    if job.next_number and not response.is_streamed:  # no client replays the events of its open items
+        yield from ask("drop_log", seq)
     yield from _log(seq, frames)
     position = yield from held_position(response)
     yield from leave_conversation(response, position or 0, append and position is not None)

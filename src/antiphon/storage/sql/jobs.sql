@@ -180,6 +180,9 @@ SELECT response FROM jobs WHERE owner = $1 AND response = (SELECT seq FROM respo
 -- What was made since the last moment that is kept.
 DELETE FROM events WHERE response = $1 AND number >= (SELECT kept_number FROM jobs WHERE response = $1)
 
+-- drop_log --
+DELETE FROM events WHERE response = $1
+
 -- next_generation --
 UPDATE responses SET generation = generation + 1 WHERE seq = $1 RETURNING id
 

@@ -390,3 +390,30 @@ async def test_the_bytes_of_a_connection_are_free_again_when_it_ends(backend: Re
         async with talk(served) as third, asyncio.timeout(30):
             while (await third.create("y" * 40_000))[-1]["type"] == "error":
                 pass  # until the server has seen the first connection end
+
+
+async def test_thousands_of_small_messages_do_not_keep_another_connection_waiting(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both clients write in one step of the loop, so the server has everything before it answers anything."""
+    answered: list[Channel] = []
+    refuse = Channel.refuse
+
+    async def noted(channel: Channel, *arguments: object) -> None:
+        answered.append(channel)
+        await refuse(channel, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Channel, "refuse", noted)
+    async with talk(served) as flood, talk(served) as calm:
+        for one, count in ((flood, 1000), (calm, 1)):
+            for _ in range(count):
+                one.socket.protocol.send_text(b'{"type":"x"}')
+        flood.socket.send_data()
+        calm.socket.send_data()
+        await calm.hear()
+        before = len(answered)
+        for _ in range(1000):
+            await flood.hear()
+
+    assert len(set(answered)) == 2
+    assert before < 500

@@ -1,10 +1,13 @@
 """Background responses, cancelled."""
 
+from antiphon.conformance.areas.responses.background import BETWEEN
 from antiphon.conformance.areas.responses.chain import id_of
+from antiphon.conformance.areas.responses.mcp.items import ASKED, CALL, UNUSED, calls_heard, items_of
 from antiphon.conformance.areas.responses.store import UNKNOWN
 from antiphon.conformance.case import case
+from antiphon.conformance.mcp import SILENT
 from antiphon.conformance.reading import at, shown
-from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.requirement import Stop, Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
@@ -12,12 +15,17 @@ TABLE: Table = (
     must("responses:cancel:twice", "spec 9", "Cancelling again gives the response as it is."),
     must("responses:cancel:stays", "issue ogx#5363", "What was cancelled stays so."),
     should("responses:cancel:no-usage", "spec 3", "A cancelled response has no usage."),
+    should("responses:cancel:call-kept", "spec 9", "A call in progress is in the output of the cancelled response."),
+    should("responses:cancel:call-closed", "spec 16", "That call is neither in progress nor completed."),
     must("responses:cancel:foreground", "spec 13", "A foreground response cannot be cancelled: 400."),
     must("responses:cancel:unknown", "spec 13", "Cancelling an unknown response is a 404."),
 )
 
 
 ENDED = ("completed", "incomplete", "failed")
+
+LOOKS = 40
+"""How often a case looks whether the MCP server was called."""
 
 
 @case("responses:cancel:cancelled", "responses:cancel:twice", "responses:cancel:stays", "responses:cancel:no-usage")
@@ -35,6 +43,23 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
     trial.expect("responses:cancel:twice", again.is_ok and at(again.json, "status") == status, again.came)
     found = yield from trial.get(path)
     trial.expect("responses:cancel:stays", found.is_ok and at(found.json, "status") == status, found.came)
+
+
+@case("responses:cancel:call-kept", "responses:cancel:call-closed")
+def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
+    """Cancel a background response while the tool of an MCP server is called."""
+    queued = trial.response((yield from trial.respond(ASKED, tools=[trial.mcp_tool(SILENT)], background=True)))
+    for _ in range(LOOKS):
+        if (yield from calls_heard(trial, SILENT)):
+            break
+        yield from trial.pause(BETWEEN)
+    else:
+        raise Stop("skipped", UNUSED)
+    cancelled = trial.whole((yield from trial.post(f"/responses/{id_of(queued)}/cancel")))
+    calls = items_of(cancelled, CALL)
+    trial.expect("responses:cancel:call-kept", bool(calls), shown(at(cancelled, "output")))
+    is_closed = all(at(call, "status") not in ("in_progress", "calling", "completed") for call in calls)
+    trial.expect("responses:cancel:call-closed", is_closed, shown(calls))
 
 
 @case("responses:cancel:foreground")

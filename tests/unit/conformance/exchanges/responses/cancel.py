@@ -12,6 +12,12 @@ DONE = says(RESPONSE)
 
 REFUSED = error("Cannot cancel a synchronous response.")
 
+CALL = {"id": "mcp_1", "type": "mcp_call", "status": "incomplete", "name": "lookup", "arguments": "{}"}
+
+CALLED = says([{"method": "tools/call", "params": {"name": "lookup", "arguments": {}}}])
+
+CUT = CANCELLED.patched("output", to=[CALL])
+
 GONE = error("Response with id 'resp_0' not found.", 404)
 
 EXCHANGES: dict[str, Shown] = {
@@ -23,6 +29,14 @@ EXCHANGES: dict[str, Shown] = {
             "responses:cancel:no-usage": [QUEUED, CANCELLED.patched("usage", to={})],
             "responses:cancel:twice": [QUEUED, CANCELLED, REFUSED],
             "responses:cancel:stays": [QUEUED, CANCELLED, CANCELLED, DONE],
+        },
+    ),
+    **shown(
+        cancel.a_call_in_progress_is_cancelled,
+        [QUEUED, says([]), CALLED, CUT],
+        {
+            "responses:cancel:call-kept": [QUEUED, CALLED, CANCELLED],
+            "responses:cancel:call-closed": [QUEUED, CALLED, CUT.patched("output", 0, "status", to="in_progress")],
         },
     ),
     **spoiled(cancel.foreground_work_cannot_be_cancelled, [DONE, REFUSED], [DONE, CANCELLED]),

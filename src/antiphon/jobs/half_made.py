@@ -1,0 +1,240 @@
+"""Closes what a background response was in the middle of when it is ended from outside.
+
+The worker that makes it may run on another server or be dead, so everything is read from the store: open items from
+the events that were logged since the last kept moment, and tool calls that wait behind an open one from the checkpoint.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from antiphon.protocol import events
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.runs.checkpoints import ToolCallRecord, from_bytes
+from antiphon.runs.engine import Engine
+from antiphon.runs.tool_calls import LEFT, restore_done
+from antiphon.storage.contract import Job, StoredItem
+from antiphon.translation.hosted_items import begin
+from antiphon.translation.writer import ResponseWriter
+
+Json = dict[str, Any]
+
+
+class TextEnd(NamedTuple):
+    """How a text that comes in deltas ends: its event, that event's field, and where an item without parts has it."""
+
+    event: Callable[..., events.Event]
+    field: str
+    item_path: tuple[str, ...] = ()
+
+
+TEXT_ENDS: dict[str, TextEnd] = {
+    "response.output_text": TextEnd(events.OutputTextDone, "text"),
+    "response.refusal": TextEnd(events.RefusalDone, "refusal"),
+    "response.reasoning_text": TextEnd(events.ReasoningTextDone, "text"),
+    "response.reasoning_summary_text": TextEnd(events.SummaryTextDone, "text"),
+    "response.function_call_arguments": TextEnd(events.ArgumentsDone, "arguments", ("arguments",)),
+    "response.custom_tool_call_input": TextEnd(events.CustomInputDone, "input", ("input",)),
+    "response.mcp_call_arguments": TextEnd(events.McpArgumentsDone, "arguments", ("arguments",)),
+    "response.code_interpreter_call_code": TextEnd(events.CodeDone, "code", ("code",)),
+    "response.apply_patch_call_operation_diff": TextEnd(events.DiffDone, "diff", ("operation", "diff")),
+    "response.shell_call_command": TextEnd(events.ShellCommandDone, "command", ("action", "commands")),
+}
+"""By the type of the text's events, without their last word."""
+
+PART_TEXTS = {
+    "output_text": "response.output_text",
+    "refusal": "response.refusal",
+    "reasoning_text": "response.reasoning_text",
+    "summary_text": "response.reasoning_summary_text",
+}
+"""The text of each type of part."""
+
+PART_ENDS: dict[str, tuple[str, Callable[..., events.Event]]] = {
+    "content_index": ("content", events.ContentPartDone),
+    "summary_index": ("summary", events.SummaryPartDone),
+}
+"""The field of the item that has the parts, and the event that ends one, by what numbers them."""
+
+PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_index")
+
+NO_END = ("apply_patch_call",)
+"""Items whose only status before `completed` is `in_progress` (specification section 16)."""
+
+
+@dataclass(slots=True)
+class OpenText:
+    """A text, or a part of content or summary, as far as it came."""
+
+    kind: str
+    place: Json
+    part: Json | None = None
+    pieces: list[str] = field(default_factory=list)
+    whole: str | None = None
+    """What its `done` said."""
+    logprobs: list[Any] = field(default_factory=list)
+    annotations: list[Any] = field(default_factory=list)
+    is_closed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self.pieces) if self.whole is None else self.whole
+
+    def read(self, event: Json) -> None:
+        """Take an event of it."""
+        last = event["type"].rpartition(".")[2]
+        if "part" in event:
+            self.part, self.is_closed = event["part"], last == "done"
+        elif "annotation" in event:
+            self.annotations.append(event["annotation"])
+        elif last == "delta":
+            self.pieces.append(event["delta"])
+            self.logprobs += event.get("logprobs", ())
+        elif last == "done":
+            self.whole = event[TEXT_ENDS[self.kind].field]
+
+    def close(self, writer: ResponseWriter) -> Any:
+        """Emit its end; return its part, or its text where it is none."""
+        if self.is_closed:
+            return self.part
+        end = TEXT_ENDS[self.kind]
+        if self.whole is None:
+            extra = {"logprobs": self.logprobs} if end.event is events.OutputTextDone else {}
+            writer.emit(end.event(**self.place, **{end.field: self.text}, **extra))
+        if self.part is None:
+            return self.text
+        part = {**self.part, end.field: self.text}
+        if self.kind == "response.output_text":
+            part |= {"logprobs": self.logprobs, "annotations": self.annotations}
+        (end_part,) = (PART_ENDS[name][1] for name in PART_ENDS if name in self.place)
+        writer.emit(end_part(**self.place, part=part))
+        return part
+
+
+@dataclass(slots=True)
+class HalfMadeItem:
+    """An item since it was added."""
+
+    item: Json
+    is_done: bool = False
+    texts: dict[tuple[str, int], OpenText] = field(default_factory=dict)
+    """By what numbers it, and its number."""
+
+    def read(self, event: Json) -> None:
+        """Take an event of the item."""
+        if event["type"] == "response.output_item.done":
+            self.item, self.is_done = event["item"], True
+            return
+        kind = PART_TEXTS.get(event["part"]["type"], "") if "part" in event else event["type"].rpartition(".")[0]
+        by = next((name for name in PLACE[2:] if name in event), "")
+        text = self.texts.get((by, event.get(by, 0)))
+        if text is None and kind in TEXT_ENDS:
+            place = {name: event[name] for name in PLACE if name in event}
+            text = self.texts[by, event.get(by, 0)] = OpenText(kind, place)
+        if text is not None:
+            text.read(event)
+
+    def close(self, writer: ResponseWriter, output_index: int) -> Json:
+        """Emit the item's end, as incomplete; return the item."""
+        if self.is_done:
+            return self.item
+        item = dict(self.item)
+        for (by, _), text in sorted(self.texts.items()):
+            _put(item, text, by, text.close(writer))
+        if item["type"] == "mcp_list_tools":
+            item["error"] = LEFT
+            step = events.STEP_EVENTS["mcp_list_tools", "failed"]
+            writer.emit(step(output_index=output_index, item_id=str(item["id"])))
+        elif item.get("status") and item["type"] not in NO_END:
+            item["status"] = "incomplete"
+        writer.emit(events.OutputItemDone(output_index=output_index, item=item))
+        return item
+
+
+def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:
+    """Put what a text has become where its item has it."""
+    if by in PART_ENDS:
+        path: Sequence[str] = (PART_ENDS[by][0],)
+    else:
+        path = TEXT_ENDS[text.kind].item_path
+    *outer, last = path
+    for name in outer:
+        item[name] = item = dict(item.get(name) or {})
+    item[last] = whole if not by else [*(item.get(last) or ()), whole]
+
+
+async def close_half_made(engine: Engine, job: Job, writer: ResponseWriter) -> list[StoredItem]:
+    """Emit the end of everything that is open in a job, and give its writer the output; return what is to be stored.
+
+    The caller writes with the job's version, so an event that its worker logs meanwhile makes that write fail.
+    """
+    stored = job.response
+    first = len(stored.output)
+    items = await _read_log(engine, job, first)
+    made = [items[index].close(writer, index) for index in sorted(items)]
+    kept = [msgspec.json.decode(item.body) for item in stored.output]
+    whole: list[Any] = [*kept, *made]
+    writer.resume(whole, writer.next_number, settled=len(whole))
+    for record in from_bytes(job.called).calls:
+        if record.index >= len(whole):
+            _restore(writer, record)
+    behind = [_plain(item) for _, item in writer.since(len(whole)) if item is not None]
+    return [*stored.output, *(_kept(item, writer.sealed) for item in (*made, *behind))]
+
+
+async def _read_log(engine: Engine, job: Job, first: int) -> dict[int, HalfMadeItem]:
+    """Return the items that came after the kept ones, by output index; a page of the log at a time."""
+    items: dict[int, HalfMadeItem] = {}
+    after, stored = job.kept_number - 1, job.response
+    while (tail := await engine.store.tail(stored.tenant, stored.id, after)) is not None and tail.frames:
+        for frames in tail.frames:
+            for event in _events(frames.body):
+                if event["sequence_number"] > after and event.get("output_index", -1) >= first:
+                    _read(items, event)
+            after = frames.last
+    return items
+
+
+def _events(body: bytes) -> list[Json]:
+    return [msgspec.json.decode(each.partition(b"data: ")[2]) for each in body.split(b"\n\n") if each]
+
+
+def _read(items: dict[int, HalfMadeItem], event: Json) -> None:
+    index = event["output_index"]
+    if event["type"] == "response.output_item.added":
+        items[index] = HalfMadeItem(event["item"])
+    elif index in items:
+        items[index].read(event)
+
+
+def _restore(writer: ResponseWriter, record: ToolCallRecord) -> None:
+    """Emit a call that no client saw: with its result where it has one, else as incomplete."""
+    if record.is_done:
+        restore_done(writer, record)
+        return
+    offer = Offer(
+        "",
+        record.kind,
+        record.name,
+        namespace=record.namespace,
+        is_hosted=True,
+        approval_request_id=record.approval_request_id,
+    )
+    begin(writer, record.call_id, offer, record.arguments).drop()
+
+
+def _plain(item: Any) -> Json:
+    value: Json = msgspec.to_builtins(item)
+    return value
+
+
+def _kept(item: Json, sealed: Mapping[str, str]) -> StoredItem:
+    """Return an item as it is stored: its `encrypted_content` apart, but for a compaction, which is nothing else."""
+    blob = sealed.get(str(item.get("id")))
+    if item["type"] != "compaction" and item.get("encrypted_content"):
+        item = dict(item)
+        blob = item.pop("encrypted_content")
+    return StoredItem(str(item.get("id")), msgspec.json.encode(item), blob)
