@@ -8,6 +8,8 @@ from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.base import Listing, ToolResult, Use
 
 ROLL = {"name": "roll", "description": "Rolls dice.", "input_schema": {"type": "object"}, "annotations": None}
+LISTED_ROLL = {**ROLL, "annotations": {"read_only": False}}
+"""The same as an `mcp_list_tools` item shows it."""
 MCP = {"type": "mcp", "server_label": "dice", "server_url": "https://dice.example/mcp", "require_approval": "never"}
 
 

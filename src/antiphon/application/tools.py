@@ -42,7 +42,8 @@ def toolset_of(
         count_left_out=lambda flaw, count: measures.mcp_left_out.add(flaw, by=count),
     )
     web = web_search_of(settings, environment, reach, shared)
-    return Toolset(web_search=web, mcp=servers, rounds=settings.tool_rounds, seconds=settings.tool_time)
+    needs_lists = settings.mcp_list_failure == "fail"
+    return Toolset(web, servers, settings.tool_rounds, settings.tool_time, needs_lists)
 
 
 def web_search_of(

@@ -134,6 +134,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """MCP servers that requests may use by their label."""
     mcp_list_ttl: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
     """How long the list of an MCP server's tools is used before it is asked for anew."""
+    mcp_list_failure: Literal["fail", "continue"] = "fail"
+    """Whether a response fails, as OpenAI's do, or goes on where the tools of an MCP server cannot be listed."""
     mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     """How long the call of an MCP server's tool may take."""
     web_search: str = ""

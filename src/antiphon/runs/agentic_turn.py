@@ -32,6 +32,7 @@ from antiphon.runs.steps import (
     ListTools,
     RunTools,
     Settle,
+    SkipCompaction,
     Step,
     Steps,
     Tell,
@@ -106,10 +107,10 @@ class AgenticTurn(Turn):
             yield self._finish(Finish("completed", None, error))
             return
         if self._limit and self._is_crowded(self._limit):
-            yield from self._compact()
+            yield from self._compact_below(self._limit)
         ending = yield from self._respond()
         if self._limit and self._is_too_long(ending, self._limit):
-            yield from self._compact()
+            yield from self._compact_below(self._limit)
         yield self._finish(ending)
 
     def _respond(self) -> Generator[Step, None, Finish]:
@@ -188,6 +189,14 @@ class AgenticTurn(Turn):
         toolbox = self.builder.toolbox(self._conversation())
         if approved := self._hosted.approved(toolbox):
             yield self._run_tools(approved=approved)
+
+    def _compact_below(self, limit: int) -> Steps:
+        """Compact the context, unless what a compaction keeps is too long by itself: each turn would do it again."""
+        kept = [item for item in self._conversation() if isinstance(item, Message) and item.role != "assistant"]
+        if self._size(kept) >= limit:
+            yield SkipCompaction()
+        else:
+            yield from self._compact()
 
     def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
         """Have the conversation summarised; return why not. Unless it `is_wanted`, the response goes on without."""
@@ -303,13 +312,13 @@ class AgenticTurn(Turn):
         folded = [place for place, item in enumerate(self.builder.items) if isinstance(item, Compaction)]
         new = self.builder.items[folded[-1] + 1 :] if folded else self.builder.items
         is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
-        return is_worth and self._size() >= limit
+        return is_worth and self._size(self.builder.items) >= limit
 
-    def _size(self) -> int:
-        """Return the tokens of what the model is about to see."""
+    def _size(self, items: Sequence[InputItem]) -> int:
+        """Return the tokens of what the model would see of these items."""
         # A choice may name what no list has told yet; it is no part of what is long.
         request = replace_struct(self.builder.request, tool_choice=None)
-        built = self.builder.build(request, self.builder.items, self._limit_tools)
+        built = self.builder.build(request, items, self._limit_tools)
         return tokens_of(countable(built.body) if built.api == "responses" else built.body)
 
     def _is_too_long(self, ending: Finish, limit: int) -> bool:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import CompactRequest, CreateResponse
+from antiphon.runs.context import nothing_given
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
@@ -28,9 +29,12 @@ async def compact(
 
     Raises `ClientError` as a response to the same input would, `BackendError` where the model gave no summary.
     """
+    items = _items(request.input)
+    if not items and request.previous_response_id is None:
+        raise nothing_given()
     asked = CreateResponse(
         model=request.model,
-        input=[*_items(request.input), CompactionTrigger()],
+        input=[*items, CompactionTrigger()],
         instructions=request.instructions,
         previous_response_id=request.previous_response_id,
         prompt_cache_key=request.prompt_cache_key,

@@ -15,7 +15,7 @@ from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
 from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
 from antiphon.protocol.response import ConversationRef, Response
-from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool
+from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool, WebSearchTool
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
 from antiphon.runs.context import MANY, Context, conversation_locked, conversation_not_found, gather
 from antiphon.runs.engine import Engine
@@ -46,6 +46,14 @@ REASONING = {"effort": None, "summary": None}
 
 SERVICE_TIERS = {"auto": "default", "fast": "priority"}
 """What is echoed for a service tier, where that is another one."""
+
+MCP_DEFAULTS = {"allowed_tools": None, "require_approval": "always", "server_description": None}
+WEB_SEARCH_DEFAULTS: dict[str, Any] = {
+    "filters": None,
+    "search_context_size": "medium",
+    "user_location": {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None},
+}
+"""What is echoed of these tools where the request says nothing (recorded; OpenAI looks the country up)."""
 
 ECHOED = (
     *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
@@ -289,5 +297,8 @@ def _echoed_tool(tool: Tool) -> dict[str, Any]:
         return {**asked, "tools": [_echoed_tool(inner) for inner in tool.tools]}
     if isinstance(tool, McpTool):
         asked.pop("authorization", None)
-        return {**asked, "headers": None}
+        return {**MCP_DEFAULTS, **asked, "headers": None}
+    if isinstance(tool, WebSearchTool):
+        place = WEB_SEARCH_DEFAULTS["user_location"] | (asked.get("user_location") or {})
+        return {**WEB_SEARCH_DEFAULTS, **asked, "user_location": place}
     return asked

@@ -9,7 +9,7 @@ from antiphon.access.keyring import Keyring
 from antiphon.protocol.items.messages import ID_PREFIXES
 from antiphon.runs.decoding import WITH_STATE
 from antiphon.runs.plan import RunPlan
-from antiphon.runs.steps import Compact, ListTools, RunTools, Settle, Step, Tell
+from antiphon.runs.steps import Compact, ListTools, RunTools, Settle, SkipCompaction, Step, Tell
 from antiphon.runs.tool_calls import ToolExecutor
 from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
@@ -89,6 +89,8 @@ class ServerSteps:
                     hand_over(use)
             case Settle(call, text):
                 call.settle(text)
+            case SkipCompaction():
+                self._record.skipped_compactions += 1
             case Compact(summary):
                 compaction = self._compaction or StreamingCompaction(self._writer)
                 compaction.close(self._keyring.seal({"summary": summary}, self._plan.context.tenant))

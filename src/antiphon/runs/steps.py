@@ -87,11 +87,15 @@ class Compact(Struct, frozen=True):
     summary: str
 
 
+class SkipCompaction(Struct, frozen=True):
+    """Note that the context is too long, and that a compaction would not help."""
+
+
 class FinishRun(Struct, frozen=True):
     """The response is over."""
 
     ending: Finish
 
 
-Step = CallModel | AuxiliaryCall | Tell | ListTools | RunTools | Settle | Compact | FinishRun
+Step = CallModel | AuxiliaryCall | Tell | ListTools | RunTools | Settle | Compact | SkipCompaction | FinishRun
 Steps = Generator[Step, None, None]

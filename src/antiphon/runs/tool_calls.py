@@ -8,15 +8,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from antiphon.errors import BackendError, reportable
+from antiphon.errors import BackendError, ClientError, reportable
 from antiphon.protocol.events import STEP_EVENTS
-from antiphon.protocol.items.hosted import McpListTools
+from antiphon.protocol.items.hosted import McpListTools, tool_listed
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import McpTool, Tool
@@ -45,6 +46,7 @@ LOST = (
 UNREADABLE = "The arguments are not a JSON object."
 LATE = "The time for tools was over before the result came."
 LEFT = "The response ended before the list came."
+_STATUSES = frozenset(HTTPStatus)
 NOT_HERE = "This server does not run the tool any more."
 NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."
 BROKEN = "The tool failed inside this server."
@@ -145,7 +147,7 @@ class ToolExecutor:
     async def _tell_list(self, tool: McpTool, listing: Awaitable[Listing]) -> AsyncGenerator[None, None]:
         """Emit an `mcp_list_tools` item (specification section 16)."""
         writer, label = self._writer, tool.server_label
-        item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[], error=None)
+        item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[])
         index = writer.open_item(item)
         step = partial(_tell_step, writer, index, str(item.id))
         step("in_progress")
@@ -155,8 +157,10 @@ class ToolExecutor:
         tools = [dict(each) for each in permitted(tool, found.tools)]
         error = found.error or too_many(tool, tools)
         step("failed" if error else "completed")
-        writer.close_item(index, replace(item, tools=[] if error else tools, error=error or None))
+        writer.close_item(index, replace(item, tools=[] if error else tools, error=error or UNSET))
         yield
+        if error and self._toolset.needs_lists:
+            raise _no_list(label, error, found.status)
 
     # Calls as they begin.
 
@@ -290,9 +294,21 @@ def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: st
     writer.emit(STEP_EVENTS["mcp_list_tools", step](output_index=output_index, item_id=item_id))
 
 
+def _no_list(label: str, error: str, status: int) -> ClientError:
+    """Return the error for a server with tools that cannot be listed (specification section 23)."""
+    reason = f"Http status code: {status} ({HTTPStatus(status).phrase})" if status in _STATUSES else error
+    return ClientError(
+        f"Error retrieving tool list from MCP server: '{label}'. {reason}",
+        status=424,
+        type="external_connector_error",
+        code="http_error",
+        param="tools",
+    )
+
+
 def _differs(known: McpListTools, tool: McpTool, found: Listing) -> bool:
     """Whether the conversation's list of a server's tools is not any more what the server says."""
-    return not found.error and list(permitted(tool, found.tools)) != known.tools
+    return not found.error and [tool_listed(each) for each in permitted(tool, found.tools)] != known.tools
 
 
 def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:

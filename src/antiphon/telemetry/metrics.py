@@ -179,6 +179,9 @@ class Measures:
             "antiphon_mcp_tools_left_out", "Tools in lists of MCP servers that cannot be used.", "reason"
         )
         self.cache = Counter("antiphon_cache_lookups", "Looks into the response cache.", "outcome")
+        self.skipped_compactions = Counter(
+            "antiphon_compactions_skipped", "Compactions that would have left a context beyond its threshold.", "model"
+        )
         self.jobs = Counter(
             "antiphon_background_jobs", "Background responses: claimed here, done here, or lost to another.", "outcome"
         )
@@ -268,6 +271,8 @@ class ResponseMetrics(Observer):
         if record.outcome != "queued":
             measures.duration.observe(self.clock() - record.began, model)
             measures.responses.values[model, record.outcome] += 1
+        if record.skipped_compactions:
+            measures.skipped_compactions.add(model, by=record.skipped_compactions)
         if record.cache is not None:
             measures.cache.add(record.cache)
         if record.cache != "hit" and (usage := record.response.usage) is not None:

@@ -38,6 +38,8 @@ class ResponseRecord(Struct, eq=False):
     """The model that was asked, by the name that clients know."""
     cache: CacheStatus | None = None
     """What the cache was to it; None where the cache has no part in it."""
+    skipped_compactions: int = 0
+    """Times that the context was too long for `compact_threshold`, and a compaction would not have helped."""
     outcome: str = ""
     """Its status in the end, `queued` where another is to make it, `refused` where the client got an error instead."""
 

@@ -53,6 +53,8 @@ class Listing:
 
     tools: Sequence[Mapping[str, Any]] = ()
     error: str = ""
+    status: int = 0
+    """The HTTP status with which the server refused, 0 where it refused in another way."""
 
 
 class HostedTool(Protocol):

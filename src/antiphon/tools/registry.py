@@ -24,6 +24,8 @@ class Toolset:
     """Times that the model may ask for tools of this server."""
     seconds: float = 1800.0
     """For how long it may."""
+    needs_lists: bool = True
+    """A response fails where the tools of a server cannot be listed; otherwise it goes on without them."""
     served: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
     _behind: dict[Kind, HostedTool] = field(init=False)

@@ -11,6 +11,9 @@ from antiphon.translation.dialects.dialect import REASONING_FIELDS
 
 _STATUSES = frozenset({400, 422})
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
+_STRICT = frozenset({"tools", "response_format"})
+"""What has a `strict` inside."""
+
 _NAME = r"[`'\"“{\[(#/]{0,4}\b([A-Za-z_][\w.\[\]/]{0,80})"
 _LONGEST = 10_000
 """Characters of a message that are read."""
@@ -67,9 +70,9 @@ def _compiled(wordings: tuple[str, ...]) -> Sequence[re.Pattern[str]]:
 def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str | None:
     """Return what to do differently when asking again, None where the error is about something else.
 
-    `body` is the error as it came and `sent` the Chat request. The answer is one of `sent`'s optional keys, or
-    `tools.strict`, or `messages.` and a reasoning field, each to be left out; or `+` and a reasoning field that every
-    answer with calls must have. `Dialect.taught` knows what each means.
+    `body` is the error as it came and `sent` the Chat request. The answer is one of `sent`'s optional keys, or `strict`
+    (of functions and schemas), or `messages.` and a reasoning field, each to be left out; or `+` and a reasoning field
+    that every answer with calls must have. `Dialect.taught` knows what each means.
     """
     if status not in _STATUSES:
         return None
@@ -164,12 +167,12 @@ def _match(name: str, sent: Mapping[str, Any]) -> str | None:
     if not steps:
         return None
     first, last = steps[0], steps[-1]
+    if last == "strict" and not sent.keys().isdisjoint(_STRICT):
+        return "strict"
     if first in sent and first not in _ALWAYS_SENT:
         return first
     if last in REASONING_FIELDS and any(last in message for message in sent.get("messages", [])):
         return f"messages.{last}"
-    if last == "strict" and "tools" in sent:
-        return "tools.strict"
     return None
 
 

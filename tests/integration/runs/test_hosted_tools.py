@@ -19,7 +19,7 @@ from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.registry import Toolset
 from tests.support.engine import ask, called, engine, plain, said, stream, target, turn_for
 from tests.support.replay import delta
-from tests.support.tools import MCP, ROLL, Servers, Web, boom, output
+from tests.support.tools import LISTED_ROLL, MCP, ROLL, Servers, Web, boom, output
 
 Calls = list[tuple[str, str]]
 
@@ -67,7 +67,7 @@ async def test_a_call_is_streamed_carried_out_and_answered() -> None:
         "output_item.done",
     ]
     listed, call, message = events[-1]["response"]["output"]
-    assert listed["tools"] == [ROLL]
+    assert listed["tools"] == [LISTED_ROLL]
     assert {name: call[name] for name in ("status", "output", "error", "name", "server_label", "arguments")} == {
         "status": "completed",
         "output": "5",
@@ -156,9 +156,40 @@ async def test_arguments_that_are_no_object_are_an_error_of_the_call() -> None:
     assert "not a JSON object" in backend.requests[1]["messages"][-1]["content"]
 
 
-async def test_a_server_that_cannot_be_listed_is_told_and_the_response_goes_on() -> None:
+@pytest.mark.parametrize(
+    ("listing", "reason"),
+    [
+        (Listing(error="It answered with HTTP status 401.", status=401), "Http status code: 401 (Unauthorized)"),
+        (Listing(error="The server does not answer."), "The server does not answer."),
+    ],
+)
+async def test_a_response_fails_as_openai_s_where_a_server_cannot_be_listed(listing: Listing, reason: str) -> None:
+    made, backend = engine()
+    servers = with_tools(made)
+    servers.lists["dice"] = listing
+
+    events = await stream(made, tools=[MCP])
+    with pytest.raises(ClientError) as refused:
+        await ask(made, tools=[MCP])
+
+    assert_event_stream(events)
+    assert types(events)[2:4] == ["mcp_list_tools.failed", "output_item.done"]
+    assert events[-1]["type"] == "response.failed"
+    assert events[-1]["response"]["output"][0]["error"] == listing.error
+    assert refused.value.status == 424
+    assert refused.value.body() == {
+        "message": f"Error retrieving tool list from MCP server: 'dice'. {reason}",
+        "type": "external_connector_error",
+        "param": "tools",
+        "code": "http_error",
+    }
+    assert not backend.requests
+
+
+async def test_a_response_goes_on_without_a_server_s_tools_where_the_settings_say_so() -> None:
     made, backend = engine(said("I have no tools."))
     servers = with_tools(made)
+    made.toolset.needs_lists = False
     servers.lists["dice"] = Listing(error="The server does not answer.")
 
     events = await stream(made, tools=[MCP])
@@ -461,10 +492,10 @@ async def test_too_many_tools_at_once_are_an_error_that_says_what_to_do() -> Non
     servers = with_tools(made)
     servers.lists["dice"] = Listing([{**ROLL, "name": f"tool_{number}"} for number in range(600)])
 
-    listed = (await ask(made, tools=[MCP]))["output"][0]
+    with pytest.raises(ClientError, match="'allowed_tools'") as refused:
+        await ask(made, tools=[MCP])
 
-    assert listed["tools"] == []
-    assert "'allowed_tools'" in listed["error"]
+    assert refused.value.status == 424
 
 
 async def test_the_cap_on_output_is_that_of_the_whole_response() -> None:

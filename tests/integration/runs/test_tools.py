@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from contextlib import aclosing
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.events import OutputItemAdded
+from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
 from tests.support.engine import ask, begin, called, engine, said, stream
 from tests.support.replay import delta
@@ -246,6 +248,19 @@ def crowded(total: int) -> Any:
 
 
 MANAGED = [{"type": "compaction", "compact_threshold": 1000}]
+
+
+async def test_a_compaction_that_cannot_help_is_not_made_and_is_counted() -> None:
+    made, backend = engine(said("Yes."), said("Yes again."))
+    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
+    words = "word " * 3000
+
+    for _ in range(2):
+        said_before = [{"role": "user", "content": words}, {"role": "assistant", "content": "Hm."}]
+        await ask(made, input=[*said_before, {"role": "user", "content": "Well?"}], context_management=MANAGED)
+
+    assert len(backend.requests) == 2
+    assert sum(made.measures.skipped_compactions.values.values()) == 2
 
 
 async def test_beyond_the_threshold_a_compaction_follows_the_answer() -> None:

@@ -77,6 +77,8 @@ def test_what_is_listed_as_refused_is_refused_by_name(name: str) -> None:
 def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
     samples: dict[str, Any] = {
         "include": [],
+        "previous_response_id": "resp_1",
+        "conversation": "conv_1",
         "tools": [TOOL],
         "tool_choice": "auto",
         "metadata": {},

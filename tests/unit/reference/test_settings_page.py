@@ -45,7 +45,7 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b", "log_format": "json"}
     samples |= {"cache_similarity": "1", "outgoing_networks": "10.0.0.0/8", "mcp_servers": "files=https://a/mcp"}
     samples |= {"web_search": "brave", "web_search_url": "https://a/search"}
-    samples |= {"purge_fraction": "1"}
+    samples |= {"purge_fraction": "1", "mcp_list_failure": "continue"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
         assert json.dumps(msgspec.to_builtins(getattr(settings, name))) != default

@@ -60,7 +60,7 @@ ONLY_DEFAULT = (
         (openai("gemini does not support parameters: {'frequency_penalty': 0.5}"), "frequency_penalty"),
         (openai('Invalid JSON payload received. Unknown name "user": Cannot find field.'), "user"),
         ([openai('Unknown name "frequency_penalty": Cannot find field.')], "frequency_penalty"),
-        (openai("tools[0].function.strict is not supported"), "tools.strict"),
+        (openai("tools[0].function.strict is not supported"), "strict"),
         (
             {"message": "parallel_tool_calls=False is not supported by this model.", "param": "parallel_tool_calls"},
             "parallel_tool_calls",
@@ -91,7 +91,7 @@ ONLY_DEFAULT = (
             "frequency_penalty",
         ),
         ({"detail": [extra("body", "messages", 1, "assistant", "reasoning")]}, "messages.reasoning"),
-        ({"detail": [extra("body", "tools", 0, "function", "strict")]}, "tools.strict"),
+        ({"detail": [extra("body", "tools", 0, "function", "strict")]}, "strict"),
         (openai("The reasoning_content in the thinking mode must be passed back to the API."), "+reasoning_content"),
         (
             openai("thinking is enabled but reasoning_content is missing in assistant tool call message at index 1"),

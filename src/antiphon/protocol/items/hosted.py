@@ -1,5 +1,6 @@
 """What tools left behind that a server ran (specification section 5): history that comes from elsewhere is taken."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
@@ -62,11 +63,33 @@ class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call"):
 
 
 class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):
-    """What tools a server has."""
+    """What tools a server has, each `{name, description, input_schema, annotations}`; or the error in listing them.
+
+    `error` and a tool's `description` are absent where there is none, never null; `annotations` is always an object
+    (specification section 23). SDKs reject the whole response otherwise.
+    """
 
     server_label: str
     tools: list[dict[str, Any]]
     error: Any = UNSET
+
+    def __post_init__(self) -> None:
+        self.error = self.error or UNSET
+        self.tools = [tool_listed(tool) for tool in self.tools]
+
+
+def tool_listed(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one tool of a list as the API shows it; its `annotations` keep the hints that the server sent."""
+    listed = {name: value for name, value in tool.items() if value is not None}
+    hints = listed.get("annotations")
+    hints = hints if isinstance(hints, dict) else {}
+    listed["annotations"] = {"read_only": is_read_only(hints), **hints}
+    return listed
+
+
+def is_read_only(annotations: Mapping[str, Any]) -> bool:
+    """Whether a tool changes nothing: MCP says so as `readOnlyHint`, OpenAI as `read_only`."""
+    return annotations.get("readOnlyHint") is True or annotations.get("read_only") is True
 
 
 class McpApprovalRequest(Item, kw_only=True, tag="mcp_approval_request"):

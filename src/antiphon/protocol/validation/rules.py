@@ -82,6 +82,10 @@ def check_request(request: CreateResponse) -> None:
             code="mutually_exclusive_parameters",
             param="previous_response_id",
         )
+    if request.previous_response_id is not None:
+        _check_beginning(request.previous_response_id, "resp", "previous_response_id")
+    elif (conversation_id := request.conversation_id) is not None:
+        _check_beginning(conversation_id, "conv", "conversation")
     _check_input(request)
     if request.tools:
         check_tools(request.tools, "tools")
@@ -128,14 +132,17 @@ def check_items(items: list[Any], param: str = "input") -> None:
             rule(item, path)
 
 
-def _check_id(item: Any, path: str, seen: set[str], param: str) -> None:
-    prefix = ID_BEGINNINGS.get(type(item), "")
-    if not item.id.startswith(prefix):
+def _check_beginning(value: str, prefix: str, path: str) -> None:
+    if not value.startswith(prefix):
         raise ClientError(
-            f"Invalid '{path}.id': '{refusals.shown(item.id)}'. Expected an ID that begins with '{prefix}'.",
+            f"Invalid '{path}': '{refusals.shown(value)}'. Expected an ID that begins with '{prefix}'.",
             code="invalid_value",
-            param=f"{path}.id",
+            param=path,
         )
+
+
+def _check_id(item: Any, path: str, seen: set[str], param: str) -> None:
+    _check_beginning(item.id, ID_BEGINNINGS.get(type(item), ""), f"{path}.id")
     if item.id in seen:
         raise ClientError(
             f"Duplicate item found with id {refusals.shown(item.id)}. "
@@ -150,7 +157,7 @@ def _check_message(item: Message, path: str) -> None:
         allowed = OUTPUT_PARTS if item.role == "assistant" else INPUT_PARTS
         _check_parts(item.content, allowed, f"{path}.content")
     if item.phase and item.role != "assistant":
-        raise refusals.unknown(f"{path}.phase")
+        item.phase = UNSET  # accepted on any role, and used on the assistant's alone (specification section 23)
 
 
 def _check_list(item: McpListTools, path: str) -> None:

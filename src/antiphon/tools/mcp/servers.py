@@ -130,7 +130,8 @@ class McpServers:
         except ServerError as error:
             whose = f"The MCP server '{target.label}'"
             is_told = error.type == "http_error" or error.message.startswith(whose)
-            return Listing(error=error.message if is_told else f"{whose} refuses: {error.message}")
+            status = error.code if error.type == "http_error" else 0
+            return Listing(error=error.message if is_told else f"{whose} refuses: {error.message}", status=status)
         except Exception as error:
             return Listing(error=reportable(error).message)
         for flaw, count in found.left_out.items():

@@ -124,7 +124,7 @@ class Dialect:
             reasoning=required or self.reasoning,
             replay="never" if silenced else "tool_turns" if required and self.replay == "never" else self.replay,
             reasoning_required=bool(required) or (self.reasoning_required and not silenced),
-            strict=self.strict and "tools.strict" not in lessons,
+            strict=self.strict and "strict" not in lessons,
         )
 
 

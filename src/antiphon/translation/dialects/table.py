@@ -31,6 +31,7 @@ _ROWS = (
         effort="reasoning_effort",
         reasoning="reasoning_content",
         replay="tool_turns",
+        strict=True,
     ),
 )
 

@@ -55,17 +55,21 @@ def _within(annotation: dict[str, Any], length: int) -> dict[str, Any]:
 
 
 def read_annotation(value: Any) -> dict[str, Any]:
-    """Return the annotation; empty for what is none of the API's. Chat nests the fields under the type's name."""
+    """Return the annotation; empty for what is none of the API's, and for a citation without a URL.
+
+    Chat nests the fields under the type's name.
+    """
     kind = value.get("type") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in FIELDS:
         return {}
     inner = value.get(kind)
-    return _annotation(kind, inner if isinstance(inner, dict) else value)
+    annotation = _annotation(kind, inner if isinstance(inner, dict) else value)
+    return annotation if annotation.get("url", True) else {}
 
 
 def read_citations(values: list[Any]) -> list[dict[str, Any]]:
     """Return annotations for Perplexity's list of source URLs, which names no place in the text."""
-    return [_annotation("url_citation", {"url": url, "title": url}) for url in values if isinstance(url, str)]
+    return [_annotation("url_citation", {"url": url, "title": url}) for url in values if url and isinstance(url, str)]
 
 
 def _annotation(kind: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ CUT = {"apply_patch_call": "in_progress", "image_generation_call": "failed"}
 """Statuses of what an answer broke off in, where the API has no `incomplete` for it."""
 
 LATER: dict[str, dict[str, Any]] = {
-    "mcp_list_tools": {"tools": [], "error": None},
+    "mcp_list_tools": {"tools": [], "error": UNSET},
     "mcp_call": {"output": None, "error": None},
 }
 """What an item says only when it is done, and how it opens without it."""

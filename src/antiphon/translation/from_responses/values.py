@@ -98,7 +98,7 @@ def _list_outcome(item: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(tools, list):
         named = [tool for tool in dicts(tools) if isinstance(tool.get("name"), str)]
         tools = [tool if isinstance(tool.get("input_schema"), dict) else {**tool, "input_schema": {}} for tool in named]
-    return {**item, "tools": tools, **({"error": None} if "error" in item else {})}
+    return {**item, "tools": tools, "error": None}
 
 
 def _call_outcome(item: Mapping[str, Any]) -> dict[str, Any]:

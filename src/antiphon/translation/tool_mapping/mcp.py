@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from antiphon.protocol.items.hosted import McpApprovalRequest, McpApprovalResponse, McpListTools
+from antiphon.protocol.items.hosted import McpApprovalRequest, McpApprovalResponse, McpListTools, is_read_only
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import ApprovalRule, FunctionTool, McpTool, ToolFilter
@@ -21,9 +21,6 @@ MOST = 512
 
 LONGEST_DESCRIPTION = 4096
 """Characters of a tool's description that the model is told."""
-
-READ_ONLY = ("readOnlyHint", "read_only")
-"""What says in a definition's `annotations` that a tool changes nothing: in MCP's words, and in OpenAI's."""
 
 
 def lists_in(items: Iterable[InputItem]) -> dict[str, McpListTools]:
@@ -101,7 +98,7 @@ def is_repeatable(definition: Definition | None) -> bool:
     annotations = (definition or {}).get("annotations")
     if not isinstance(annotations, dict):
         return False
-    return any(annotations.get(name) is True for name in (*READ_ONLY, "idempotentHint"))
+    return is_read_only(annotations) or annotations.get("idempotentHint") is True
 
 
 def offer_of(tool: McpTool, definition: Definition, *, is_changed: bool = False) -> Offer:
@@ -141,7 +138,7 @@ def _fits(rule: Mapping[str, Any], definition: Definition) -> bool:
     if isinstance(read_only, bool):
         annotations = definition.get("annotations")
         hints = annotations if isinstance(annotations, dict) else {}
-        if read_only != any(hints.get(name) is True for name in READ_ONLY):
+        if read_only != is_read_only(hints):
             return False
     return isinstance(names, list | frozenset) or isinstance(read_only, bool)
 

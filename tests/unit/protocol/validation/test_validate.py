@@ -3,6 +3,7 @@
 import json
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -481,9 +482,17 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         item(type="function_call_output", call_id="c", output=[{"type": "output_text", "text": "x"}]),
         not_one_of("input[0].output[0].type", "output_text", "'input_text', 'input_image', and 'input_file'"),
     ),
-    "81 phase of a user": (
-        item(role="user", content="x", phase="final_answer"),
-        ("unknown_parameter", "input[0].phase", "Unknown parameter: 'input[0].phase'."),
+    "response id that is none": (
+        GOOD | {"previous_response_id": "conv_1"},
+        (
+            "invalid_value",
+            "previous_response_id",
+            "Invalid 'previous_response_id': 'conv_1'. Expected an ID that begins with 'resp'.",
+        ),
+    ),
+    "conversation id that is none": (
+        GOOD | {"conversation": {"id": "resp_1"}},
+        ("invalid_value", "conversation", "Invalid 'conversation': 'resp_1'. Expected an ID that begins with 'conv'."),
     ),
     "81 type 1": (item(type=1), mistyped("input[0].type", "a string", "an integer")),
     "81 item that is no object": (GOOD | {"input": ["x"]}, mistyped("input[0]", "an object", "a string")),
@@ -802,3 +811,9 @@ def test_include_is_read_from_a_query_in_both_spellings() -> None:
     assert decode_include({"include[]": ["reasoning.encrypted_content"]}) == ["reasoning.encrypted_content"]
     with pytest.raises(ClientError, match="Invalid value: 'x'"):
         decode_include({"include": ["x"]})
+
+
+def test_a_phase_is_accepted_on_any_role_and_kept_on_the_assistants_alone() -> None:
+    said = [{"role": role, "content": "x", "phase": "final_answer"} for role in ("user", "assistant")]
+    user, assistant = decode_request(json.dumps(GOOD | {"input": said}).encode()).input
+    assert (user.phase, assistant.phase) == (msgspec.UNSET, "final_answer")

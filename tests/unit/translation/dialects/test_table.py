@@ -78,7 +78,7 @@ def test_nothing_learned_leaves_the_row_as_it_is():
         ("gemini", {"+reasoning_content"}, "reasoning", "reasoning_content"),
         ("gemini", {"+reasoning_content"}, "replay", "tool_turns"),
         ("gemini", {"+reasoning_content"}, "reasoning_required", True),
-        ("openai", {"tools.strict"}, "strict", False),
+        ("openai", {"strict"}, "strict", False),
     ],
 )
 def test_a_lesson_changes_the_row(name, lessons, column, value):

@@ -22,8 +22,13 @@ def test_fields_that_the_api_does_not_know_are_left_out() -> None:
 
 @pytest.mark.parametrize("odd", [None, [], {}, True, 1.5])
 def test_a_field_that_is_wrong_gets_its_empty_value(odd: Any) -> None:
-    cited = read_annotation({"type": "url_citation", "url_citation": dict.fromkeys(BREST, odd)})
-    assert cited == {"type": "url_citation", "url": "", "title": "", "start_index": 0, "end_index": 0}
+    cited = read_annotation({"type": "url_citation", "url_citation": dict.fromkeys(BREST, odd) | {"url": BREST["url"]}})
+    assert cited == {"type": "url_citation", "url": BREST["url"], "title": "", "start_index": 0, "end_index": 0}
+
+
+@pytest.mark.parametrize("url", [None, "", 7])
+def test_a_citation_without_a_url_is_dropped(url: Any) -> None:
+    assert read_annotation({"type": "url_citation", "url_citation": {**BREST, "url": url}}) == {}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def test_what_is_no_annotation_of_the_api_is_none(odd: Any) -> None:
 
 def test_a_list_of_sources_is_cited_without_a_place() -> None:
     url = "https://tides.example/brest"
-    assert read_citations([url, None, 3, {"url": url}]) == [
+    assert read_citations([url, None, "", 3, {"url": url}]) == [
         {"type": "url_citation", "url": url, "title": url, "start_index": 0, "end_index": 0}
     ]
 

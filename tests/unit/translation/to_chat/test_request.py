@@ -122,7 +122,7 @@ def test_tools_are_wrapped_and_strictness_is_said_where_it_is_understood():
 
     assert ask(FULL, tools=[TOOL])["tools"] == [{"type": "function", "function": function | {"strict": True}}]
     assert ask(DIALECTS["llamacpp"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
-    assert ask(FULL, ["tools.strict"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
+    assert ask(FULL, ["strict"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
 
 
 def test_a_tool_without_parameters_takes_an_empty_object():
