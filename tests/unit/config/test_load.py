@@ -92,6 +92,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "OUTGOING_NETWORKS": "10.1.0.0/16,fd00::/8, 127.0.0.1",
         "MCP_SERVERS": "files=https://a.example/mcp?x=1 mail=http://10.1.2.3/mcp",
         "MCP_LIST_TTL": "5",
+        "MCP_LIST_FAILURE": "continue",
         "MCP_TOOL_TIMEOUT": "2.5",
         "WEB_SEARCH": "brave",
         "WEB_SEARCH_URL": "http://10.1.2.3/search",
