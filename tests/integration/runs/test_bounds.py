@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.gateway import Gateway
 from antiphon.protocol.resources import AddItems, CreateConversation
 from antiphon.protocol.validation.validate import decode_add_items, decode_create_conversation, decode_request
 from antiphon.runs.bounds import Bounds
@@ -138,6 +139,18 @@ async def test_requests_that_come_at_once_stay_within_the_quota(kept: dict[str, 
     await third.result()
     assert len(model.requests) == 3
     assert await made.store.stored_bytes("") < 2 * OUTPUT
+
+
+async def test_background_requests_that_come_at_once_stay_within_the_quota() -> None:
+    made, _ = bounded(stored_bytes=OUTPUT)
+    body = b'{"model":"m","input":"Hi","background":true}'
+    told = await asyncio.gather(
+        *(Gateway(made).enqueue(decode_request(body), body, RequestIdentity()) for _ in range(4)),
+        return_exceptions=True,
+    )
+    refused = [one for one in told if isinstance(one, ClientError)]
+    assert [(one.status, one.code) for one in refused] == [(429, "storage_quota_exceeded")] * 3
+    await Gateway(made).enqueue(decode_request(body), body, RequestIdentity())
 
 
 async def test_what_comes_to_nothing_reserves_nothing() -> None:
