@@ -148,11 +148,13 @@ def finish(
     if row is None:
         return False
     seq, log_bytes = row
-    sizes = log_bytes + _size(frames), *extent_of(response.input, response.output)
+    drops_log = bool(job.next_number) and not response.is_streamed  # no client replays the events of its open items
+    kept = 0 if drops_log else log_bytes
+    sizes = kept + _size(frames), *extent_of(response.input, response.output)
     yield from ask("end_response", seq, response.status, response.body, response.expires_at, *sizes)
     yield from ask("drop_output", seq)
     yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
-    if job.next_number and not response.is_streamed:  # no client replays the events of its open items
+    if drops_log:
         yield from ask("drop_log", seq)
     yield from _log(seq, frames)
     position = yield from held_position(response)
