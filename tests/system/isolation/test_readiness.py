@@ -4,7 +4,7 @@ import asyncio
 import resource
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,15 @@ import aiohttp
 import asyncpg
 import pytest
 
+from antiphon.upstream.health import MOST_FAILURES, PROBE_AFTER
 from tests.support.command import PATIENCE, Serving, serving
 from tests.support.postgres import Postgres, owned_by_a_role
 from tests.support.replay import ReplayBackend
 
 REPLY = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+MODELS = b'{"object":"list","data":[{"id":"m","object":"model"}]}'
+LIST = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
 
 Fill = Callable[[Serving, bool], Awaitable[None]]
 """Takes the room for writes from a server's store, or gives it back."""
@@ -76,24 +80,53 @@ async def test_a_store_that_cannot_be_written_is_not_ready_until_it_can_be(
 
 
 @asynccontextmanager
-async def listing_nothing() -> AsyncIterator[str]:
-    """A backend that knows no `/models`."""
+async def replying(reply: bytes, port: int = 0) -> AsyncIterator[str]:
+    """A backend that gives one reply to everything."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(REPLY)
+        writer.write(reply)
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(answer, "127.0.0.1", port)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
 
 
 async def test_a_backend_that_lists_no_models_was_reached(tmp_path: Path) -> None:
-    async with listing_nothing() as url:
+    async with replying(REPLY) as url:
         flags = ("--port", "0", "--backend", url, "--store", "sqlite://")
         async with serving(tmp_path, *flags) as server, aiohttp.ClientSession() as http:
             status, body = await readiness(server, http)
             await server.stop(signal.SIGTERM)
 
     assert (status, body) == (200, {"status": "ok", "store": True, "backends": True})
+
+
+async def up(server: Serving, http: aiohttp.ClientSession) -> bool:
+    """Whether the metrics show the one backend as healthy."""
+    async with http.get(server.url.removesuffix("/v1") + "/metrics") as response:
+        lines = (await response.text()).splitlines()
+    return [line.rpartition(" ")[2] for line in lines if line.startswith("antiphon_backend_up{")] == ["1.0"]
+
+
+async def test_a_backend_that_the_poll_reaches_again_is_healthy_before_any_request(tmp_path: Path) -> None:
+    """It has half the time after which a request would try the backend."""
+    (tmp_path / "antiphon.toml").write_text("check_interval = 0.1\n")
+    models = LIST % (len(MODELS), MODELS)
+    async with AsyncExitStack() as stack:
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        async with replying(models) as url:
+            flags = ("--port", "0", "--backend", url, "--store", "sqlite://")
+            server = await stack.enter_async_context(serving(tmp_path, *flags))
+        for _ in range(MOST_FAILURES):
+            async with http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as failed:
+                assert failed.status in (502, 503)
+        await until_ready(server, http, is_ready=False)
+        assert not await up(server, http)
+        port = int(url.split(":")[2].split("/")[0])
+        async with replying(models, port), asyncio.timeout(PROBE_AFTER / 2):
+            await until_ready(server, http, is_ready=True)
+            while not await up(server, http):
+                await asyncio.sleep(0.05)
+        await server.stop(signal.SIGTERM)
