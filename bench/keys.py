@@ -11,8 +11,8 @@ from antiphon.gateway import Gateway
 from antiphon.runs.engine import Engine
 from antiphon.server.admission import Authentication
 from antiphon.server.limits import Limits as Bounds
-from antiphon.server.memory import Room
 from antiphon.server.request import HttpRequest
+from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import ApiKey, Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
@@ -74,11 +74,11 @@ def _engine(store: SqliteStore) -> Engine:
 
 
 async def _pass(gateway: Gateway | None, headers: list[tuple[bytes, bytes]]) -> float:
-    bounds, room = Bounds(), Room(1)
+    bounds, memory = Bounds(), Memory(1)
     began = time.process_time()
     for _ in range(_REQUESTS):
         scope = {"type": "http", "path": "/v1/responses", "headers": [*_HEADERS, *headers]}
-        request = HttpRequest(scope, _receive, bounds, room)
+        request = HttpRequest(scope, _receive, bounds, memory)
         if gateway is not None and await gateway.known_keys.are_needed():
             await Authentication(gateway).identify(request)
     return (time.process_time() - began) / _REQUESTS * 1e6

@@ -12,7 +12,7 @@ On the wire each is one envelope, `{"error": {"message", "type", "param", "code"
 
 import logging
 import re
-from typing import Any
+from typing import Any, Self
 
 log = logging.getLogger("antiphon")
 
@@ -42,6 +42,12 @@ class AntiphonError(Exception):
         self.code = code
         self.param = param
         self.headers = headers or {}
+
+    @classmethod
+    def overloaded(cls, message: str, headers: dict[str, str] | None = None) -> Self:
+        """Return the error for what this server, or a backend, has no capacity for now: 503, worth a retry."""
+        kind, code = "service_unavailable_error", "server_is_overloaded"
+        return cls(message, status=503, type=kind, code=code, headers=headers or {"retry-after": "1"})
 
     @property
     def gist(self) -> str:

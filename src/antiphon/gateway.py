@@ -30,6 +30,7 @@ from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
+from antiphon.sharing.memory import Memory
 from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
 from antiphon.storage.notifications import Subscription
@@ -116,6 +117,11 @@ class Gateway:
     def websockets(self) -> Gauge:
         """Shows how many WebSockets are open."""
         return self._engine.measures.websockets
+
+    @property
+    def memory(self) -> Memory:
+        """The memory of this process that clients may use."""
+        return self._engine.memory
 
     @property
     def shared(self) -> SharedResources:

@@ -20,6 +20,7 @@ from antiphon.runs.engine import Engine
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.host import Host
+from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.telemetry.access_log import AccessLog
@@ -106,12 +107,14 @@ async def serve(
     shares: dict[str, BackendOptions] | None = None,
     fallback: dict[str, list[str]] | None = None,
     limits: Limits | None = None,
+    memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
 ) -> AsyncIterator[Served]:
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
     engine = Engine(models, opened, ids.new_id, ids.now, max_responses=max_responses)
+    engine.memory = Memory(memory, (limits or Limits()).body)
     engine.observers.add(AccessLog())
     if measures is not None:
         opened = engine.store = timed(opened, measures)
@@ -129,7 +132,7 @@ async def serve(
     app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits)
     if traces is not None:
         house.traces, app = traces, traces.around(app)
-    host = PromptHost(app, house, grace, has_websocket=has_websocket, limits=limits)
+    host = PromptHost(app, house, grace, has_websocket=has_websocket, limits=limits, memory=engine.memory)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()

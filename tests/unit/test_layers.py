@@ -15,7 +15,7 @@ ARROWS: dict[str, set[str]] = {
     "ids": set(),
     "stack": set(),
     "version": set(),
-    "sharing": set(),
+    "sharing": {"errors"},
     "config": {"errors"},
     "protocol": {"errors", "ids", "stack", "version"},
     "translation": {"protocol"},

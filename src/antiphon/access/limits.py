@@ -145,13 +145,8 @@ def too_many_at_once(most: int) -> ClientError:
 
 def too_many_responses(wait: float) -> ClientError:
     """Return the error for a request where as many wait to be answered as may; in `wait` seconds one may have ended."""
-    return ClientError(
-        "Too many requests are waiting for this server. Please try again later.",
-        status=503,
-        type="service_unavailable_error",
-        code="server_is_overloaded",
-        headers={"retry-after": str(min(max(1, math.ceil(wait)), LONGEST_WAIT))},
-    )
+    headers = {"retry-after": str(min(max(1, math.ceil(wait)), LONGEST_WAIT))}
+    return ClientError.overloaded("Too many requests are waiting for this server. Please try again later.", headers)
 
 
 def _over_quota(most: int, now: float) -> ClientError:

@@ -7,6 +7,7 @@ from antiphon.cache.semantic import Similarity
 from antiphon.config import Settings
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
+from antiphon.sharing.memory import Memory
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
@@ -42,6 +43,7 @@ def engine_of(
         shared=shared,
         max_responses=settings.max_responses,
         bounds=_bounds(settings),
+        memory=Memory(max(settings.max_bodies, settings.max_body), settings.max_body),
         reads=reads,
     )
 

@@ -142,7 +142,9 @@ async def _serve(
             app = house.traces.around(app)
         if workers:
             await workers.start()
-        host = Host(app, house, settings.grace, has_websocket=settings.websocket, limits=limits)
+        host = Host(
+            app, house, settings.grace, has_websocket=settings.websocket, limits=limits, memory=house.engine.memory
+        )
         house.start()
         rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listener]))
@@ -180,7 +182,6 @@ def limits_of(settings: Settings) -> Limits:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return Limits(
         body=settings.max_body,
-        bodies=max(settings.max_bodies, settings.max_body),
         connection=max(settings.max_connection_bytes, settings.max_body),
         connections=max(1, min(settings.max_connections, (files - OWN_FILES) // 2)),
         hosts=hosts_of(settings.host, settings.allowed_hosts),

@@ -159,7 +159,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
     """Bytes that a request's body may have, inflated, or a WebSocket's message."""
     max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
-    """Bytes that a process holds for clients: bodies, WebSocket messages, and responses that WebSockets remember."""
+    """Bytes of memory that a process uses for clients: requests, histories, and what WebSockets hold."""
     max_connection_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 128 * 1024 * 1024
     """Bytes of `max_bodies` that one WebSocket connection may hold."""
     max_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000

@@ -16,13 +16,15 @@ from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
 from antiphon.runs.checkpoints import from_bytes
-from antiphon.runs.context import MANY, conversation_locked, conversation_not_found, gather
+from antiphon.runs.context import MANY, Context, conversation_locked, conversation_not_found
 from antiphon.runs.decoding import load_item, load_items
 from antiphon.runs.engine import Engine
+from antiphon.runs.history_memory import HistoryMemory
 from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
-from antiphon.runs.prepare import checked_tools, open_response, prepare_again, view_of
+from antiphon.runs.prepare import checked_tools, gather, open_response, prepare_again, view_of
 from antiphon.runs.run import Run
+from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.storage.contract import Job, LockResult, Reply
 from antiphon.stored.responses import not_found, shown_response
 from antiphon.translation.writer import ResponseWriter
@@ -55,17 +57,16 @@ async def enqueue(
 
 
 async def _enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity) -> Queued:
-    context = await gather(
-        request,
-        engine.store,
-        engine.new_id,
-        ticket.tenant,
-        chains=engine.chains,
-        bounds=engine.bounds,
-        reads=engine.reads,
-        offload=engine.offload,
-        is_large=ticket.is_large,
-    )
+    context = await gather(engine, request, ticket.tenant, is_large=ticket.is_large)
+    try:
+        return await _put(engine, request, body, ticket, context)
+    finally:
+        context.release()
+
+
+async def _put(
+    engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity, context: Context
+) -> Queued:
     candidates, items = await engine.models.candidates(request.model), context.items
     if carries_credentials(request) and (
         McpTool in engine.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)
@@ -142,11 +143,22 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
 
 
 async def work(engine: Engine, job: Job) -> None:
-    """Make a background response to its end, unless somebody else writes to it."""
+    """Make a background response to its end, unless somebody else writes to it.
+
+    Its memory is waited for before anything of it is decoded, and before its history is read.
+    """
+    memory = Account(engine.memory, job.response.tenant, is_patient=True)
+    try:
+        await _work(engine, job, memory)
+    finally:
+        memory.close()
+
+
+async def _work(engine: Engine, job: Job, memory: Account) -> None:
     try:
         if job.lost >= MOST_LOST:
             raise AntiphonError("The server had an error while processing your request.", code="server_error")
-        recorder = await _take_up(engine, job)
+        recorder = await _take_up(engine, job, memory)
     except Exception as error:
         await end(engine, job, reportable(error))
         engine.measures.jobs.add("done")
@@ -158,8 +170,11 @@ async def work(engine: Engine, job: Job) -> None:
         engine.measures.jobs.add("lost")
 
 
-async def _take_up(engine: Engine, job: Job) -> BackgroundRecorder:
+async def _take_up(engine: Engine, job: Job, memory: Account) -> BackgroundRecorder:
     stored = job.response
+    intake = HistoryMemory(engine.bounds, memory)
+    await intake.add(weight_of_json(job.request))
+    await intake.known(stored.input)
     is_large = len(job.request) > LARGE or len(stored.input) > MANY
     if is_large:
         request = await engine.offload.run(stored.tenant, decode_request, job.request)
@@ -179,7 +194,7 @@ async def _take_up(engine: Engine, job: Job) -> BackgroundRecorder:
         is_large=is_large,
     )
     recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
-    plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume)
+    plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume, memory)
     recorder.run = Run(plan, engine)
     return recorder
 

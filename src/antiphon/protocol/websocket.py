@@ -21,6 +21,10 @@ TYPES = ("response.create", "response.steer")
 IMPLIED = {"stream": True, "background": False}
 """Parameters that a socket leaves no choice about. Codex and the Agents SDK send `stream` all the same."""
 
+END = 4096
+"""Bytes at each end of a message in which its lane is looked for."""
+
+_LANE = re.compile(rb'(?<!\\)"stream_id"\s*:\s*"([A-Za-z0-9_.-]{1,256})"')
 _STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 
 
@@ -69,6 +73,15 @@ def decode_message(body: bytes) -> dict[str, Any]:
     if kind not in TYPES:
         raise refusals.invalid_value("type", kind, TYPES)
     return data
+
+
+def lane_of(body: bytes) -> str | None:
+    """Return the `stream_id` of a large message that is refused undecoded, None where none is in sight.
+
+    Clients write it before or behind the input, which makes a message large, so both ends are looked at and no more.
+    """
+    ends = _LANE.findall(body[:END]) + _LANE.findall(body[-END:])
+    return ends[0].decode() if ends else None
 
 
 def take_lane(data: dict[str, Any]) -> str | None:

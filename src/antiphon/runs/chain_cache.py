@@ -7,8 +7,9 @@ nothing were remembered. A response that can be followed does not change any mor
 import asyncio
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from antiphon.runs.decoding import FEW, UNSHARED, in_slices, load_item
 from antiphon.sharing.scheduler import FairScheduler
@@ -34,12 +35,35 @@ Key = tuple[str, str]
 """A tenant, and a response's id."""
 
 
+class Intake(Protocol):
+    """Decides whether a history may be loaded; both of its methods may raise, or wait."""
+
+    async def measured(self, extent: ChainExtent) -> None:
+        """Admit a chain of this extent, of which much is not read yet."""
+
+    async def read(self, stored: Sequence[StoredItem]) -> None:
+        """Admit items that were read and are not decoded yet."""
+
+
+class Unlimited:
+    """Admits everything."""
+
+    async def measured(self, extent: ChainExtent) -> None:
+        """See `Intake.measured`."""
+
+    async def read(self, stored: Sequence[StoredItem]) -> None:
+        """See `Intake.read`."""
+
+
+UNLIMITED = Unlimited()
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is remembered of a response: all items up to its own, and the number of responses that they came of."""
+    """What is remembered of a response: all items up to its own, and the extent of the chain that they came of."""
 
     prefix: Prefix
-    depth: int
+    extent: ChainExtent
 
 
 @dataclass(slots=True)
@@ -59,29 +83,31 @@ class ChainCache:
         store: Store,
         response: StoredResponse,
         reads: FairScheduler = UNSHARED,
-        check: Callable[[ChainExtent], None] = lambda extent: None,
+        intake: Intake = UNLIMITED,
     ) -> Prefix | None:
         """Return all items up to those of this response, which was just read; None where its chain has no head.
 
-        `check` is called with the chain's extent before much of it is read, and may raise. `reads` shares the decoding
-        of much between tenants.
+        `intake` admits the chain by its extent before much of it is read, and its items before they are decoded.
+        `reads` shares the decoding of much between tenants.
         """
         way = await self._way(store, response)
         if way is None:
-            return await self._read(store, response, reads, check)
+            return await self._read(store, response, reads, intake)
         new, known = way
-        depth = len(new) + (known.depth if known else 0)
+        known = known or _Known(Prefix(), ChainExtent(0, False))
+        depth = len(new) + known.extent.length
         if depth > 1:
             parent = response.previous_response_id
             extent = await store.measure_chain(response.tenant, response.id, depth + 1, parent)
             if extent.length != depth:
                 self._forget(known)
-                return await self._read(store, response, reads, check)
-            check(extent)
-        elif new:
-            items = [*response.input, *response.output]
-            check(ChainExtent(1, False, len(items), sum(len(item.body) + len(item.sealed or "") for item in items)))
-        return await self._remember(new, known or _Known(Prefix(), 0))
+                return await self._read(store, response, reads, intake)
+        else:
+            extent = _with_response(known.extent, response) if new else known.extent
+        await intake.measured(extent)
+        for one in new:
+            await intake.read([*one.input, *one.output])
+        return await self._remember(new, known)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -105,15 +131,16 @@ class ChainCache:
         return way, known
 
     async def _read(
-        self, store: Store, response: StoredResponse, reads: FairScheduler, check: Callable[[ChainExtent], None]
+        self, store: Store, response: StoredResponse, reads: FairScheduler, intake: Intake
     ) -> Prefix | None:
         """Read the whole chain. One that begins in a conversation is not remembered: the conversation may change."""
         # Measured first: what is read whole afterwards was whole then.
         extent = await store.measure_chain(response.tenant, response.id, LONGEST, response.previous_response_id)
-        check(extent)
+        await intake.measured(extent)
         stored = await store.history(response.tenant, response.id, extent)
         if stored is None:
             return None
+        await intake.read(stored)
         prefix, size = Prefix(), PER_ENTRY
         async for part in in_slices(stored, reads, response.tenant):
             part_size = sum(map(_size, part))
@@ -121,7 +148,7 @@ class ChainCache:
         if extent.is_in_conversation:
             return prefix
         known = self._known.get(_key(response))
-        return (known or self._put(_key(response), _Known(prefix, extent.length), size)).prefix
+        return (known or self._put(_key(response), _Known(prefix, extent), size)).prefix
 
     async def _remember(self, way: Sequence[StoredResponse], known: _Known) -> Prefix:
         for response in reversed(way):
@@ -138,7 +165,8 @@ class ChainCache:
         stored = [*response.input, *response.output]
         size = PER_ENTRY + sum(map(_size, stored))
         counted = before.prefix.log.size if before.prefix.log in self._logs else 0
-        known = _Known(before.prefix.extended(list(map(load_item, stored)), size), before.depth + 1)
+        prefix = before.prefix.extended(list(map(load_item, stored)), size)
+        known = _Known(prefix, _with_response(before.extent, response))
         log = known.prefix.log
         return self._put(key, known, log.size - (counted if log is before.prefix.log else 0))
 
@@ -153,14 +181,21 @@ class ChainCache:
             self._drop(next(iter(self._logs)))
         return known
 
-    def _forget(self, known: _Known | None) -> None:
-        if known is not None and known.prefix.log in self._logs:
+    def _forget(self, known: _Known) -> None:
+        if known.prefix.log in self._logs:
             self._drop(known.prefix.log)
 
     def _drop(self, log: Log) -> None:
         self.size -= log.size
         for key in self._logs.pop(log):
             self._known.pop(key, None)
+
+
+def _with_response(extent: ChainExtent, response: StoredResponse) -> ChainExtent:
+    """Return the extent of a chain that ends with one more response."""
+    items = [*response.input, *response.output]
+    size = sum(len(item.body) + len(item.sealed or "") for item in items)
+    return ChainExtent(extent.length + 1, False, extent.items + len(items), extent.size + size)
 
 
 def _size(item: StoredItem) -> int:

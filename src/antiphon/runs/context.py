@@ -1,6 +1,7 @@
 """The items that the model is to see, and those that are to be stored (specification section 10)."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -15,10 +16,12 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
-from antiphon.runs.decoding import UNSHARED, WITH_STATE, load_item, load_items
+from antiphon.runs.decoding import WITH_STATE, load_item, load_items
+from antiphon.runs.history_memory import HistoryMemory
+from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store, StoredConversation, StoredItem
+from antiphon.storage.contract import Store, StoredItem
 from antiphon.translation.to_chat.prefix import Conversation, Prefix
 from antiphon.translation.to_chat.request import normalise_input
 
@@ -30,8 +33,6 @@ CHAINABLE = {"completed", "incomplete"}
 
 REFERRING = (ItemReference, *WITH_STATE)
 """Items that may stand for what is stored."""
-
-DEFAULT_BOUNDS = Bounds()
 
 _encode = msgspec.json.Encoder().encode
 
@@ -53,72 +54,137 @@ class Context(Struct):
     """The history, where it is a chain's."""
     items: Conversation = field(default_factory=Conversation)
     """Everything the model is to see, oldest first: parents' input and output in order, then the new input."""
+    memory: Account | None = None
+    """What it takes of the process's memory, until `release`; None where that is little."""
+
+    def release(self) -> None:
+        """Release its memory: the response has ended."""
+        if self.memory is not None:
+            self.memory.close()
 
 
-async def gather(
+class Sources(Protocol):
+    """The parts of which a context is made; an `Engine` has them."""
+
+    store: Store
+    chains: ChainCache
+    bounds: Bounds
+    reads: FairScheduler
+    offload: Offload
+    memory: Memory
+
+    @property
+    def new_id(self) -> NewId:
+        """Makes the ids of new items."""
+        ...
+
+
+async def load_context(
+    sources: Sources,
     request: CreateResponse,
-    store: Store,
-    new_id: NewId,
-    tenant: str = "",
+    tenant: str,
     recalled: Sequence[StoredItem] | None = None,
     *,
     needs_input: bool = True,
-    chains: ChainCache | None = None,
-    bounds: Bounds = DEFAULT_BOUNDS,
-    reads: FairScheduler = UNSHARED,
-    offload: Offload,
     is_large: bool = False,
+    memory: Account | None = None,
 ) -> Context:
-    """Return the context of a request.
+    """Return the context of any request. It holds memory, to be released when the response has ended.
 
-    `recalled` is what the previous response leaves to the next one, where that is known without the store; `chains`
-    are remembered from earlier turns; `reads` shares the decoding of long histories between tenants. What is large, in
-    its items or as the caller says (`is_large`), is checked in the threads of `offload`.
+    `recalled` is what the previous response leaves to the next one, where that is known without the store. What is
+    large, in its items or as the caller says (`is_large`), is checked in threads. `memory` is the account that the
+    response has already.
 
     Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
     (404), an empty input, and a call or an output without the other (specification section 13); and for what is beyond
-    the `bounds`, before it is read.
+    the bounds, before it is read. Raises `AntiphonError` (503) where no memory is free for it now.
     """
-    context = Context(tenant=tenant, is_recalled=recalled is not None)
-    conversation_id = request.conversation_id if request.conversation is not None else None
-    given = request.input if request.input is not msgspec.UNSET else []
-    if len(given) > bounds.items and not isinstance(given, str):
-        bounds.check_input(len(given))
-    if recalled is not None:
-        context.history = await load_items(recalled, reads, tenant)
-    elif request.previous_response_id is not None:
-        chains = chains if chains is not None else ChainCache()
-        context.prefix = await _chain(request.previous_response_id, store, tenant, chains, bounds, reads)
-        context.history = context.prefix.items
-    elif conversation_id is not None:
-        conversation = await store.load_conversation(tenant, conversation_id)
+    memory = memory or Account(sources.memory, tenant)
+    context = Context(tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory)
+    loading = _Loading(sources, request, context, HistoryMemory(sources.bounds, memory))
+    try:
+        await loading.load_history(recalled)
+        if needs_input and not loading.given and request.previous_response_id is None and not context.history:
+            raise nothing_given()
+        await loading.add_input()
+        await loading.check()
+    except BaseException:
+        memory.close()
+        raise
+    return context
+
+
+class _Loading:
+    """The steps in which a context is made."""
+
+    def __init__(self, sources: Sources, request: CreateResponse, context: Context, intake: HistoryMemory) -> None:
+        self.given = request.input or []
+        """The new input, as it came."""
+        self._sources, self._request, self._context, self._intake = sources, request, context, intake
+
+    async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
+        """Load what stands before the new input."""
+        sources, request, context = self._sources, self._request, self._context
+        if not isinstance(self.given, str):
+            sources.bounds.check_input(len(self.given))
+        if recalled is not None:
+            await self._intake.known(recalled)
+            context.history = await load_items(recalled, sources.reads, context.tenant)
+        elif request.previous_response_id is not None:
+            context.prefix = await _chain(request.previous_response_id, sources, context.tenant, self._intake)
+            context.history = context.prefix.items
+        elif request.conversation is not None:
+            await self._converse(str(request.conversation_id))
+
+    async def _converse(self, conversation_id: str) -> None:
+        sources, context = self._sources, self._context
+        conversation = await sources.store.load_conversation(context.tenant, conversation_id)
         if conversation is None:
             raise conversation_not_found(conversation_id)
-        bounds.check_conversation(conversation)
-        bounds.check_addition(conversation, 1 if isinstance(given, str) else len(given))
-        await _converse(conversation, context, store, reads)
-    if needs_input and not given and request.previous_response_id is None and not context.history:
-        raise nothing_given()
-    is_large = is_large or (len(given) > MANY and not isinstance(given, str))
-    if is_large:
-        items = await offload.run(tenant, normalise_input, given, new_id)
-    else:
-        items = normalise_input(given, new_id) if given else []
-    refers = _References(store, context, bounds)
-    for item in items:
-        is_whole = not isinstance(item, REFERRING)
-        context.input.append(item if is_whole else await refers.resolve(item))
-    # What a chain's turns became is shared with other requests, so a thread makes its own.
-    items = Conversation([*context.history, *context.input], None if is_large else context.prefix)
-    context.items = items
-    context.is_large = is_large = is_large or (len(items) > MANY and context.prefix is None)
-    if is_large:
-        await offload.run(tenant, _check, request, context)
-    elif context.history or conversation_id is not None:
-        _check(request, context)
-    else:
-        check_calls(items)
-    return context
+        await self._intake.measured_conversation(conversation)
+        sources.bounds.check_addition(conversation, 1 if isinstance(self.given, str) else len(self.given))
+        stored = await sources.store.items(context.tenant, conversation_id)
+        if stored is None:
+            raise conversation_not_found(conversation_id)
+        await self._intake.read(stored)
+        context.history = await load_items(stored, sources.reads, context.tenant)
+        context.conversation_end = conversation.next_position
+
+    async def add_input(self) -> None:
+        """Add the new input, its references resolved."""
+        sources, context, given = self._sources, self._context, self.given
+        is_long = len(given) > MANY and not isinstance(given, str)
+        context.is_large = context.is_large or is_long
+        if context.is_large:
+            items, parts = await sources.offload.run(context.tenant, _normalised, given, sources.new_id)
+            await self._intake.add(weight(0, parts))
+        else:
+            items = normalise_input(given, sources.new_id) if given else []
+        refers = _References(sources, context, self._intake)
+        for item in items:
+            is_whole = not isinstance(item, REFERRING)
+            context.input.append(item if is_whole else await refers.resolve(item))
+        # What a chain's turns became is shared with other requests, so a thread makes its own.
+        prefix = None if context.is_large else context.prefix
+        context.items = Conversation([*context.history, *context.input], prefix)
+        context.is_large = context.is_large or (len(context.items) > MANY and context.prefix is None)
+
+    async def check(self) -> None:
+        """Raise `ClientError` (400) where the new input does not go with the history."""
+        request, context = self._request, self._context
+        if context.is_large:
+            await self._sources.offload.run(context.tenant, _check, request, context)
+        elif context.history or request.conversation is not None:
+            _check(request, context)
+        else:
+            check_calls(context.items)
+
+
+def _normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
+    """Return the items of an input, and how many these are with the parts of their content."""
+    items = normalise_input(given, new_id)
+    contents = (getattr(item, "content", None) for item in items)
+    return items, len(items) + sum(len(content) - 1 for content in contents if isinstance(content, list) and content)
 
 
 def _check(request: CreateResponse, context: Context) -> None:
@@ -180,14 +246,6 @@ def store_item(item: Item, sealed: str | None = None) -> StoredItem:
     return StoredItem(str(item.id), _encode(kept_item(item)), sealed)
 
 
-async def _converse(conversation: StoredConversation, context: Context, store: Store, reads: FairScheduler) -> None:
-    stored = await store.items(context.tenant, conversation.id)
-    if stored is None:
-        raise conversation_not_found(conversation.id)
-    context.history = await load_items(stored, reads, context.tenant)
-    context.conversation_end = conversation.next_position
-
-
 def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
     """Raise `ClientError` (400) for an item of the input that would stand for one of the history, or beside it.
 
@@ -210,9 +268,8 @@ def _request_outside_history() -> ClientError:
     )
 
 
-async def _chain(
-    response_id: str, store: Store, tenant: str, chains: ChainCache, bounds: Bounds, reads: FairScheduler
-) -> Prefix:
+async def _chain(response_id: str, sources: Sources, tenant: str, intake: HistoryMemory) -> Prefix:
+    store = sources.store
     parent = await store.load(tenant, response_id, few=True)
     if parent is None or not parent.is_stored:
         raise previous_not_found(response_id)
@@ -225,7 +282,7 @@ async def _chain(
             code="invalid_value",
             param="previous_response_id",
         )
-    prefix = await chains.prefix(store, parent, reads, bounds.check_history)
+    prefix = await sources.chains.prefix(store, parent, sources.reads, intake)
     if prefix is None:
         raise previous_not_found(response_id)
     return prefix
@@ -234,8 +291,9 @@ async def _chain(
 class _References:
     """Finds what items of a request's input stand for; all of it together is bounded as a history is."""
 
-    def __init__(self, store: Store, context: Context, bounds: Bounds) -> None:
-        self._store, self._context, self._bounds = store, context, bounds
+    def __init__(self, sources: Sources, context: Context, intake: HistoryMemory) -> None:
+        self._store, self._bounds = sources.store, sources.bounds
+        self._context, self._intake = context, intake
         self._history: dict[str, InputItem] | None = None
         self._size = 0
 
@@ -278,4 +336,5 @@ class _References:
         if stored is not None:
             self._size += len(stored.body) + len(stored.sealed or "")
             self._bounds.check_referred(self._size)
+            await self._intake.known([stored])
         return stored

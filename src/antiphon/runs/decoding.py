@@ -55,8 +55,7 @@ async def in_slices(
                 yield part
     except NoRoomError as error:
         text = "The server is overloaded: too many long histories are being loaded. Please try again later."
-        kind, code = "service_unavailable_error", "server_is_overloaded"
-        raise AntiphonError(text, status=503, type=kind, code=code, headers={"retry-after": "1"}) from error
+        raise AntiphonError.overloaded(text) from error
 
 
 def _slices(stored: Sequence[StoredItem]) -> Iterator[Sequence[StoredItem]]:

@@ -16,6 +16,7 @@ from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.quota import StorageLease, StorageQuota
+from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
@@ -86,6 +87,8 @@ class Engine:
     """The chains that were followed lately."""
     bounds: Bounds = field(default_factory=Bounds)
     """How much state a request may bring, load and leave behind."""
+    memory: Memory = field(default_factory=Memory)
+    """What this process may use for clients: bodies, messages, histories."""
     reads: FairScheduler = field(default_factory=FairScheduler)
     """Shares what is large to read and decode between tenants."""
     wakes: Notifier = field(default_factory=Notifier)

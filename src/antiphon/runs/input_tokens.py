@@ -16,7 +16,7 @@ from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.errors import BackendError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
-from antiphon.runs.context import gather
+from antiphon.runs.context import Context, load_context
 from antiphon.runs.engine import Engine
 from antiphon.translation.to_chat.request import to_chat
 from antiphon.translation.to_chat.tokens import PRIMING, WAYS, Ask, Way, by_responses, is_plain, media_tokens, tokens_of
@@ -114,17 +114,15 @@ async def count_input_tokens(
     Raises `ClientError` for what would be refused before the model is asked; a backend that does not count is no
     failure.
     """
-    context = await gather(
-        request,
-        engine.store,
-        engine.new_id,
-        tenant,
-        chains=engine.chains,
-        bounds=engine.bounds,
-        reads=engine.reads,
-        offload=engine.offload,
-        is_large=is_large,
-    )
+    context = await load_context(engine, request, tenant, is_large=is_large)
+    try:
+        return await _count(engine, request, context)
+    finally:
+        context.release()
+
+
+async def _count(engine: Engine, request: CreateResponse, context: Context) -> Count:
+    tenant = context.tenant
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
     unseal = Unsealer(engine.keyring, tenant, refuses=False)

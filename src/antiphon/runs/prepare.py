@@ -17,11 +17,12 @@ from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConf
 from antiphon.protocol.response import ConversationRef, Response
 from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool, WebSearchTool
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
-from antiphon.runs.context import MANY, Context, conversation_locked, conversation_not_found, gather
+from antiphon.runs.context import MANY, Context, conversation_locked, conversation_not_found, load_context
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
+from antiphon.sharing.memory import Account
 from antiphon.storage.contract import LockResult, StoredItem
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.dialect import Api
@@ -76,7 +77,7 @@ async def prepare(
 
     `recalled` is what the previous response leaves to this one, where that is known without the store.
     """
-    tenant, conversation = identity.tenant, request.conversation
+    tenant, conversation, context = identity.tenant, request.conversation, None
     is_recorded = request.store is not False or conversation is not None or identity.key
     recorder = _recorder_of(engine, request, identity) if is_recorded else None
     try:
@@ -87,19 +88,8 @@ async def prepare(
         is_small = recalled is None and not identity.is_large
         context = _new_context(engine, request, tenant) if is_small else None
         if context is None:
-            context = await gather(
-                request,
-                engine.store,
-                engine.new_id,
-                tenant,
-                recalled,
-                needs_input=generates,
-                chains=engine.chains,
-                bounds=engine.bounds,
-                reads=engine.reads,
-                offload=engine.offload,
-                is_large=identity.is_large,
-            )
+            is_large = identity.is_large
+            context = await load_context(engine, request, tenant, recalled, needs_input=generates, is_large=is_large)
         if recorder is not None:
             recorder.context = context
         candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
@@ -130,26 +120,27 @@ async def prepare(
             call_ids=NO_IDS if CALLED.isdisjoint(kinds) else call_ids(items),
         )
     except BaseException:
+        if context is not None:
+            context.release()
         if recorder is not None:
             await recorder.drop()
         raise
 
 
 async def prepare_again(
-    engine: Engine, request: CreateResponse, tenant: str, recorder: Recorder, response_id: str, resume: ResumeState
+    engine: Engine,
+    request: CreateResponse,
+    tenant: str,
+    recorder: Recorder,
+    response_id: str,
+    resume: ResumeState,
+    memory: Account,
 ) -> RunPlan:
-    """Return the plan of a response that was queued, or that an earlier attempt began: its log is a stream."""
-    context = await gather(
-        request,
-        engine.store,
-        engine.new_id,
-        tenant,
-        chains=engine.chains,
-        bounds=engine.bounds,
-        reads=engine.reads,
-        offload=engine.offload,
-        is_large=resume.is_large,
-    )
+    """Return the plan of a response that was queued, or that an earlier attempt began: its log is a stream.
+
+    `memory` is the account of its worker, which closes it.
+    """
+    context = await gather(engine, request, tenant, is_large=resume.is_large, memory=memory)
     candidates = await engine.models.candidates(request.model)
     is_cached = resume.begins and (request.antiphon is not None or candidates.caches)
     cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
@@ -174,6 +165,14 @@ async def prepare_again(
         is_stream=True,
         call_ids=call_ids(items),
     )
+
+
+async def gather(
+    engine: Engine, request: CreateResponse, tenant: str, *, is_large: bool = False, memory: Account | None = None
+) -> Context:
+    """Return the context of a request, by the shortest way. See `load_context`."""
+    context = None if is_large else _new_context(engine, request, tenant)
+    return context or await load_context(engine, request, tenant, is_large=is_large, memory=memory)
 
 
 def _new_context(engine: Engine, request: CreateResponse, tenant: str) -> Context | None:

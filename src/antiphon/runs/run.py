@@ -214,6 +214,8 @@ class Run(StepLoop):
     async def _close(self) -> None:
         """Release everything, however it ended."""
         self._engine.runs.discard(self)
+        if self.context.memory is not None:
+            self.context.release()
         if self._cache is not None:
             self._cache.leave()
         try:

@@ -12,14 +12,13 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from antiphon.errors import ClientError
+from antiphon.errors import AntiphonError, ClientError
 from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_key, counts_tokens
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
 from antiphon.protocol.validation.validate import LARGE, decode_object
 from antiphon.server.asgi import ClientConnection
-from antiphon.server.memory import overloaded
 from antiphon.server.reply import (
     CACHE,
     JSON,
@@ -99,7 +98,9 @@ class Connections:
         elif is_admitted := self._slots.take(tenant):
             request.cleanup.callback(self._slots.leave, tenant)
         if not is_admitted:
-            error = overloaded("Your tenant has too many open connections to this server. Close some of them.")
+            error = AntiphonError.overloaded(
+                "Your tenant has too many open connections to this server. Close some of them."
+            )
             error.headers["connection"] = "close"
             raise error
 

@@ -18,7 +18,6 @@ from antiphon.protocol.events import Event
 from antiphon.server.admission import OPEN, Authentication, Connections, check_tenant
 from antiphon.server.asgi import CONNECTION, ClientGone, Message, RawHeaders, Receive, Scope, Send
 from antiphon.server.limits import Limits
-from antiphon.server.memory import LARGE, Room
 from antiphon.server.reply import (
     COMMENT_AFTER,
     LATE,
@@ -32,6 +31,7 @@ from antiphon.server.reply import (
 )
 from antiphon.server.request import HttpRequest, check_origin, is_preflight
 from antiphon.server.routes import Route, Routes, method_not_supported, unknown_url
+from antiphon.sharing.memory import LARGE, Memory
 from antiphon.telemetry.context import About, current
 from antiphon.telemetry.formatters import fields
 
@@ -71,13 +71,13 @@ class HttpExchange:
 
     __slots__ = ("_id", "began", "is_http", "limits", "receive", "request", "send", "status")
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: Limits, room: Room) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: Limits, memory: Memory) -> None:
         self.began = time.monotonic()
         self.is_http = scope["type"] == "http"
         self.send = send if self.is_http else _Upgrade(scope, send)
         self._id = new_id("req")
         current.set(About(self._id, trace_id=current.get().trace_id, is_exchange=self.is_http))
-        self.request = HttpRequest(scope, receive, limits, room)
+        self.request = HttpRequest(scope, receive, limits, memory)
         self.receive = self.request.receive
         self.limits = limits
         self.status = 0
@@ -88,13 +88,13 @@ class HttpExchange:
         return (time.monotonic() - self.began) * 1000
 
     async def reply(self, status: int, headers: RawHeaders, body: bytes) -> None:
-        """Send a reply that is whole. Raises `AntiphonError` (503) where there is no room for a large one."""
+        """Send a reply that is whole. Raises `AntiphonError` (503) where no memory is free for a large one."""
         headers = [*headers, (b"content-length", b"%d" % len(body))]
         if len(body) < LARGE:
             await self.send(self._head(status, headers))
             await self.send({"type": "http.response.body", "body": body})
             return
-        with self._room_for(body):
+        with self._holding(body):
             await self.send(self._head(status, headers))
             await self._send_pieces(body, more_body=False)
 
@@ -116,18 +116,18 @@ class HttpExchange:
         if len(body) < LARGE:
             await self.send({"type": "http.response.body", "body": body, "more_body": more_body})
             return
-        with self._room_for(body):
+        with self._holding(body):
             await self._send_pieces(body, more_body=more_body)
 
     @contextmanager
-    def _room_for(self, body: bytes) -> Iterator[None]:
+    def _holding(self, body: bytes) -> Iterator[None]:
         """Count a large body until its client has read it: one that reads slowly makes the server hold it."""
-        room, tenant = self.request.incoming.room, self.request.tenant
-        room.take(len(body), tenant)
+        memory, tenant = self.request.incoming.memory, self.request.tenant
+        memory.take(len(body), tenant)
         try:
             yield
         finally:
-            room.give_back(len(body), tenant)
+            memory.release(len(body), tenant)
 
     async def _send_pieces(self, body: bytes, *, more_body: bool) -> None:
         """Send a large body as its client reads it."""
@@ -247,14 +247,14 @@ class RequestMiddleware:
         self._authentication = Authentication(gateway)
         self._keys = gateway.known_keys
         self._requests = gateway.requests
-        self._room = Room(limits.bodies, limits.body)
+        self._memory = gateway.memory
         self._connections = Connections(gateway, limits.connections)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket. All in one frame, since each part of a stream comes through it."""
         if scope["type"] not in KINDS:
             return
-        exchange = HttpExchange(scope, receive, send, self._limits, self._room)
+        exchange = HttpExchange(scope, receive, send, self._limits, self._memory)
         request = exchange.request
         try:
             try:
@@ -290,7 +290,7 @@ class RequestMiddleware:
         except Exception as error:
             await exchange.fail(error)
         finally:
-            self._room.give_back(request.incoming.held, request.incoming.tenant)
+            self._memory.release(request.incoming.held, request.incoming.tenant)
             self._finish(exchange)
 
     def _endpoint(self, request: HttpRequest) -> Endpoint:

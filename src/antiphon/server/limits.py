@@ -17,8 +17,6 @@ class Limits:
 
     body: int = 32 * 1024 * 1024
     """Bytes of a request's body, inflated, and of a WebSocket's message."""
-    bodies: int = 512 * 1024 * 1024
-    """Bytes of the bodies of all requests that are worked on, and of what all connections hold."""
     connection: int = 128 * 1024 * 1024
     """Bytes that a WebSocket connection holds: messages that wait or are worked on, and what it remembers."""
     connections: int = 10_000

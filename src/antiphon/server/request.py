@@ -21,7 +21,7 @@ from antiphon.gateway import ApiKey, Gateway
 from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope
 from antiphon.server.inflate import Inflater, coding_of
 from antiphon.server.limits import ANY, Limits, is_local
-from antiphon.server.memory import Room
+from antiphon.sharing.memory import LARGE, Memory, may_be_wide, weight
 
 TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which an application around this one sets the tenant of a request."""
@@ -55,22 +55,24 @@ class RequestBody:
     """One request's messages. `receive` is what the application uses in place of the host's own.
 
     Raises `ClientError`: 413 above `limit` bytes, sent or inflated; 415 for a coding that is not known, 400 for one
-    that is broken; 408 for a body that comes too slowly. `AntiphonError` (503) where the room is full.
+    that is broken; 408 for a body that comes too slowly. `AntiphonError` (503) where no memory is free for it.
     """
 
     __slots__ = (
         *("_headers", "_receive", "_limit", "_inflater", "_until", "_came", "_is_late"),
-        *("room", "tenant", "held", "is_whole", "is_replied_to"),
+        *("memory", "tenant", "held", "is_whole", "is_replied_to"),
     )
 
-    def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int, room: Room, tenant: str) -> None:
+    def __init__(
+        self, headers: Mapping[bytes, bytes], receive: Receive, limit: int, memory: Memory, tenant: str
+    ) -> None:
         self._headers, self._receive, self._limit = headers, receive, limit
-        self.room, self.tenant = room, tenant
+        self.memory, self.tenant = memory, tenant
         self._inflater: Inflater | None = None
         self._until = 0.0
         self._came = 0
         self.held = 0
-        """Bytes of the room that it takes up."""
+        """Bytes of the memory that it holds."""
         self._is_late = False
         self.is_whole = headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
         self.is_replied_to = False
@@ -83,15 +85,20 @@ class RequestBody:
         """
         message = await self.receive()
         body: bytes = message.get("body", b"")
+        is_wide = len(body) >= LARGE and may_be_wide(body)
         if message.get("more_body"):
             whole = BytesIO()  # which grows bit by bit: to join 32 MB at once takes longer than others should wait
             whole.write(body)
             while message.get("more_body"):
                 message = await self.receive()
-                whole.write(message.get("body", b""))
+                piece = message.get("body", b"")
+                is_wide = is_wide or may_be_wide(piece)
+                whole.write(piece)
             body = whole.getvalue()
         if message["type"] == "http.disconnect":
             raise ClientGone
+        if len(body) >= LARGE:
+            self._hold(weight(len(body), wide=len(body) if is_wide else 0) - len(body))
         if body and (kind := self._headers.get(b"content-type", JSON)) != JSON:
             _check_media_type(kind)
         return body
@@ -127,9 +134,14 @@ class RequestBody:
             raise self._too_large()
         if self._inflater is not None:
             return {**message, "body": await self._inflate(body, self._inflater)}
-        self.room.take(len(body), self.tenant)
+        self.memory.take(len(body), self.tenant)
         self.held += len(body)
         return message
+
+    def _hold(self, size: int) -> None:
+        """Hold what a large body takes besides its bytes, as values and as a request to a backend."""
+        self.memory.take(size, self.tenant)
+        self.held += size
 
     def _expire(self, task: "asyncio.Task[Any] | None") -> None:
         self._is_late = True
@@ -141,7 +153,7 @@ class RequestBody:
         for piece in inflater.feed(data):
             if self.held + len(piece) > self._limit:
                 raise self._too_large()
-            self.room.take(len(piece), self.tenant)
+            self.memory.take(len(piece), self.tenant)
             self.held += len(piece)
             pieces.append(piece)
             if len(pieces) > 1:
@@ -179,7 +191,7 @@ class HttpRequest:
         *("is_admitted", "tenant", "credential", "uses_cache", "stack", "incoming"),
     )
 
-    def __init__(self, scope: Scope, receive: Receive, limits: Limits, room: Room) -> None:
+    def __init__(self, scope: Scope, receive: Receive, limits: Limits, memory: Memory) -> None:
         self.scope = scope
         self.method: str = scope.get("method", "GET")
         self.path: str = scope["path"]
@@ -196,7 +208,7 @@ class HttpRequest:
         self.credential: Credential | None = None
         self.uses_cache: bool | None = scope.get(CACHE)
         self.stack: AsyncExitStack | None = None
-        self.incoming = RequestBody(self.headers, receive, limits.body, room, self.tenant)
+        self.incoming = RequestBody(self.headers, receive, limits.body, memory, self.tenant)
         self.body: Callable[[], Awaitable[bytes]] = self.incoming.read
         """Returns the request's JSON. See `RequestBody.read`."""
         self.receive: Receive = self.incoming.receive if scope["type"] == "http" else receive

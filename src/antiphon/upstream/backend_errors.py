@@ -58,10 +58,7 @@ def read_failure(
     if status in {400, 404, 409, 413, 415, 422}:
         return _client_error(status, value, message, rename)
     if status in {503, 529}:
-        text = "The model backend is overloaded. Please try again later."
-        return BackendError(
-            text, status=503, type="service_unavailable_error", code="server_is_overloaded", headers=_wait(headers)
-        )
+        return BackendError.overloaded("The model backend is overloaded. Please try again later.", _wait(headers))
     return BackendError(f"The model backend failed with status {status}.")
 
 
@@ -72,13 +69,8 @@ def too_long(param: str | None = "input") -> ClientError:
 
 def overloaded(wait: float) -> BackendError:
     """Return the error for one request more than a backend's queue holds, which may have passed in `wait` seconds."""
-    return BackendError(
-        "The server is overloaded. Please try again later.",
-        status=503,
-        type="service_unavailable_error",
-        code="server_is_overloaded",
-        headers=waits(min(wait, LONGEST_WAIT)),
-    )
+    headers = waits(min(wait, LONGEST_WAIT))
+    return BackendError.overloaded("The server is overloaded. Please try again later.", headers)
 
 
 def is_overflow(error: AntiphonError) -> bool:

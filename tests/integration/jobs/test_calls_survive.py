@@ -63,7 +63,7 @@ class Dies:
         number = next(numbers)
         ids = itertools.count(1)
         self.engine.new_id = lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}"
-        self.engine.toolset = Toolset(mcp=servers, web_search=web or Web())
+        self.engine.toolset = Toolset(mcp=servers, web_search=web or Web(), needs_lists=False)
         self.worker = Worker(self.engine)
 
     async def die(self) -> None:

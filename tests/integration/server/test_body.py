@@ -111,7 +111,7 @@ async def test_a_body_that_says_nothing_is_taken_for_json(served: Served) -> Non
 @pytest.fixture
 async def small(backend: ReplayBackend) -> Any:
     """A server that takes little."""
-    async with serve(HttpBackend("replay", backend.url), limits=Limits(body=2000, bodies=5000)) as one:
+    async with serve(HttpBackend("replay", backend.url), limits=Limits(body=2000), memory=5000) as one:
         yield one
 
 

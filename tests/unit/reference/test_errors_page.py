@@ -75,7 +75,8 @@ def worked_out() -> set[Made]:
     errors += [refusals.too_many_properties("p", 1, 2), refusals.invalid("p", ""), refusals.invalid_type("p", ["x"], 1)]
     limits = (Limits(requests_per_minute=1), Limits(tokens_per_minute=1))
     errors += [refusal(one, BucketState(False, 60, 60, 0), 1, 0) for one in limits]
-    return {(error.status, error.type, str(error.code)) for error in errors}
+    made: list[AntiphonError] = [*errors, AntiphonError.overloaded("")]
+    return {(error.status, error.type, str(error.code)) for error in made}
 
 
 def _too_many(kind: str) -> Iterator[tuple]:

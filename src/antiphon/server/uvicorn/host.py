@@ -15,6 +15,7 @@ from antiphon.server.asgi import AsgiApp
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.closing import ConnectionLimits
 from antiphon.server.uvicorn.http_limits import HttpConnection
+from antiphon.sharing.memory import Memory
 
 LAST_WORDS = 1.0
 """Seconds in which replies that are cut off can still say so."""
@@ -64,9 +65,10 @@ class Host(uvicorn.Server):
         *,
         has_websocket: bool = True,
         limits: Limits | None = None,
+        memory: Memory | None = None,
     ) -> None:
         limits = limits or Limits()
-        shared = ConnectionLimits(limits.connections, limits.bodies)
+        shared = ConnectionLimits(limits.connections, (memory or Memory()).size)
         protocol, websocket = partial(HttpConnection, limits=shared), partial(_websocket, limits=shared)
         super().__init__(
             uvicorn.Config(

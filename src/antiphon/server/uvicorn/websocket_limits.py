@@ -13,6 +13,9 @@ LAST_WORDS = 5.0
 MAX_FRAGMENTS = 10_000
 """Fragments of a message: an empty one costs a client six bytes, and is kept until the last."""
 
+AT_ONCE = 1024
+"""Bytes that are inflated at once: they may become a thousand times as many, and be several messages."""
+
 TOO_BIG, TRY_AGAIN_LATER = 1009, 1013
 """Close codes."""
 
@@ -22,7 +25,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     uvicorn closes a connection when its buffer is empty, which may be never; and it closes at once where a message
     breaks the protocol, though the client is still sending, so that the reason would be lost on the way.
-    What has come and was not received by the application is bounded in each connection, and in all together.
+    What has come and was not received by the application is bounded in each connection, and in all together. Bytes
+    that have come behind a whole message stay as they are until the application has received that message.
     """
 
     def __init__(self, *args: Any, limits: ConnectionLimits, **kwargs: Any) -> None:
@@ -32,10 +36,19 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._pending = 0
         self._queued = 0
         """Bytes of whole messages that the application has not received."""
+        self._unread = bytearray()
+        """Bytes that have come behind these messages."""
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
-        super().data_received(data)
+        self._unread += data
+        self._read()
+
+    def _read(self) -> None:
+        while self._unread and not self.read_paused:
+            piece = bytes(self._unread[:AT_ONCE])
+            del self._unread[:AT_ONCE]
+            super().data_received(piece)
         self._count(self._bytes_left())
         if len(self.frames) > MAX_FRAGMENTS:
             self._end_for(TOO_BIG, "the message has too many fragments")
@@ -52,13 +65,14 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
     async def receive(self) -> Any:
         """See the ASGI specification."""
         message = await super().receive()
-        if self._queued and self.queue.empty():
+        if (self._queued or self._unread) and self.queue.empty():
             self._queued = 0
-            self._count(self._bytes_left())
+            self._read()
         return message
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
+        self._unread.clear()
         self._count(0)
         super().connection_lost(exc)
 
@@ -105,7 +119,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self.close_timer = self._end_soon()
 
     def _bytes_left(self) -> int:
-        return len(self.conn.reader.buffer) + sum(map(len, self.frames)) + self._queued
+        return len(self._unread) + len(self.conn.reader.buffer) + sum(map(len, self.frames)) + self._queued
 
     def _count(self, pending: int) -> None:
         self._limits.pending += pending - self._pending

@@ -27,17 +27,26 @@ from antiphon.gateway import (
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import LARGE
-from antiphon.protocol.websocket import Steer, decode_message, following, read_create, read_steer, take_lane, with_input
+from antiphon.protocol.websocket import (
+    Steer,
+    decode_message,
+    following,
+    lane_of,
+    read_create,
+    read_steer,
+    take_lane,
+    with_input,
+)
 from antiphon.server.admission import with_cache
 from antiphon.server.asgi import ClientGone, Message
 from antiphon.server.exchange import GRACE, KEEPALIVE_AFTER, HttpExchange
-from antiphon.server.memory import Account
 from antiphon.server.reply import LATE, DisconnectWatch
 from antiphon.server.request import HttpRequest
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, Channel, Unheard
 from antiphon.server.websocket.lanes import Asked, Lanes
 from antiphon.server.websocket.session_memory import Lane, Recall
 from antiphon.server.websocket.steering import Refused, Steering, Submission, failed, messages, required_input
+from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.telemetry.context import About, about, begin
 
 T = TypeVar("T")
@@ -63,7 +72,7 @@ def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
         await channel.accept()
         gateway.websockets.add()
         request = exchange.request
-        account = Account(request.incoming.room, exchange.limits.connection, request.tenant)
+        account = Account(gateway.memory, request.tenant, exchange.limits.connection)
         try:
             await Connection(gateway, request, channel, account).serve()
         finally:
@@ -139,7 +148,9 @@ class Connection:
     async def _take(self, body: bytes) -> None:
         lane: Lane = None
         try:
-            data = await self._decoded(decode_message, body, len(body))
+            data = await self._read(body)
+            if data is None:
+                return
             if data["type"] == "response.steer":
                 await self._steer(data, len(body))
                 return
@@ -151,6 +162,24 @@ class Connection:
             await self._channel.refuse(error, lane)
         else:
             self._begin_next()
+
+    async def _read(self, body: bytes) -> dict[str, Any] | None:
+        """Return a message as data; None for one that was refused, since no memory is free for it.
+
+        The bytes of a large one are the account's while it waits for a thread; one that is refused waits for none.
+        """
+        size = len(body)
+        if size <= LARGE:
+            return decode_message(body)
+        try:
+            self._account.take(size)
+        except AntiphonError as error:
+            await self._channel.refuse(error, lane_of(body))
+            return None
+        try:
+            return await self._decoded(decode_message, body, size)
+        finally:
+            self._account.release(size)
 
     async def _decoded(self, decode: Callable[[U], T], given: U, size: int) -> T:
         """Return what `decode` makes of a message of so many bytes, of a large one in a thread."""
@@ -164,7 +193,7 @@ class Connection:
         try:
             self._lanes.enter(asked)
         except ClientError:
-            self._account.give_back(len(asked.body))
+            self._account.release(len(asked.body))
             raise
 
     async def _steer(self, data: dict[str, Any], size: int) -> None:
@@ -210,7 +239,10 @@ class Connection:
         known = about()
         # The socket's; the response's comes with it.
         begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id))
+        memory = Account(self._gateway.memory, self._http.tenant)
         try:
+            if len(asked.body) > LARGE:
+                memory.take(weight_of_json(asked.body) - len(asked.body))  # its bytes are the connection's already
             await self._create(asked)
         except ClientGone:
             pass  # it is heard to leave
@@ -218,7 +250,8 @@ class Connection:
             with suppress(ClientGone):
                 await self._channel.refuse(reportable(error), asked.lane)
         finally:
-            self._account.give_back(len(asked.body))
+            memory.close()
+            self._account.release(len(asked.body))
             self._lanes.leave(asked.lane)
             self._begin_next()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from antiphon.errors import AntiphonError
 from antiphon.gateway import StoredItem
-from antiphon.server.memory import Account
+from antiphon.sharing.memory import Account
 
 Lane = str | None
 """A lane's name; None is the one that has none."""
@@ -62,4 +62,4 @@ class Recall:
     def _forget(self, lane: Lane) -> None:
         known = self._newest.pop(lane, None)
         if known is not None:
-            self._account.give_back(known.size)
+            self._account.release(known.size)

@@ -12,7 +12,7 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.websocket import Steer
-from antiphon.server.memory import Account
+from antiphon.sharing.memory import Account
 
 MAX_STEERS = 16
 """Submissions that wait for one response."""
@@ -162,7 +162,7 @@ class Steering:
 
     def release(self, submissions: Sequence[Submission]) -> None:
         """These submissions are in a response that was made, or were returned to their client."""
-        self._account.give_back(sum(one.size for one in submissions))
+        self._account.release(sum(one.size for one in submissions))
 
     def _why_not(self, response_id: str) -> str:
         status = self._ended.get(response_id)

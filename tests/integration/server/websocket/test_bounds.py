@@ -85,7 +85,7 @@ async def test_a_message_in_very_many_fragments_ends_the_connection(served: Serv
 
 async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBackend):
     begun = b"\x01\xfe" + (60_000).to_bytes(2, "big") + MASK + b" " * 50_000
-    async with serve(HttpBackend("replay", backend.url), limits=Limits(bodies=90_000)) as served:
+    async with serve(HttpBackend("replay", backend.url), memory=90_000) as served:
         async with talk(served) as one, talk(served) as other:
             one.socket.transport.write(begun)
             other.socket.transport.write(begun)
@@ -109,7 +109,7 @@ async def test_messages_that_are_whole_and_not_received_have_room_together(
         return await hear(channel)
 
     monkeypatch.setattr(Channel, "hear", hear_late)
-    async with serve(HttpBackend("replay", backend.url), limits=Limits(bodies=90_000)) as served:
+    async with serve(HttpBackend("replay", backend.url), memory=90_000) as served:
         async with talk(served, compression=None) as one, talk(served, compression=None) as other:
             await one.ask("x" * 50_000)
             await other.ask("x" * 50_000)
@@ -363,7 +363,7 @@ async def test_a_refused_upgrade_is_one_line_of_the_access_log(
 
 async def test_what_waits_and_what_is_remembered_have_a_bound_in_each_connection(backend: ReplayBackend):
     slow = Slow(backend)
-    limits = Limits(body=50_000, bodies=1_000_000, connection=100_000)
+    limits = Limits(body=50_000, connection=100_000)
     async with serve(HttpBackend("replay", backend.url), limits=limits) as served, talk(served) as one:
         await one.ask("x" * 40_000)
         await one.until("response.output_text.delta")
@@ -379,8 +379,8 @@ async def test_what_waits_and_what_is_remembered_have_a_bound_in_each_connection
 
 async def test_the_bytes_of_a_connection_are_free_again_when_it_ends(backend: ReplayBackend):
     Slow(backend)
-    limits = Limits(body=50_000, bodies=60_000, connection=60_000)
-    async with serve(HttpBackend("replay", backend.url), limits=limits) as served:
+    limits = Limits(body=50_000, connection=60_000)
+    async with serve(HttpBackend("replay", backend.url), limits=limits, memory=60_000) as served:
         async with talk(served) as one:
             await one.ask("x" * 40_000)
             await one.until("response.output_text.delta")

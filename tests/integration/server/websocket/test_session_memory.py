@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from antiphon.server.memory import Account, Room
 from antiphon.server.websocket.session_memory import Recall
+from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.contract import StoredItem
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served
@@ -179,7 +179,7 @@ def items(size: int) -> list[StoredItem]:
 
 
 def test_what_is_too_much_to_remember_goes_the_oldest_first() -> None:
-    account = Account(Room(1000), 100, "a")
+    account = Account(Memory(1000), "a", 100)
     recall = Recall(account)
     recall.advance("a", "resp_1", items(60))
     recall.advance("b", "resp_2", items(30))
@@ -191,7 +191,7 @@ def test_what_is_too_much_to_remember_goes_the_oldest_first() -> None:
 
 
 def test_a_lane_whose_newest_response_is_stored_remembers_no_older_one() -> None:
-    recall = Recall(Account(Room(1000), 100, "a"))
+    recall = Recall(Account(Memory(1000), "a", 100))
     recall.advance(None, "resp_1", items(10))
     recall.advance(None, "resp_2", None)
     assert recall.find("resp_1") is None

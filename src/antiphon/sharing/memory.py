@@ -1,0 +1,171 @@
+"""Memory that this process uses for clients, shared between tenants: bodies, messages, histories, large replies.
+
+Data takes more memory than its bytes while a response is made of it: as bytes, as values, as messages, and as the
+request to a backend. `weight` estimates how much. Measured as growth of the resident set for each byte, of histories
+and of bodies alike: 3.1 at most while one is loaded and 2 from then on (54 MB in items of 1 MB or of 3 kB); 8.2 where
+each text has one wide character, which makes Python use four bytes for all the others; 1.2 to 1.6 kB for each item
+with next to no text.
+"""
+
+import asyncio
+import gc
+import math
+
+from antiphon.errors import AntiphonError, ClientError
+from antiphon.sharing.scheduler import SHARE
+
+MEBIBYTE = 1024 * 1024
+
+LARGE = 64 * 1024
+"""Bytes from which on more than the bytes themselves is counted, and from which on a body counts towards `SWEEP`."""
+
+SWEEP = 128 * MEBIBYTE
+"""Bytes of released large bodies after which the garbage collector runs: these are few objects for its own count."""
+
+PER_BYTE = 3
+"""Bytes of memory that a byte of a body or of a history takes."""
+
+PER_WIDE_BYTE = 5
+"""What it takes besides in a text that is not ASCII."""
+
+PER_ITEM = 2048
+"""Bytes of memory that an item, or a part of its content, takes besides."""
+
+LOOK_EVERY = 0.1
+"""Seconds between two looks of patient work. To wake it would cost each release something, and most release little."""
+
+
+def weight(size: int, items: int = 0, wide: int = 0) -> int:
+    """Return the bytes of memory that data of so many bytes and items takes; `wide` bytes of it may not be ASCII."""
+    return PER_BYTE * size + PER_WIDE_BYTE * wide + PER_ITEM * items
+
+
+def weight_of_json(body: bytes) -> int:
+    """Return the same for JSON that is not decoded yet, where no item is known."""
+    return weight(len(body), wide=len(body) if may_be_wide(body) else 0)
+
+
+def may_be_wide(body: bytes) -> bool:
+    """Whether texts of this JSON may not be ASCII."""
+    return not body.isascii() or b"\\u" in body
+
+
+class Memory:
+    """The bytes of all requests and connections together.
+
+    A tenant holds at most `SHARE` times what is still free, so that some is always left for the next tenant, but may
+    always hold `least` bytes. Without API keys there is one tenant, "", which may hold all of it.
+    """
+
+    def __init__(self, size: int = 512 * MEBIBYTE, least: int = 0) -> None:
+        self.size = self.left = size
+        self._least = least
+        self._held: dict[str, int] = {}
+        self._litter = 0
+
+    def take(self, size: int, tenant: str = "") -> None:
+        """Hold `size` more bytes.
+
+        Raises `AntiphonError` (503) where they are not free now, and `ClientError` (413) where they never will be.
+        """
+        if size > self.left:
+            raise self._refusal(size, tenant)
+        if tenant:
+            held = self._held.get(tenant, 0) + size
+            if held > max(self._least, SHARE * (self.left - size)):
+                raise self._refusal(size, tenant)
+            self._held[tenant] = held
+        self.left -= size
+
+    async def wait_for(self, size: int, tenant: str = "") -> None:
+        """Hold `size` more bytes as soon as they are free. Raises `ClientError` (413) where they never will be."""
+        while True:
+            try:
+                return self.take(size, tenant)
+            except ClientError:
+                raise
+            except AntiphonError:
+                await asyncio.sleep(LOOK_EVERY)
+
+    def release(self, size: int, tenant: str = "") -> None:
+        """Release `size` bytes."""
+        self.left += size
+        if tenant and size:
+            self._held[tenant] -= size
+            if not self._held[tenant]:
+                del self._held[tenant]
+        if size >= LARGE:
+            self._litter += size
+        if self._litter >= SWEEP:
+            self._litter = 0
+            gc.collect()
+
+    def most(self, tenant: str = "") -> int:
+        """Return the bytes that a tenant may hold where nobody else holds any."""
+        share = int(self.size * SHARE / (1 + SHARE)) if tenant else self.size
+        return min(self.size, max(self._least, share))
+
+    def _refusal(self, size: int, tenant: str) -> AntiphonError:
+        most = self.most(tenant)
+        if size > most:
+            return ClientError(
+                f"This request needs about {size // MEBIBYTE + 1} MiB of memory with its history, and this server "
+                f"allows {most // MEBIBYTE} MiB. Send less, or start a new chain.",
+                status=413,
+                code="request_too_large",
+            )
+        return AntiphonError.overloaded(
+            "The requests in progress use all the memory that this server allows for them. Please try again later."
+        )
+
+
+class Account:
+    """The bytes of one connection or of one response, at most `most`; all of them are part of a process's memory.
+
+    A patient one waits for what is not free now.
+    """
+
+    __slots__ = ("_is_patient", "_memory", "_most", "_tenant", "held")
+
+    def __init__(self, memory: Memory, tenant: str, most: float = math.inf, *, is_patient: bool = False) -> None:
+        self._memory, self._tenant, self._most, self._is_patient = memory, tenant, most, is_patient
+        self.held = 0
+
+    def take(self, size: int) -> None:
+        """Hold `size` more bytes. Raises `ClientError` (429) beyond the connection's limit, else as `Memory`."""
+        if self.held + size > self._most:
+            raise ClientError(
+                "Too many bytes are waiting on this WebSocket connection. Send more after a response has ended.",
+                status=429,
+                type="requests",
+                code="too_many_requests",
+            )
+        self._memory.take(size, self._tenant)
+        self.held += size
+
+    async def obtain(self, size: int) -> None:
+        """Hold `size` more bytes, waiting for them if patient. Raises as `Memory`.
+
+        While it waits it holds nothing: two that wait for each other's bytes would do so for ever.
+        """
+        if not self._is_patient:
+            self.take(size)
+            return
+        size += self.held
+        self.close()
+        await self._memory.wait_for(size, self._tenant)
+        self.held = size
+
+    def release(self, size: int) -> None:
+        """Release `size` bytes."""
+        self.held -= size
+        self._memory.release(size, self._tenant)
+
+    def close(self) -> None:
+        """Release everything: the connection or the response has ended."""
+        if self.held:
+            self.release(self.held)
+
+    def __del__(self) -> None:
+        """A response that was prepared and never begun has no other end."""
+        self.close()
