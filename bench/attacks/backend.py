@@ -1,4 +1,4 @@
-"""`python -m bench.attacks.backend`: a model, MCP servers, web pages and a receiver of webhooks; it prints its port.
+"""`python -m bench.attacks.backend NICE`: a model, MCP servers, web pages, a receiver of webhooks; it prints its port.
 
 The text of a request decides what the model does: `hang`, `slow`, `reject`, URLs to open, or else it answers at once.
 `/mcp/silent` and `/hook/silent` never answer a call; `/mcp/quick` and `/hook` do.
@@ -6,7 +6,9 @@ The text of a request decides what the model does: `hang`, `slow`, `reject`, URL
 
 import asyncio
 import json
+import os
 import re
+import sys
 from typing import Any
 
 from aiohttp import web
@@ -138,8 +140,9 @@ async def _small_page(request: web.Request) -> web.Response:
     return web.Response(text=text, content_type="text/html")
 
 
-async def main() -> None:
-    """Serve until the process is ended."""
+async def main(nice: int) -> None:
+    """Serve until the process is ended, with a priority that is lower by `nice`."""
+    os.nice(nice)
     runner = web.AppRunner(Backend().app(), access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
@@ -148,4 +151,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(int(sys.argv[1])))

@@ -13,6 +13,7 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import Limits
 from antiphon.storage.open import open_store
 from antiphon.tools.web.reading import MEMORY
+from bench.attacks.attackers import NICE
 from bench.attacks.resolver import write_resolver
 from bench.attacks.table import ATTACKS, Attack
 from bench.attacks.tenant import Outcome, tenant
@@ -43,7 +44,8 @@ max_bodies = {BODIES}
 
 def attacked(folder: Path, seconds: float, names: str = "") -> Iterator[Reading]:
     """Measure each attack once, each on a server of its own; only those with `names` in their names."""
-    with module("bench.attacks.backend") as backend, module("bench.attacks.backend") as site:
+    # A's own servers would not share the server's CPUs either.
+    with module("bench.attacks.backend", "0") as backend, module("bench.attacks.backend", str(NICE)) as site:
         for attack in ATTACKS:
             if attack.method and names in attack.name:
                 yield from _measured(attack, backend.port, site.port, folder, seconds)
@@ -55,7 +57,8 @@ def _measured(attack: Attack, backend: int, site: int, folder: Path, seconds: fl
     with _serving(attack, backend, folder, store) as served:
         command = [sys.executable, "-m", "bench.attacks.attackers", attack.method, str(served.port), a, str(site)]
         unloaded, loaded, grown = asyncio.run(_compare(served, b, backend, command, seconds))
-    print(f"{attack.name}: B's failures {loaded.failed}", file=sys.stderr, flush=True)
+    if failed := {kind: count for kind, count in loaded.failed.items() if count}:
+        print(f"{attack.name}: of B failed {failed}", file=sys.stderr, flush=True)
     yield f"p99 of B, {attack.name}, ms", OURS, loaded.p99
     yield f"p99 of B, {attack.name}, ms", TARGET, TIMES * unloaded.p99 + MORE
     name = f"failed requests, jobs, webhooks, pages and tools of B, {attack.name}"

@@ -1,7 +1,8 @@
 """Which backend is called, of several that could answer: a pure function of what is known of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from antiphon.upstream.backend_state import Target
 
@@ -24,8 +25,7 @@ class Candidates(tuple[Target, ...]):
         return made
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct, gc=False):
     """What is known at this moment of a backend that could answer."""
 
     is_up: bool = True
@@ -59,8 +59,9 @@ def order(candidates: Sequence[Candidate]) -> list[int]:
     """
     able = [place for place, one in enumerate(candidates) if one.is_able]
     up = [place for place in able if candidates[place].is_up]
-    is_retry = any(one.was_tried for one in candidates)
-    return sorted(up if up or is_retry else able, key=lambda place: _rank(candidates[place]))
+    if not up and not any(one.was_tried for one in candidates):
+        up = able
+    return sorted(up, key=[_rank(one) for one in candidates].__getitem__)
 
 
 def _rank(one: Candidate) -> tuple[bool, int, bool, bool, bool, bool, float, float]:

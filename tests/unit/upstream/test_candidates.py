@@ -1,9 +1,9 @@
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from antiphon.upstream.candidates import Candidate, next_turn, order
 
