@@ -109,9 +109,9 @@ def judge(
             with places.one() as place:
                 return Verdict(area, mutant, place.judge(mutant, relevant), len(relevant))
 
-        for future in [threads.submit(verdict, *one) for one in chosen]:
+        for number, future in enumerate([threads.submit(verdict, *one) for one in chosen], 1):
             if found := future.result():
-                _show(found)
+                _show(f"{number} of {len(chosen)}", found)
                 yield found
 
 
@@ -141,11 +141,11 @@ def _test_files(path: Path) -> Iterator[Path]:
     yield from path.rglob("test_*.py") if path.is_dir() else [path]
 
 
-def _show(verdict: Verdict) -> None:
+def _show(which: str, verdict: Verdict) -> None:
     if verdict.survived:
         text = (ROOT / verdict.mutant.path).read_text("utf-8")
         how = f"{verdict.tests} tests run it, {verdict.outcome.seconds:.0f} s"
-        print(f"\nSURVIVED ({verdict.area}; {how}):\n{verdict.mutant.diff(text)}\n", flush=True)
+        print(f"\n{which} SURVIVED ({verdict.area}; {how}):\n{verdict.mutant.diff(text)}\n", flush=True)
 
 
 def report(verdicts: Sequence[Verdict], survivors: Sequence[Verdict]) -> str:

@@ -2,11 +2,14 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from mutation.mutants import Mutant
 from mutation.tracing import IMPORTED, PassedTest, Trace
+
+K = TypeVar("K")
 
 _STATEMENT_NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 
@@ -18,42 +21,41 @@ class Relevance:
         self._root = root
         self._tests: list[PassedTest] = []
         self._lines: dict[str, dict[int, set[int]]] = {}
+        self._statements: dict[str, set[int]] = {}
         for trace in traces:
             begin = len(self._tests)
             self._tests += trace.tests
             for path, lines in trace.lines.items():
-                mine = self._lines.setdefault(path, {})
-                for line, tests in lines.items():
-                    numbers = {test if test == IMPORTED else begin + test for test in tests}
-                    mine.setdefault(line, set()).update(numbers)
+                _add(self._lines.setdefault(path, {}), lines, begin)
+            _add(self._statements, trace.statements, begin)
 
     def of(self, mutant: Mutant, folders: Collection[str]) -> list[PassedTest]:
         """Return the tests in these files and folders that run the changed statement, those on PostgreSQL last."""
-        found = set.union(set(), *(self._of_lines(path, lines) for path, lines in self._places(mutant)))
+        text = (self._root / mutant.path).read_text("utf-8")
+        found = self._of_code(mutant, text) if mutant.path.endswith(".py") else self._of_sql(mutant, text)
         tests = [self._tests[number] for number in found if self._is_below(self._tests[number].id, folders)]
         return sorted(tests, key=lambda test: (test.uses_postgres, test.seconds, test.id))
 
-    def _of_lines(self, path: str, changed: range) -> set[int]:
-        """Return the tests that run these lines; of a line that runs at import, those that run anything of the file."""
-        lines = self._lines.get(path, {})
+    def _of_code(self, mutant: Mutant, text: str) -> set[int]:
+        """Return the tests that run a statement; of one that runs at import, those that run anything of the file."""
+        changed = statement_at(text, text.count("\n", 0, mutant.begin) + 1)
+        lines = self._lines.get(mutant.path, {})
         found = set.union(set(), *(tests for line, tests in lines.items() if line in changed))
         if found == {IMPORTED}:
             found = set.union(*lines.values())
         return found - {IMPORTED}
 
-    def _places(self, mutant: Mutant) -> Iterator[tuple[str, range]]:
-        text = (self._root / mutant.path).read_text("utf-8")
-        if mutant.path.endswith(".py"):
-            yield mutant.path, statement_at(text, text.count("\n", 0, mutant.begin) + 1)
-            return
-        name = _STATEMENT_NAME.findall(text, 0, mutant.begin)[-1]
-        for path in self._lines:
-            code = (self._root / path).read_text("utf-8")
-            for match in re.finditer(rf'"{name}"', code):
-                yield path, statement_at(code, code.count("\n", 0, match.start()) + 1)
+    def _of_sql(self, mutant: Mutant, text: str) -> set[int]:
+        return self._statements.get(_STATEMENT_NAME.findall(text, 0, mutant.begin)[-1], set())
 
     def _is_below(self, test: str, folders: Iterable[str]) -> bool:
         return any(test.startswith((f"{folder}::", f"{folder}/")) for folder in folders)
+
+
+def _add(mine: dict[K, set[int]], theirs: Mapping[K, Iterable[int]], begin: int) -> None:
+    """Add the tests of a trace, the first of which has the number `begin` here."""
+    for key, tests in theirs.items():
+        mine.setdefault(key, set()).update(test if test == IMPORTED else begin + test for test in tests)
 
 
 def statement_at(code: str, line: int) -> range:

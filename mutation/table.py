@@ -34,6 +34,7 @@ AREAS: Mapping[str, Area] = {
             "tests/integration/storage",
             "tests/integration/cli/test_storage.py",
             "tests/integration/jobs",
+            "tests/system/storage/postgres/test_pooler.py",
             f"{SERVER}/test_background.py",
         ),
     ),
@@ -50,6 +51,8 @@ AREAS: Mapping[str, Area] = {
             f"{SERVER}/test_limits.py",
             "tests/integration/runs/test_idempotency.py",
             "tests/integration/telemetry/test_store_metrics.py",
+            "tests/integration/tools/mcp/test_secrets.py",
+            "tests/integration/cli/test_storage.py",
         ),
     ),
     "limits": Area(

@@ -26,10 +26,11 @@ class PassedTest(msgspec.Struct):
 
 
 class Trace(msgspec.Struct):
-    """The tests that passed, and by file and line the numbers of those that ran it; the ids of tests that failed."""
+    """The tests that passed, and the numbers of those that ran a line, by file, or used a statement; what failed."""
 
     tests: list[PassedTest]
     lines: dict[str, dict[int, list[int]]]
+    statements: dict[str, list[int]]
     failed: list[str]
 
 
@@ -38,8 +39,9 @@ class Tracer:
 
     def __init__(self, files: Collection[str]) -> None:
         self._now: dict[str, set[int]] = {file: set() for file in files}
+        self._statements: set[str] = set()
         self._has_failed = False
-        self.trace = Trace([], {file: {} for file in files}, [])
+        self.trace = Trace([], {file: {} for file in files}, {}, [])
 
     def start(self) -> None:
         """Trace this thread and those that it starts."""
@@ -51,6 +53,8 @@ class Tracer:
         if lines is None:
             return None
         lines.add(frame.f_lineno)
+        if frame.f_code.co_varnames[:1] == ("query",):  # such as `ask` of `storage/operations/`
+            self._statements.add(frame.f_locals["query"])
 
         def note(frame: FrameType, event: str, argument: object) -> Any:
             lines.add(frame.f_lineno)
@@ -60,6 +64,7 @@ class Tracer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.start()  # again: a test that runs out of stack, or profiles, ends the trace
         self._note(IMPORTED)
         self._has_failed, began = False, time.monotonic()
         result = yield
@@ -68,8 +73,7 @@ class Tracer:
         else:
             self._note(len(self.trace.tests))
             self.trace.tests.append(PassedTest(item.nodeid, time.monotonic() - began))
-        for lines in self._now.values():
-            lines.clear()
+        self._clear()
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -79,4 +83,11 @@ class Tracer:
         for file, lines in self._now.items():
             for line in lines:
                 self.trace.lines[file].setdefault(line, []).append(test)
+        for statement in self._statements:
+            self.trace.statements.setdefault(statement, []).append(test)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._statements.clear()
+        for lines in self._now.values():
             lines.clear()

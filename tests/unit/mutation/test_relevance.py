@@ -22,7 +22,7 @@ def many(number: int) -> bool:
 
 
 def put() -> None:
-    ask("put_key", limit > 1)
+    ask(limit > 1)
 """
 
 STATEMENTS = """\
@@ -45,7 +45,7 @@ LINES = {1: [IMPORTED], 5: [0, 1, 2], 6: [0, 1, 2], 11: [IMPORTED], 15: [3]}
 def relevance(tmp_path: Path) -> Relevance:
     (tmp_path / "a.py").write_text(CODE)
     (tmp_path / "a.sql").write_text(STATEMENTS)
-    return Relevance(tmp_path, [Trace(TESTS, {"a.py": LINES}, [])])
+    return Relevance(tmp_path, [Trace(TESTS, {"a.py": LINES}, {"put_key": [3]}, [])])
 
 
 def judges(relevance: Relevance, path: str, changed: str, folder: str = "tests") -> list[str]:
@@ -66,7 +66,7 @@ def test_of_what_runs_at_import_all_tests_of_the_file_do(relevance: Relevance) -
     assert judges(relevance, "a.py", "number >= limit") == [FEW_ON_SQLITE, PUT, FEW, FEW_ON_POSTGRES]
 
 
-def test_of_sql_those_that_run_the_code_that_names_it_do(relevance: Relevance) -> None:
+def test_of_sql_those_that_use_the_statement_do(relevance: Relevance) -> None:
     assert judges(relevance, "a.sql", "id <> $1") == [PUT]
 
 
@@ -77,6 +77,6 @@ def test_a_statement_has_its_own_lines_and_not_those_of_its_body(line: int, line
 
 def test_numbers_of_tests_of_several_traces_differ(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(CODE)
-    both = [Trace(TESTS[:1], {"a.py": {5: [0]}}, []), Trace(TESTS[2:3], {"a.py": {5: [0]}}, [])]
+    both = [Trace(TESTS[:1], {"a.py": {5: [0]}}, {}, []), Trace(TESTS[2:3], {"a.py": {5: [0]}}, {}, [])]
 
     assert judges(Relevance(tmp_path, both), "a.py", "number <= limit") == [FEW_ON_SQLITE, FEW]

@@ -15,6 +15,10 @@ def choose(is_even):
     if is_even:
         return 2
     return 1
+
+
+def ask(query, *values):
+    return query
 """
 
 
@@ -58,3 +62,16 @@ def test_each_test_has_its_lines_whatever_thread_runs_them_and_failed_ones_have_
     assert [test.id for test in tracer.trace.tests] == ["even", "odd"]
     assert tracer.trace.failed == ["broken"]
     assert tracer.trace.lines[str(file)] == {1: [0, 1], 2: [0, 1], 3: [0], 4: [1]}
+
+
+@pytest.mark.usefixtures("untraced")
+def test_each_test_has_its_statements_even_after_one_that_ended_the_trace(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(CODE)
+    names: dict[str, Any] = {}
+    exec(compile(CODE, str(file), "exec"), names)
+    tracer = Tracer([str(file)])
+    run(tracer, "ending", lambda: sys.settrace(None))
+    run(tracer, "asking", lambda: names["ask"]("put_key", 1))
+
+    assert tracer.trace.statements == {"put_key": [1]}

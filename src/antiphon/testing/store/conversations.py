@@ -171,7 +171,7 @@ async def _a_job_knows_where_it_begins(store: Store) -> None:
 async def _is_part_of_history(store: Store) -> None:
     """The history of a chain whose first response was made in a conversation begins with what stood there then."""
     first = new_items("a")
-    conversation = await _new(store, *first)
+    conversation, other = await _new(store, *first), await _new(store, *new_items("elsewhere"))
     made = replace(
         new_response(new_items("q"), new_items("r")), conversation_id=conversation.id, conversation_end=len(first)
     )
@@ -185,7 +185,8 @@ async def _is_part_of_history(store: Store) -> None:
     hold(found == expected, f"the history is {names(found)}")
     for one in (made, child):
         await store.delete(T, one.id)
-    await store.delete_conversation(T, conversation.id)
+    for each in (conversation, other):
+        await store.delete_conversation(T, each.id)
 
 
 PROMISES: tuple[Promise, ...] = (

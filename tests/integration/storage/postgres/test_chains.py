@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import StoredResponse
+from antiphon.storage.contract import StoredItem, StoredResponse
 from antiphon.storage.postgres import chains
 from antiphon.storage.postgres.chains import SHORT, LongChains
 from antiphon.storage.postgres.store import PostgresStore
@@ -62,6 +62,15 @@ def walks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 async def length(store: PostgresStore, response: StoredResponse, most: int = MOST) -> int:
     return (await store.measure_chain("", response.id, most, response.previous_response_id)).length
+
+
+async def test_the_items_and_bytes_of_a_chain_that_grows_are_exact(stores: Sequence[PostgresStore]) -> None:
+    store = stores[0]
+    for number in range(LENGTH, LENGTH + 3):
+        await store.save(turn(number, input=[StoredItem(f"msg_{number}", b"x" * number)]))
+        extent = await store.measure_chain("", f"resp_{number}", MOST, f"resp_{number - 1}")
+        sizes = range(LENGTH, number + 1)
+        assert (extent.items, extent.size) == (len(sizes), sum(sizes))
 
 
 async def test_a_chain_that_grows_is_walked_up_once(stores: Sequence[PostgresStore], walks: list[int]) -> None:

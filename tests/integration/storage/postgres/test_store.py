@@ -115,6 +115,13 @@ async def test_a_newer_schema_is_refused_with_one_line(postgres: Postgres) -> No
         await PostgresStore.open(url)
 
 
+async def test_an_empty_database_has_version_0(postgres: Postgres) -> None:
+    connection = await asyncpg.connect(await postgres.database())
+
+    assert await version(connection) == 0
+    await connection.close()
+
+
 async def test_many_that_open_an_empty_database_at_once_all_can(postgres: Postgres) -> None:
     url = await postgres.database()
     stores = await asyncio.gather(*(PostgresStore.open(url, connections=2) for _ in range(6)))
