@@ -3,12 +3,15 @@
 Every run begins with the same seed, which its header names.
 """
 
+import gc
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from antiphon.storage.sqlite.file import open_memory
 from antiphon.upstream.http import HttpBackend
 from tests.support.chance import FIXED, PROFILE, SEED
 from tests.support.postgres import Postgres, running
@@ -19,6 +22,17 @@ from tests.support.server import Served, serve
 def pytest_configure(config: pytest.Config) -> None:
     if SEED != FIXED and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = SEED
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end, so the garbage collector need not look at it, then or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_report_header() -> str:
@@ -50,13 +64,25 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def migrated() -> bytes:
+    """An SQLite database with the schema of a store and without a row."""
+    with closing(open_memory()) as connection:
+        return connection.serialize()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-async def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty place for a store, once of each kind."""
+async def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """A place for a store without a row, once of each kind."""
     if request.param == "sqlite":
-        return f"sqlite://{tmp_path}/antiphon.db"
+        path = tmp_path / "antiphon.db"
+        path.write_bytes(request.getfixturevalue("migrated"))
+        path.chmod(0o600)
+        yield f"sqlite://{path}"
+        return
     server: Postgres = request.getfixturevalue("postgres")
-    return await server.store()
+    async with server.store() as url:
+        yield url
 
 
 @pytest.fixture

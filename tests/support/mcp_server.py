@@ -44,6 +44,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tests.support.prompt import PromptServer
+
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -317,7 +319,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-class _Quiet(uvicorn.Server):
+class _Quiet(PromptServer):
     """A server that says when it listens, and leaves the signals of the process alone."""
 
     def __init__(self, config: uvicorn.Config, listening: asyncio.Event) -> None:

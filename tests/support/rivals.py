@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -52,6 +53,12 @@ class Rivals:
         """Bytes of memory that the server process and its children have resident."""
         own = self.serving.process.pid
         return sum(_resident(process) for process in (own, *_children(own)))
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU that the server process has used."""
+        fields = Path(f"/proc/{self.serving.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def peak_memory(self) -> int:

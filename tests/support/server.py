@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
@@ -32,6 +31,7 @@ from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
+from tests.support.prompt import PromptServer
 
 Trace = Callable[[ModelNames], Traces]
 
@@ -62,36 +62,8 @@ NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Loading the world's would be most of what a server of one test costs, and nothing here is encrypted."""
 
 
-class PromptHost(Host):
-    """Ends as soon as it is told to: uvicorn looks every 0.1 s, and then gives connections as long to close.
-
-    A thousand tests have a server each.
-    """
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        self._end = asyncio.Event()
-        super().__init__(*args, **options)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name == "should_exit" and value:
-            self._end.set()
-
-    async def main_loop(self) -> None:
-        ticking = asyncio.create_task(super().main_loop())
-        await self._end.wait()
-        ticking.cancel()
-        await asyncio.wait({ticking})
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for listener in (*self.servers, *(sockets or ())):
-            listener.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.1):
-                while self.server_state.connections or self.server_state.tasks:
-                    await asyncio.sleep(0.001)
+class PromptHost(PromptServer, Host):
+    """Our server, which ends at once."""
 
 
 @asynccontextmanager

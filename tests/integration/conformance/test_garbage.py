@@ -84,7 +84,7 @@ ANSWERS = st.builds(Answer, status=STATUSES, body=BODIES, fault=st.sampled_from(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@examples(6, suppress_health_check=list(HealthCheck))
+@examples(3, suppress_health_check=list(HealthCheck))
 @given(script=st.lists(ANSWERS, max_size=6))
 def test_no_answer_makes_a_case_stumble(case: Case, script: list[Answer]) -> None:
     assert play(case, script).keys() == set(case.ids)

@@ -88,7 +88,7 @@ def fuzz(url: str, operation: str, mode: schemathesis.GenerationMode) -> None:
     schema.config.update(base_url=url)
     (described,) = [one.ok() for one in schema.get_all_operations() if one.ok().label == operation]
 
-    @examples(12, suppress_health_check=list(HealthCheck), database=None)
+    @examples(6, suppress_health_check=list(HealthCheck), database=None)
     @given(described.as_strategy(generation_mode=mode))
     def send(case: Any) -> None:
         response = case.call()

@@ -99,7 +99,7 @@ async def test_every_end_has_its_event_and_nobody_gets_another(stateful: Served,
 async def test_what_is_not_received_comes_again_with_the_same_id(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(courier, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(courier, "FIRST_WAIT", -2.0)  # what is postponed, by whole seconds, is due at once
     monkeypatch.setattr(courier, "LOOK_EVERY", 0.05)
     async with receiving() as receiver:
         receiver.statuses = [500, 302, 404]

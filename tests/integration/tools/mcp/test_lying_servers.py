@@ -233,7 +233,7 @@ async def test_an_answer_that_was_packed_unasked_is_not_unpacked() -> None:
     ids=lambda answer: str(answer)[:60],
 )
 async def test_whatever_is_no_answer_is_an_error_in_bounded_time(answer: Mapping[str, Any]) -> None:
-    async with raw(lambda method, params: web.Response(**answer)) as server, using(timeout=1) as servers:
+    async with raw(lambda method, params: web.Response(**answer)) as server, using(timeout=0.3) as servers:
         outcome = await call(servers, at(server.url), "good")
         after = await call(servers, at(server.url), "good")
     for one in (outcome, after):

@@ -51,7 +51,7 @@ async def test_calls_that_never_return_leave_room_for_another_tenant() -> None:
 @pytest.mark.usefixtures("few")
 async def test_waiting_for_a_turn_is_not_counted_in_a_calls_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "AT_ONCE", 1)
-    async with raw(say) as server, using(timeout=1.0) as mcp:
+    async with raw(say) as server, using(timeout=0.5) as mcp:
         await mcp.list(at(server.url), "a")
         hung = [asyncio.create_task(call(mcp, at(server.url), "hang", "a")) for _ in range(2)]
         last = await call(mcp, at(server.url), "look", "a")
