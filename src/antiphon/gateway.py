@@ -17,6 +17,7 @@ from antiphon.errors import StoreError, log
 from antiphon.jobs import queue, replay
 from antiphon.jobs.queue import Queued
 from antiphon.jobs.replay import CutOff
+from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
 from antiphon.runs.compact import compact
@@ -52,6 +53,8 @@ __all__ = [
     "Endpoints",
     "Engine",
     "Gateway",
+    "JsonObject",
+    "LargeObject",
     "Log",
     "Passing",
     "Queued",
@@ -67,6 +70,7 @@ __all__ = [
     "check_key",
     "counts_tokens",
     "encode",
+    "encode_large",
     "going_away",
     "output_text",
     "together",
@@ -199,7 +203,7 @@ class Gateway:
 
     def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
         """Return a stored response."""
-        return responses.retrieve(self._engine.store, tenant, response_id, include)
+        return responses.retrieve(self._engine.store, tenant, response_id, include, self._engine.offload)
 
     def cancel(self, tenant: str, response_id: str) -> Made:
         """Cancel a background response; return it as it stands."""
@@ -211,7 +215,7 @@ class Gateway:
 
     def input_items(self, tenant: str, response_id: str, query: InputItemsQuery) -> Made:
         """Return a page of the items that a response was made from."""
-        return responses.list_input_items(self._engine.store, tenant, response_id, query)
+        return responses.list_input_items(self._engine.store, tenant, response_id, query, self._engine.offload)
 
     def check_replay(self, tenant: str, response_id: str) -> Awaitable[None]:
         """Raise `ClientError` unless the events of this response can be replayed."""
@@ -322,9 +326,11 @@ class Conversations:
         """Delete a conversation with its items."""
         return conversations.delete(self._engine, tenant, conversation_id)
 
-    def add_items(self, tenant: str, conversation_id: str, request: AddItems, include: list[Include]) -> Made:
+    def add_items(
+        self, tenant: str, conversation_id: str, request: AddItems, include: list[Include], *, is_large: bool = False
+    ) -> Made:
         """Append items."""
-        return conversations.add_items(self._engine, tenant, conversation_id, request, include)
+        return conversations.add_items(self._engine, tenant, conversation_id, request, include, is_large=is_large)
 
     def list_items(self, tenant: str, conversation_id: str, query: InputItemsQuery) -> Made:
         """Return a page of the items."""

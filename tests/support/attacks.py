@@ -7,8 +7,9 @@ from typing import Any
 
 MEGABYTE = 1024 * 1024
 LARGEST = 32 * MEGABYTE - 64 * 1024
-IMAGE_SIZE = 12 * MEGABYTE
-"""One string of 32 MB costs the loop's neighbours 30 ms in each step that copies it: see docs/why/event-loop.md."""
+IMAGE_SIZE = LARGEST - 1024
+STORED_SIZE = 12 * MEGABYTE
+"""The driver of PostgreSQL copies all of a row in one step, on the loop: see docs/why/event-loop.md."""
 
 ITEMS = 10_000
 
@@ -60,9 +61,13 @@ def inputs() -> Mapping[str, bytes]:
         "too many parts": b'[{"role":"user","content":%b}]' % repeated(PART, 2 * MEGABYTE),
         "a large text": json.dumps("words " * (10 * MEGABYTE // 6 - 10)).encode(),
         "large texts": repeated(b'{"role":"user","content":"%b"}' % (b"a" * MEGABYTE), LARGEST),
+        "an image": b"[" + IMAGE % (b"A" * STORED_SIZE) + b"]",
         "a large image": b"[" + IMAGE % (b"A" * (IMAGE_SIZE & ~3)) + b"]",
         "many images": repeated(IMAGE % (b"A" * 40_000), LARGEST),
         "a large file": b"[" + FILE % (b"A" * (IMAGE_SIZE & ~3)) + b"]",
+        "a text with an emoji": json.dumps("words\n" * 650_000 + "\U0001f600", ensure_ascii=False).encode(),
+        "a text that is too wide": json.dumps("words\n" * 1_600_000 + "\U0001f600", ensure_ascii=False).encode(),
+        "a long name": b'[{"%b":1}]' % (b"a" * IMAGE_SIZE),
         "escapes": b'"%b"' % (b"\\u00e9" * (10 * MEGABYTE // 6)),
         "long decimals": repeated(b"1.2345678901234567890123e-300", 2 * MEGABYTE),
         "long integers": repeated(b"9" * 4000, 2 * MEGABYTE),

@@ -10,13 +10,13 @@ from msgspec.structs import replace as replace_struct
 from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.jobs.half_made import close_half_made
-from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frame
+from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
 from antiphon.runs.checkpoints import from_bytes
-from antiphon.runs.context import MANY, Context, conversation_locked, conversation_not_found
+from antiphon.runs.context import Context, conversation_locked, conversation_not_found
 from antiphon.runs.decoding import load_item, load_items
 from antiphon.runs.engine import Engine
 from antiphon.runs.history_memory import HistoryMemory
@@ -26,7 +26,8 @@ from antiphon.runs.prepare import checked_tools, gather, open_response, prepare_
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.storage.contract import Job, LockResult, Reply
-from antiphon.stored.responses import not_found, shown_response
+from antiphon.stored.responses import not_found, show_response
+from antiphon.translation.to_chat.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
 from antiphon.webhooks.announcement import announcement
 
@@ -83,7 +84,7 @@ async def _put(
         stored = await engine.offload.run(ticket.tenant, retention.of, response, context, [])
     else:
         stored = retention.of(response, context, [])
-    frames = [frame(writer.take())] if stored.is_streamed else []
+    frames = frames_of(writer.take()) if stored.is_streamed else []
     kept, most = without_credentials(request, body), engine.queue_per_tenant
     outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most)
     if outcome is LockResult.FULL:
@@ -108,7 +109,7 @@ async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any
     stored = await engine.store.load(tenant, response_id)
     if stored is None:
         raise not_found(response_id)
-    response = shown_response(stored, ())
+    response = await show_response(stored, (), engine.offload)
     if not response["background"]:
         raise ClientError("Cannot cancel a synchronous response.")
     return response
@@ -133,7 +134,7 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
     is_ended = await engine.store.finish(
         job,
         ended(replace(stored, status=response.status, body=body, output=output), engine.now()),
-        [frame(writer.take())] if stored.is_streamed else [],
+        frames_of(writer.take()) if stored.is_streamed else [],
         append=False,
         announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
     )
@@ -178,7 +179,7 @@ async def _take_up(engine: Engine, job: Job, memory: Account) -> BackgroundRecor
     is_large = len(job.request) > LARGE or len(stored.input) > MANY
     if is_large:
         request = await engine.offload.run(stored.tenant, decode_request, job.request)
-        items = await load_items(stored.input, engine.reads, stored.tenant)
+        items = await load_items(stored.input, engine.reads, engine.offload, stored.tenant)
     else:
         request = decode_request(job.request)
         items = [load_item(item) for item in stored.input]

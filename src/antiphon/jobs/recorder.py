@@ -40,9 +40,16 @@ class Lost(Exception):  # noqa: N818 - nothing went wrong here: the job belongs 
     """Another worker wrote to the job."""
 
 
-def frame(events: Sequence[Event]) -> Frames:
+LARGE = 1024 * 1024
+"""Bytes of events from which on each is kept apart: a replay reads and sends one of them at once."""
+
+
+def frames_of(events: Sequence[Event]) -> list[Frames]:
     """Return events as they are kept for replay."""
-    return Frames(events[0].sequence_number, events[-1].sequence_number, encode(events))
+    body = encode(events)
+    if len(body) <= LARGE or len(events) == 1:
+        return [Frames(events[0].sequence_number, events[-1].sequence_number, body)]
+    return [Frames(event.sequence_number, event.sequence_number, encode([event])) for event in events]
 
 
 class BackgroundRecorder:
@@ -112,7 +119,7 @@ class BackgroundRecorder:
                 lambda: self._engine.store.finish(
                     self._job,
                     stored,
-                    [frame(events)] if stored.is_streamed else [],
+                    frames_of(events) if stored.is_streamed else [],
                     append=response.status in CHAINABLE,
                     announcement=announcement(self._engine.new_id, self._engine.now, response.id, response.status),
                 )
@@ -199,7 +206,7 @@ class BackgroundRecorder:
 
     async def _advance(self, events: Sequence[Event], keep: bool) -> None:
         output, self._done = (self._done, []) if keep else ((), self._done)
-        frames = [frame(events)] if self._retention.is_streamed else self._delayed(events, keep)
+        frames = frames_of(events) if self._retention.is_streamed else self._delayed(events, keep)
         if not (frames or output):
             return
         await self._save(Progress(frames, output, keep))
@@ -217,7 +224,7 @@ class BackgroundRecorder:
 
     def _take_half_made(self) -> Sequence[Frames]:
         events, self._half_made = self._half_made, []
-        return [frame(events)] if events else ()
+        return frames_of(events) if events else ()
 
     async def _save(self, progress: Progress) -> None:
         newer = await self._persist(lambda: self._engine.store.advance(self._job, progress))

@@ -6,8 +6,10 @@ from functools import partial
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.protocol.json_pieces import encode_large
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Frames, StoredResponse
+from antiphon.stored.large import LARGE, decoded
 from antiphon.stored.responses import not_found
 
 LOOK_AGAIN = 1.0
@@ -42,7 +44,8 @@ async def replay(
                 raise CutOff
             generation = tail.generation
             for frames in tail.frames:
-                yield _shown(frames, after, padding)
+                is_whole = padding and frames.first > after
+                yield frames.body if is_whole else await _shown(engine, tenant, frames, after, padding)
                 after = frames.last
             if not tail.frames and tail.status not in OPEN:
                 return
@@ -50,7 +53,14 @@ async def replay(
                 await change.wait(LOOK_AGAIN)
 
 
-def _shown(frames: Frames, after: int, padding: bool) -> bytes:
+async def _shown(engine: Engine, tenant: str, frames: Frames, after: int, padding: bool) -> bytes:
+    """Return what a client has not seen of the frames; large ones are taken apart in a thread."""
+    if len(frames.body) <= LARGE:
+        return _part(frames, after, padding)
+    return await engine.offload.run(tenant, _part, frames, after, padding)
+
+
+def _part(frames: Frames, after: int, padding: bool) -> bytes:
     body = frames.body
     if frames.first <= after:
         events = body.split(b"\n\n")
@@ -66,9 +76,9 @@ def _bare(event: bytes) -> bytes:
     head, mark, data = event.partition(b"data: ")
     if b'"obfuscation"' not in data:
         return event
-    values = msgspec.json.decode(data)
+    values = decoded(data)
     values.pop("obfuscation", None)
-    return head + mark + msgspec.json.encode(values)
+    return head + mark + encode_large(values)
 
 
 def _no_log(stored: StoredResponse | None) -> ClientError:

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from antiphon.runs.decoding import FEW, UNSHARED, in_slices, load_item
+from antiphon.protocol.items.messages import InputItem
+from antiphon.runs.decoding import FEW, FEW_BYTES, UNSHARED, in_slices, load_few
+from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import ChainExtent, Store, StoredItem, StoredResponse
 from antiphon.translation.to_chat.prefix import Log, Prefix
@@ -27,6 +29,9 @@ PER_ENTRY = 1024
 
 PER_BYTE = 4
 """How often its text is held: as a value, which its messages share, and as JSON in two dialects with room to grow."""
+
+WIDEST = 4
+"""Bytes of a character at most."""
 
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
@@ -84,15 +89,16 @@ class ChainCache:
         response: StoredResponse,
         reads: FairScheduler = UNSHARED,
         intake: Intake = UNLIMITED,
+        offload: Offload | None = None,
     ) -> Prefix | None:
         """Return all items up to those of this response, which was just read; None where its chain has no head.
 
         `intake` admits the chain by its extent before much of it is read, and its items before they are decoded.
-        `reads` shares the decoding of much between tenants.
+        `reads` shares the decoding of much between tenants; `offload` decodes large items.
         """
         way = await self._way(store, response)
         if way is None:
-            return await self._read(store, response, reads, intake)
+            return await self._read(store, response, reads, intake, offload)
         new, known = way
         known = known or _Known(Prefix(), ChainExtent(0, False))
         depth = len(new) + known.extent.length
@@ -101,13 +107,13 @@ class ChainCache:
             extent = await store.measure_chain(response.tenant, response.id, depth + 1, parent)
             if extent.length != depth:
                 self._forget(known)
-                return await self._read(store, response, reads, intake)
+                return await self._read(store, response, reads, intake, offload)
         else:
             extent = _with_response(known.extent, response) if new else known.extent
         await intake.measured(extent)
         for one in new:
             await intake.read([*one.input, *one.output])
-        return await self._remember(new, known)
+        return await self._remember(new, known, offload)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -131,7 +137,7 @@ class ChainCache:
         return way, known
 
     async def _read(
-        self, store: Store, response: StoredResponse, reads: FairScheduler, intake: Intake
+        self, store: Store, response: StoredResponse, reads: FairScheduler, intake: Intake, offload: Offload | None
     ) -> Prefix | None:
         """Read the whole chain. One that begins in a conversation is not remembered: the conversation may change."""
         # Measured first: what is read whole afterwards was whole then.
@@ -144,29 +150,33 @@ class ChainCache:
         prefix, size = Prefix(), PER_ENTRY
         async for part in in_slices(stored, reads, response.tenant):
             part_size = sum(map(_size, part))
-            prefix, size = prefix.extended(list(map(load_item, part)), part_size), size + part_size
+            items = await load_few(part, offload, response.tenant)
+            prefix, size = prefix.extended(items, part_size), size + part_size
         if extent.is_in_conversation:
             return prefix
         known = self._known.get(_key(response))
         return (known or self._put(_key(response), _Known(prefix, extent), size)).prefix
 
-    async def _remember(self, way: Sequence[StoredResponse], known: _Known) -> Prefix:
+    async def _remember(self, way: Sequence[StoredResponse], known: _Known, offload: Offload | None) -> Prefix:
         for response in reversed(way):
             key = _key(response)
-            known = self._known.get(key) or self._added(key, response, known)
+            if key not in self._known:
+                items = await load_few([*response.input, *response.output], offload, response.tenant)
+                known = self._known.get(key) or self._added(key, response, items, known)
+            else:
+                known = self._known[key]
             if len(response.input) > FEW:
                 await asyncio.sleep(0)
         if known.prefix.log in self._logs:
             self._logs.move_to_end(known.prefix.log)
         return known.prefix
 
-    def _added(self, key: Key, response: StoredResponse, before: _Known) -> _Known:
+    def _added(self, key: Key, response: StoredResponse, items: Sequence[InputItem], before: _Known) -> _Known:
         """Add the items of a response that follows one that is known, or none."""
         stored = [*response.input, *response.output]
         size = PER_ENTRY + sum(map(_size, stored))
         counted = before.prefix.log.size if before.prefix.log in self._logs else 0
-        prefix = before.prefix.extended(list(map(load_item, stored)), size)
-        known = _Known(prefix, _with_response(before.extent, response))
+        known = _Known(before.prefix.extended(items, size), _with_response(before.extent, response))
         log = known.prefix.log
         return self._put(key, known, log.size - (counted if log is before.prefix.log else 0))
 
@@ -200,8 +210,14 @@ def _with_response(extent: ChainExtent, response: StoredResponse) -> ChainExtent
 
 def _size(item: StoredItem) -> int:
     """Return about how many bytes an item takes. One wide character makes all of a text as wide, up to four bytes."""
-    wide = 0 if item.body.isascii() else sys.getsizeof(item.body.decode("utf-8", "surrogatepass"))
-    return PER_ITEM + PER_BYTE * (len(item.body) + len(item.sealed or "")) + wide
+    body = item.body
+    if body.isascii():
+        wide = 0
+    elif len(body) > FEW_BYTES:  # to look takes long
+        wide = WIDEST * len(body)
+    else:
+        wide = sys.getsizeof(body.decode("utf-8", "surrogatepass"))
+    return PER_ITEM + PER_BYTE * (len(body) + len(item.sealed or "")) + wide
 
 
 def _key(response: StoredResponse) -> Key:

@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
+from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.requests import CompactRequest, CreateResponse
+from antiphon.protocol.response import Response
 from antiphon.runs.context import nothing_given
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
@@ -47,6 +49,12 @@ async def compact(
     run = Run(await prepare(engine, asked, ticket), engine)
     watch(run)
     response = await run.result()
+    if not run.context.is_translated_beside:
+        return _compacted(engine, run, response)
+    return LargeObject(await engine.offload.run(tenant, _compacted, engine, run, response))
+
+
+def _compacted(engine: Engine, run: Run, response: Response) -> dict[str, Any]:
     kept = [_renewed(engine, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
     return {
         "id": response.id,

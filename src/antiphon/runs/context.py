@@ -12,24 +12,25 @@ from antiphon.ids import NewId
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import InputItem, ItemReference
+from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
-from antiphon.runs.decoding import WITH_STATE, load_item, load_items
+from antiphon.runs.decoding import WITH_STATE, load_few, load_items
 from antiphon.runs.history_memory import HistoryMemory
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store, StoredItem
-from antiphon.translation.to_chat.prefix import Conversation, Prefix
+from antiphon.translation.to_chat.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat.request import normalise_input
-
-MANY = 250
-"""Items from which on they are checked and translated in a thread."""
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that another can follow."""
+
+LARGE = 1024 * 1024
+"""Bytes of a history from which on the same holds."""
 
 REFERRING = (ItemReference, *WITH_STATE)
 """Items that may stand for what is stored."""
@@ -61,6 +62,11 @@ class Context(Struct):
         """Release its memory: the response has ended."""
         if self.memory is not None:
             self.memory.close()
+
+    @property
+    def is_translated_beside(self) -> bool:
+        """Whether the items are translated and encoded in a thread, as of now: other requests make a chain grow."""
+        return self.is_large or (self.prefix is not None and self.prefix.log.is_large)
 
 
 class Sources(Protocol):
@@ -129,7 +135,8 @@ class _Loading:
             sources.bounds.check_input(len(self.given))
         if recalled is not None:
             await self._intake.known(recalled)
-            context.history = await load_items(recalled, sources.reads, context.tenant)
+            context.is_large = context.is_large or _size(recalled) > LARGE
+            context.history = await load_items(recalled, sources.reads, sources.offload, context.tenant)
         elif request.previous_response_id is not None:
             context.prefix = await _chain(request.previous_response_id, sources, context.tenant, self._intake)
             context.history = context.prefix.items
@@ -147,7 +154,8 @@ class _Loading:
         if stored is None:
             raise conversation_not_found(conversation_id)
         await self._intake.read(stored)
-        context.history = await load_items(stored, sources.reads, context.tenant)
+        context.is_large = context.is_large or _size(stored) > LARGE
+        context.history = await load_items(stored, sources.reads, sources.offload, context.tenant)
         context.conversation_end = conversation.next_position
 
     async def add_input(self) -> None:
@@ -185,6 +193,10 @@ def _normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[I
     items = normalise_input(given, new_id)
     contents = (getattr(item, "content", None) for item in items)
     return items, len(items) + sum(len(content) - 1 for content in contents if isinstance(content, list) and content)
+
+
+def _size(stored: Sequence[StoredItem]) -> int:
+    return sum(len(item.body) for item in stored)
 
 
 def _check(request: CreateResponse, context: Context) -> None:
@@ -238,12 +250,17 @@ def duplicate_item(item_id: str, param: str = "input") -> ClientError:
     )
 
 
-def store_item(item: Item, sealed: str | None = None) -> StoredItem:
-    """Return an item as it is kept; `encrypted_content` is kept apart, but for a compaction, which is nothing else."""
+def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False) -> StoredItem:
+    """Return an item as it is kept; `encrypted_content` is kept apart, but for a compaction, which is nothing else.
+
+    What may be large is encoded piece by piece, in a thread.
+    """
     if isinstance(item, WITH_STATE) and item.encrypted_content:
         sealed = item.encrypted_content
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
-    return StoredItem(str(item.id), _encode(kept_item(item)), sealed)
+    kept = kept_item(item)
+    body = b"".join(pieces(msgspec.to_builtins(kept), _encode)) if is_large else _encode(kept)
+    return StoredItem(str(item.id), body, sealed)
 
 
 def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
@@ -282,7 +299,7 @@ async def _chain(response_id: str, sources: Sources, tenant: str, intake: Histor
             code="invalid_value",
             param="previous_response_id",
         )
-    prefix = await sources.chains.prefix(store, parent, sources.reads, intake)
+    prefix = await sources.chains.prefix(store, parent, sources.reads, intake, sources.offload)
     if prefix is None:
         raise previous_not_found(response_id)
     return prefix
@@ -292,7 +309,7 @@ class _References:
     """Finds what items of a request's input stand for; all of it together is bounded as a history is."""
 
     def __init__(self, sources: Sources, context: Context, intake: HistoryMemory) -> None:
-        self._store, self._bounds = sources.store, sources.bounds
+        self._store, self._bounds, self._offload = sources.store, sources.bounds, sources.offload
         self._context, self._intake = context, intake
         self._history: dict[str, InputItem] | None = None
         self._size = 0
@@ -326,7 +343,7 @@ class _References:
                 status=404,
                 param="input",
             )
-        found = load_item(stored)
+        (found,) = await load_few([stored], self._offload, self._context.tenant)
         if type(found) is McpApprovalRequest and (self._history or self._context.conversation_end is not None):
             raise _request_outside_history()
         return found

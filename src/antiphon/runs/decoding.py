@@ -1,4 +1,4 @@
-"""Decodes stored items: a few at once, many in slices, between which other requests run."""
+"""Decodes stored items: a few at once, many in slices, between which other requests run, large ones in a thread."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -8,6 +8,8 @@ import msgspec
 from antiphon.errors import AntiphonError
 from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
 from antiphon.protocol.items.messages import InputItem, Reasoning
+from antiphon.protocol.json_slices import decode_in_slices
+from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import StoredItem
 
@@ -18,7 +20,10 @@ FEW = 250
 """Items in a slice: they become values, and part of a context, in less than five milliseconds."""
 
 FEW_BYTES = 1024 * 1024
-"""Bytes after which a slice ends."""
+"""Bytes after which a slice ends. A slice of more is decoded in a thread."""
+
+LARGE = 64 * 1024
+"""Bytes of an item from which on it is decoded in slices, where that is done in a thread."""
 
 UNSHARED = FairScheduler()
 """Lets everything begin at once: for a program without tenants."""
@@ -28,15 +33,28 @@ _decode = msgspec.json.Decoder(InputItem).decode
 
 def load_item(stored: StoredItem) -> InputItem:
     """Return a stored item as it was, `encrypted_content` included."""
-    item: InputItem = _decode(stored.body)
+    return _with_state(_decode(stored.body), stored)
+
+
+def _with_state(item: InputItem, stored: StoredItem) -> InputItem:
     if isinstance(item, WITH_STATE) and stored.sealed:
         item.encrypted_content = stored.sealed
     return item
 
 
-async def load_items(stored: Sequence[StoredItem], reads: FairScheduler, tenant: str) -> list[InputItem]:
+async def load_few(stored: Sequence[StoredItem], offload: Offload | None, tenant: str) -> list[InputItem]:
+    """Return a slice of stored items as they were. Without `offload`, large ones are decoded here, too."""
+    if offload is None or sum(len(item.body) for item in stored) <= FEW_BYTES:
+        return list(map(load_item, stored))
+    return await offload.run(tenant, _load_large, stored)
+
+
+async def load_items(
+    stored: Sequence[StoredItem], reads: FairScheduler, offload: Offload, tenant: str
+) -> list[InputItem]:
     """Return stored items as they were."""
-    return [load_item(item) async for part in in_slices(stored, reads, tenant) for item in part]
+    parts = in_slices(stored, reads, tenant)
+    return [item async for part in parts for item in await load_few(part, offload, tenant)]
 
 
 async def in_slices(
@@ -56,6 +74,15 @@ async def in_slices(
     except NoRoomError as error:
         text = "The server is overloaded: too many long histories are being loaded. Please try again later."
         raise AntiphonError.overloaded(text) from error
+
+
+def _load_large(stored: Sequence[StoredItem]) -> list[InputItem]:
+    return [load_item(item) if len(item.body) <= LARGE else _load_in_slices(item) for item in stored]
+
+
+def _load_in_slices(stored: StoredItem) -> InputItem:
+    item = msgspec.convert(decode_in_slices(stored.body), InputItem)
+    return _with_state(item, stored)
 
 
 def _slices(stored: Sequence[StoredItem]) -> Iterator[Sequence[StoredItem]]:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,9 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
 from antiphon.runs.context import Context, load_context
 from antiphon.runs.engine import Engine
+from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat.request import to_chat
-from antiphon.translation.to_chat.tokens import PRIMING, WAYS, Ask, Way, by_responses, is_plain, media_tokens, tokens_of
+from antiphon.translation.to_chat.tokens import PRIMING, WAYS, Way, by_responses, is_plain, media_tokens, tokens_of
 from antiphon.translation.to_responses.request import countable, to_responses
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.upstream.backend import Backend
@@ -88,6 +89,9 @@ def _digest(path: Path) -> str:
 PATIENCE = 5.0
 """Seconds that a backend has for one way of counting."""
 
+Encode = Callable[[dict[str, Any]], Awaitable[bytes]]
+"""Returns a request to a backend as JSON."""
+
 LARGEST = 1_000_000
 """Characters of a request's messages up to which tiktoken counts them: it takes about a second for these."""
 
@@ -123,14 +127,20 @@ async def count_input_tokens(
 
 async def _count(engine: Engine, request: CreateResponse, context: Context) -> Count:
     tenant = context.tenant
+
+    async def encoded(body: dict[str, Any]) -> bytes:
+        if not context.is_translated_beside:
+            return encode_body(body)
+        return await engine.offload.run(tenant, encode_large_body, body)
+
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
     unseal = Unsealer(engine.keyring, tenant, refuses=False)
     if target.api_for(request, context.items) == "responses":
         origin = state_origin(target)
         translate = partial(to_responses, request, context.items, target.dialect, refused, unseal=unseal, origin=origin)
-        asked = await engine.offload.run(tenant, translate) if context.is_large else translate()
-        count = await _asked(target.backend, by_responses, asked | {"model": target.model})
+        asked = await engine.offload.run(tenant, translate) if context.is_translated_beside else translate()
+        count = await _asked(target.backend, encoded, by_responses, asked | {"model": target.model})
         if count is not None:
             return Count(count, is_exact=True)
         return await engine.offload.run(tenant, _worked_out, countable(asked), target)
@@ -142,23 +152,23 @@ async def _count(engine: Engine, request: CreateResponse, context: Context) -> C
         history = len(context.history)
         return to_chat(request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history)
 
-    body = await engine.offload.run(tenant, translated) if context.is_large else translated()
+    body = await engine.offload.run(tenant, translated) if context.is_translated_beside else translated()
     for way in WAYS.get(target.dialect.name, ()):
-        count = await _asked(target.backend, way, body)
+        count = await _asked(target.backend, encoded, way, body)
         if count is not None:
             media = media_tokens(body)
             return Count(count + media, not media)
     return await engine.offload.run(tenant, _worked_out, body, target)
 
 
-async def _asked(backend: Backend, way: Way, body: dict[str, Any]) -> int | None:
+async def _asked(backend: Backend, encode: Encode, way: Way, body: dict[str, Any]) -> int | None:
     """Return what the backend says, None where it says nothing."""
     steps = way(body)
     try:
         async with asyncio.timeout(PATIENCE):
             ask = next(steps)
             while True:
-                ask = steps.send(await _answer(backend, ask))
+                ask = steps.send(await _answer(backend, ask.path, await encode(ask.body)))
     except StopIteration as end:
         count: int | None = end.value
         return count
@@ -166,8 +176,8 @@ async def _asked(backend: Backend, way: Way, body: dict[str, Any]) -> int | None
         return None
 
 
-async def _answer(backend: Backend, ask: Ask) -> Any:
-    reply = await backend.post(ask.path, json.dumps(ask.body).encode())
+async def _answer(backend: Backend, path: str, body: bytes) -> Any:
+    reply = await backend.post(path, body)
     try:
         return json.loads(await reply.read()) if reply.status == 200 else None
     except (ValueError, RecursionError):

@@ -138,7 +138,7 @@ class ModelCaller:
             self._follow()
             return None
         context = plan.context
-        if not context.is_large:
+        if not (context.is_large or context.prefix) or not context.is_translated_beside:
             body = encode_body(step.body)
         else:
             body = await self._offload.run(context.tenant, encode_large_body, step.body)

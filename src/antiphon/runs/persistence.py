@@ -83,13 +83,14 @@ class Retention:
 
     def of(self, response: Response, context: Context, output: Sequence[StoredItem]) -> StoredResponse:
         """Return a response as it is stored."""
+        items = context.items if context.is_recalled else context.input
         return StoredResponse(
             id=response.id,
             created_at=response.created_at,
             status=response.status,
             previous_response_id=None if context.is_recalled else response.previous_response_id,
             body=encode_json(replace(response, output=[])),
-            input=[store_item(item) for item in (context.items if context.is_recalled else context.input)],
+            input=[store_item(item, is_large=context.is_large) for item in items],
             output=output,
             tenant=self.tenant,
             conversation_id=response.conversation.id if response.conversation else None,

@@ -17,7 +17,7 @@ from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConf
 from antiphon.protocol.response import ConversationRef, Response
 from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool, WebSearchTool
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
-from antiphon.runs.context import MANY, Context, conversation_locked, conversation_not_found, load_context
+from antiphon.runs.context import Context, conversation_locked, conversation_not_found, load_context
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.plan import ResumeState, RunPlan
@@ -26,7 +26,7 @@ from antiphon.sharing.memory import Account
 from antiphon.storage.contract import LockResult, StoredItem
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.dialect import Api
-from antiphon.translation.to_chat.prefix import Conversation
+from antiphon.translation.to_chat.prefix import MANY, Conversation
 from antiphon.translation.to_chat.request import normalise_input
 from antiphon.translation.writer import View
 from antiphon.upstream.backend_state import Target

@@ -25,6 +25,7 @@ from antiphon.runs.steps import FinishRun
 from antiphon.runs.turn import RequestBuilder, Turn
 from antiphon.storage.contract import StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
+from antiphon.translation.to_chat.prefix import MANY
 from antiphon.translation.tool_mapping.offering import NOTHING
 from antiphon.translation.wire import Finish, conclude
 from antiphon.translation.writer import ResponseWriter
@@ -111,7 +112,10 @@ class Run(StepLoop):
     @property
     def chain_items(self) -> list[StoredItem]:
         """Everything that a response which follows this one begins with, as it is kept."""
-        return [*map(store_item, self.plan.items), *stored_output(self._writer.response, self._writer.sealed)]
+        # Of few items each may be large; many small ones take less time in one call each.
+        is_large = self.plan.context.is_large and len(self.plan.items) <= MANY
+        kept = [store_item(item, is_large=is_large) for item in self.plan.items]
+        return [*kept, *stored_output(self._writer.response, self._writer.sealed)]
 
     # What others may have it do.
 

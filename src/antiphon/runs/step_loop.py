@@ -38,6 +38,8 @@ class StepLoop(ABC):
     ) -> None:
         self.context = plan.context
         """What the response started from."""
+        self._is_small = not plan.context.is_large and plan.context.prefix is None
+        """Whether all of it is surely translated here."""
         self.is_stream = plan.is_stream
         """Whether the response is a stream of events."""
         self.record = record
@@ -92,7 +94,7 @@ class StepLoop(ABC):
                     while await self._continue_step():
                         if self._cache is not None:
                             self._drain()
-                    step = self._turn.next() if not self.context.is_large else await self._next_beside()
+                    step = self._turn.next() if self._is_small else await self._next()
             except BaseException as error:
                 await self._close_step()
                 self._fail(error)
@@ -130,7 +132,7 @@ class StepLoop(ABC):
                             if self.stop_cause is not None:
                                 self._check_stopped()
                         goes_on = await self._continue_step()
-                    step = self._turn.next() if not self.context.is_large else await self._next_beside()
+                    step = self._turn.next() if self._is_small else await self._next()
             except BaseException as error:
                 await self._close_step()
                 self._fail(error)
@@ -153,15 +155,17 @@ class StepLoop(ABC):
         kept = await self._cache.find() if self._cache is not None else None
         if kept is None:
             self._asking.choose()
-            return self._turn.next() if not self.context.is_large else await self._next_beside()
+            return self._turn.next() if self._is_small else await self._next()
         self.record.ignored_tools = kept.ignored_tools
         if self.is_stream:
             self._start()
         retell(kept, self._writer)
         return FinishRun(Finish("completed", kept.usage))
 
-    async def _next_beside(self) -> Step:
-        """Return what is to be done next, decided in a thread: a large conversation takes a while to translate."""
+    async def _next(self) -> Step:
+        """Return what is to be done next, decided in a thread where the conversation takes a while to translate."""
+        if not self.context.is_translated_beside:
+            return self._turn.next()
         return await self._engine.offload.run(self.context.tenant, self._turn.next)
 
     async def _begin_step(self, step: Step) -> None:

@@ -18,6 +18,9 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 RawHeaders = list[tuple[bytes, bytes]]
 
+BODY = "antiphon.body"
+"""The key in a message of a WebSocket under which our own host puts a large text, as bytes that nobody has checked."""
+
 CONNECTION = "antiphon.connection"
 """The key in a scope of HTTP under which our own host puts the `ClientConnection`."""
 

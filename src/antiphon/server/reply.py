@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from antiphon.gateway import COMMENT, IGNORED, Run
+from antiphon.gateway import COMMENT, IGNORED, Gateway, LargeObject, Run, encode_large
 from antiphon.server.asgi import ClientGone, RawHeaders, Receive, Send
 from antiphon.server.request import HttpRequest
 
@@ -80,6 +80,13 @@ Resources = Mapping[str, Mapping[str, Endpoint]]
 def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200) -> Reply:
     """Return a reply of JSON."""
     return Reply(status, JSON + headers if headers else JSON, encode_json(value))
+
+
+async def stored_reply(gateway: Gateway, tenant: str, value: dict[str, Any]) -> Reply:
+    """Return a reply of what was stored; a large object is encoded in a thread."""
+    if not isinstance(value, LargeObject):
+        return json_reply(value)
+    return Reply(200, JSON, await gateway.offload(tenant, encode_large, value))
 
 
 def stream_reply(stream: ReplyStream) -> Reply:

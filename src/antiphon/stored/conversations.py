@@ -12,20 +12,21 @@ from antiphon.runs.context import conversation_locked, duplicate_item, store_ite
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
-from antiphon.stored.responses import invalid_bound, page_of, page_query, shown_item
+from antiphon.stored.large import shown, size_of
+from antiphon.stored.responses import invalid_bound, page_query, show_page, shown_item
 from antiphon.translation.to_chat.request import normalise_input
 
 
 async def create(engine: Engine, request: CreateConversation, ticket: RequestIdentity) -> dict[str, Any]:
-    """Make a conversation with its first items; the ticket names it."""
+    """Make a conversation with its first items; the ticket names it, and says whether they are large."""
     metadata = msgspec.json.encode(request.metadata or {})
     conversation = StoredConversation(ticket.response_id, int(engine.now()), metadata, ticket.tenant)
     shown = _shown(conversation)
     body = msgspec.json.encode(shown)
     reply = Reply(ticket.tenant, ticket.key, False, body) if ticket.key else None
-    items = _new_items(engine, request.items or [])
+    items = await _new_items(engine, ticket.tenant, request.items or [], is_large=ticket.is_large)
     _check_room(engine, conversation, items)
-    with await engine.reserve_storage(ticket.tenant, _size(items)):
+    with await engine.reserve_storage(ticket.tenant, size_of(items)):
         await engine.store.create_conversation(conversation, items, reply)
     return shown
 
@@ -50,23 +51,30 @@ async def delete(engine: Engine, tenant: str, conversation_id: str) -> dict[str,
 
 
 async def add_items(
-    engine: Engine, tenant: str, conversation_id: str, request: AddItems, include: list[Include]
+    engine: Engine,
+    tenant: str,
+    conversation_id: str,
+    request: AddItems,
+    include: list[Include],
+    *,
+    is_large: bool = False,
 ) -> dict[str, Any]:
-    """Put items at the end; return them as a list.
+    """Put items at the end; return them as a list. Those that are large are encoded in a thread.
 
     Raises `ClientError`: 404 where the conversation is unknown, 400 while it is held, where it has one of them, or no
     room for them, 429 where the tenant has stored as much as it may.
     """
     conversation = _found(await engine.store.load_conversation(tenant, conversation_id), conversation_id)
-    items = _new_items(engine, request.items)
+    items = await _new_items(engine, tenant, request.items, is_large=is_large)
     _check_room(engine, conversation, items)
-    with await engine.reserve_storage(tenant, _size(items)):
+    with await engine.reserve_storage(tenant, size_of(items)):
         outcome = await engine.store.add_items(tenant, conversation_id, items)
     if outcome is LockResult.DUPLICATE:
         known = [item.id for item in items if await engine.store.conversation_item(tenant, conversation_id, item.id)]
         raise duplicate_item(known[0] if known else items[0].id, "items")
     _check(outcome, conversation_id)
-    return page_of(items, InputItemsQuery(limit=len(items), order="asc", include=include))
+    query = InputItemsQuery(limit=len(items), order="asc", include=include)
+    return await show_page(tenant, items, query, engine.offload)
 
 
 async def list_items(engine: Engine, tenant: str, conversation_id: str, query: InputItemsQuery) -> dict[str, Any]:
@@ -79,7 +87,7 @@ async def list_items(engine: Engine, tenant: str, conversation_id: str, query: I
         raise not_found(conversation_id)
     if page.unknown:
         raise invalid_bound(page.unknown, query, "item")
-    return page_of(page.items, query, has_more=page.has_more)
+    return await show_page(tenant, page.items, query, engine.offload, has_more=page.has_more)
 
 
 async def retrieve_item(
@@ -90,7 +98,7 @@ async def retrieve_item(
     item = await engine.store.conversation_item(tenant, conversation_id, item_id)
     if item is None:
         raise _item_not_found(item_id)
-    return shown_item(item, include)
+    return await shown(engine.offload, tenant, size_of([item]), shown_item, item, include)
 
 
 async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id: str) -> dict[str, Any]:
@@ -126,15 +134,14 @@ def _check(outcome: LockResult, conversation_id: str) -> None:
 
 
 def _check_room(engine: Engine, conversation: StoredConversation, items: Sequence[StoredItem]) -> None:
-    engine.bounds.check_addition(conversation, len(items), _size(items))
+    engine.bounds.check_addition(conversation, len(items), size_of(items))
 
 
-def _size(items: Sequence[StoredItem]) -> int:
-    return sum(len(item.body) + len(item.sealed or "") for item in items)
+async def _new_items(engine: Engine, tenant: str, items: Any, *, is_large: bool) -> list[StoredItem]:
+    def stored() -> list[StoredItem]:
+        return [store_item(item, is_large=is_large) for item in normalise_input(items, engine.new_id)]
 
-
-def _new_items(engine: Engine, items: Any) -> list[StoredItem]:
-    return [store_item(item) for item in normalise_input(items, engine.new_id)]
+    return await engine.offload.run(tenant, stored) if is_large else stored()
 
 
 def _shown(conversation: StoredConversation) -> dict[str, Any]:

@@ -7,20 +7,30 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import InputItemsQuery
+from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
-
-LARGE = 64 * 1024
-"""Bytes of an item from which on it is not decoded to be encoded again."""
+from antiphon.stored.large import LARGE, decoded, shown, size_of
 
 
-async def retrieve(store: Store, tenant: str, response_id: str, include: Collection[str]) -> dict[str, Any]:
+async def retrieve(
+    store: Store, tenant: str, response_id: str, include: Collection[str], offload: Offload | None = None
+) -> dict[str, Any]:
     """Return the response object. Raises `ClientError` (404) where it is unknown."""
-    return shown_response(await _load(store, tenant, response_id), include)
+    return await show_response(await _load(store, tenant, response_id), include, offload)
 
 
-def shown_response(stored: StoredResponse, include: Collection[str]) -> dict[str, Any]:
+async def show_response(
+    stored: StoredResponse, include: Collection[str], offload: Offload | None = None
+) -> dict[str, Any]:
     """Return a stored response as its JSON object; of one that is being made, with the items that are done."""
-    response: dict[str, Any] = msgspec.json.decode(stored.body)
+    size = len(stored.body) + size_of(stored.output)
+    if size <= LARGE:  # most are: `shown` would be one more frame for each
+        return _shown_response(stored, include)
+    return await shown(offload, stored.tenant, size, _shown_response, stored, include)
+
+
+def _shown_response(stored: StoredResponse, include: Collection[str]) -> dict[str, Any]:
+    response: dict[str, Any] = decoded(stored.body)
     response["status"] = stored.status
     response["output"] = [shown_item(item, include) for item in stored.output]
     response["output_text"] = "".join(
@@ -42,7 +52,9 @@ async def delete(store: Store, tenant: str, response_id: str) -> dict[str, Any]:
     return {"id": response_id, "object": "response", "deleted": True}
 
 
-async def list_input_items(store: Store, tenant: str, response_id: str, query: InputItemsQuery) -> dict[str, Any]:
+async def list_input_items(
+    store: Store, tenant: str, response_id: str, query: InputItemsQuery, offload: Offload | None = None
+) -> dict[str, Any]:
     """Return a page of the items that the response was made from: its chain's, then its own.
 
     Raises `ClientError`: 404 where the response is unknown, 400 where `after` or `before` names no item of it.
@@ -52,7 +64,7 @@ async def list_input_items(store: Store, tenant: str, response_id: str, query: I
         raise not_found(response_id)
     if page.unknown:
         raise invalid_bound(page.unknown, query, "input item")
-    return page_of(page.items, query, has_more=page.has_more)
+    return await show_page(tenant, page.items, query, offload, has_more=page.has_more)
 
 
 def page_query(query: InputItemsQuery) -> PageQuery:
@@ -60,9 +72,20 @@ def page_query(query: InputItemsQuery) -> PageQuery:
     return PageQuery(query.limit, query.after, query.before, query.order == "desc")
 
 
-def page_of(items: Sequence[StoredItem], query: InputItemsQuery, *, has_more: bool = False) -> dict[str, Any]:
+async def show_page(
+    tenant: str,
+    items: Sequence[StoredItem],
+    query: InputItemsQuery,
+    offload: Offload | None = None,
+    *,
+    has_more: bool = False,
+) -> dict[str, Any]:
     """Return items as a page of a list."""
-    data = [listed_item(item, query.include) for item in items]
+    return await shown(offload, tenant, size_of(items), _page_of, items, query, has_more)
+
+
+def _page_of(items: Sequence[StoredItem], query: InputItemsQuery, has_more: bool) -> dict[str, Any]:
+    data = [_listed_item(item, query.include) for item in items]
     return {
         "object": "list",
         "data": data,
@@ -90,7 +113,7 @@ async def _load(store: Store, tenant: str, response_id: str) -> StoredResponse:
     return stored
 
 
-def listed_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any] | msgspec.Raw:
+def _listed_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any] | msgspec.Raw:
     """Return an item as its JSON object; a large one as it is stored, where all of it is shown."""
     if len(stored.body) < LARGE or (stored.sealed and "reasoning.encrypted_content" in include):
         return shown_item(stored, include)
@@ -100,7 +123,7 @@ def listed_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any] 
 
 def shown_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:
     """Return an item as its JSON object, with what is shown on demand only where that is asked."""
-    item: dict[str, Any] = msgspec.json.decode(stored.body)
+    item: dict[str, Any] = decoded(stored.body)
     if stored.sealed and "reasoning.encrypted_content" in include:
         item["encrypted_content"] = stored.sealed
     if "message.input_image.image_url" not in include and isinstance(item.get("content"), list):

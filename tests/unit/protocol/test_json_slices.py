@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from antiphon.protocol import json_slices
+from antiphon.protocol import json_slices, json_texts
 from antiphon.protocol.json_slices import decode_in_slices, holds_more
 
 NAMES = st.sampled_from(["a", "b", 'a"', "\\", "é", "[", "{,"])
@@ -19,6 +19,13 @@ JSON = st.recursive(
     max_leaves=40,
 )
 """Objects are lists of pairs: a name may stand twice."""
+
+LONG = 24
+"""Bytes of a string that is decoded in pieces here."""
+
+CHARACTERS = st.sampled_from(["a", "\\\\", "\\n", "\\u00e9", "\\ud83d\\ude00", "é", "€", "😀"])
+BROKEN = st.sampled_from([b"\\ud83d", b"\\ude00", b"\\u00", b"\\x", b"\\", b"\xff", b"\xc3", b"\x01", b'"', b'": 1,'])
+TEXTS = st.lists(CHARACTERS, min_size=20, max_size=60).map("".join).map(str.encode)
 
 FRAGMENTS = st.lists(st.sampled_from([*'[]{},:"\\ ', "true", "nul", "1", "-", "e", '"a"', '"a":', "\n"]), max_size=30)
 
@@ -42,8 +49,8 @@ def outcome(body: bytes, *, in_slices: bool) -> str:
 
 
 def check(body: bytes, size: int, window: int) -> None:
-    sizes = {"SLICE": size, "WINDOW": window, "STRING_WINDOW": window}
-    with patch.multiple(json_slices, **sizes):
+    sizes: dict[str, Any] = {"SLICE": size, "WINDOW": window, "STRING_WINDOW": window, "LONG": LONG}
+    with patch.multiple(json_slices, **sizes), patch.object(json_texts, "LONG", LONG):
         assert outcome(body, in_slices=True) == outcome(body, in_slices=False)
 
 
@@ -68,6 +75,30 @@ def test_the_errors_are_the_same(body: bytes, size: int, window: int) -> None:
 def test_what_is_cut_off_has_the_same_error(data: object, chance: st.DataObject) -> None:
     body = written(data).encode()
     check(body[: chance.draw(st.integers(0, len(body)))], 4, 4)
+
+
+@given(TEXTS, TEXTS)
+def test_long_strings_are_the_same(first: bytes, second: bytes) -> None:
+    check(b'{"a": [1, "%b", {"b" : "%b"} ], "c": ["%b"]}' % (first, second, first), 8, 4)
+    check(b'"%b"' % first, 8, 4)
+
+
+@given(TEXTS, BROKEN, TEXTS)
+def test_the_errors_of_long_strings_are_the_same(first: bytes, broken: bytes, second: bytes) -> None:
+    check(b'{"a": [1, "%b%b%b", 2]}' % (first, broken, second), 8, 4)
+    check(b'{"a": ["%b", %b "%b"]}' % (first, broken, second), 8, 4)
+    check(b'["%b%b' % (first, broken), 8, 4)
+
+
+def test_a_long_string_is_no_name() -> None:
+    with pytest.raises(msgspec.DecodeError, match="a name in an object is longer than"):
+        decode_in_slices(b'{"%b" : 1}' % (b"a" * 1_000_000))
+
+
+def test_a_text_that_is_not_ascii_is_bounded() -> None:
+    with pytest.raises(msgspec.DecodeError, match="a string that is not ASCII is longer than 4194304 characters"):
+        decode_in_slices(b'["%b"]' % (b"a" * 4_194_304 + "é".encode()))
+    assert decode_in_slices(b'["%b"]' % (b"a" * 5_000_000)) == ["a" * 5_000_000]
 
 
 @pytest.mark.parametrize("body", [b"[" * 5_000 + b"]" * 5_000, b'{"a":' * 5_000])

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
-from antiphon.protocol.json_slices import decode_in_slices, holds_more
+from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
 from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.resources import (
@@ -69,11 +69,12 @@ def decode_json(body: bytes, most_at_once: int = LARGE) -> Any:
     integers of at most 4,300 digits, at most `MAX_DEPTH` levels and `MAX_CONTAINERS` arrays and objects. Raises
     `ClientError` (400) otherwise.
     """
-    containers = body.count(b"{") + body.count(b"[")
+    is_small = len(body) <= most_at_once
+    containers = body.count(b"{") + body.count(b"[") if is_small else count_openings(body)
     if containers > MAX_CONTAINERS and holds_more(body, MAX_CONTAINERS):
         raise refusals.too_many_containers(MAX_CONTAINERS)
     try:
-        data = msgspec.json.decode(body) if len(body) <= most_at_once else decode_in_slices(body)
+        data = msgspec.json.decode(body) if is_small else decode_in_slices(body)
     except RecursionError:
         raise refusals.too_deep(None, MAX_DEPTH) from None
     except UnicodeDecodeError:

@@ -1,14 +1,17 @@
 """`/v1/conversations` and their items (specification section 1)."""
 
+from msgspec.structs import replace
+
 from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
 from antiphon.protocol.validation.validate import (
+    LARGE,
     decode_add_items,
     decode_create_conversation,
     decode_update_conversation,
 )
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources, json_reply, stored_reply
 from antiphon.server.request import HttpRequest
 
 
@@ -38,6 +41,8 @@ class _Conversations:
             ticket = RequestIdentity(http.tenant, self._gateway.new_id("conv"))
         if isinstance(ticket, Reply):
             return ticket
+        if len(body) > LARGE:
+            ticket = replace(ticket, is_large=True)
         return json_reply(await self._conversations.create(request, ticket))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
@@ -52,18 +57,22 @@ class _Conversations:
 
     async def add_items(self, http: HttpRequest) -> Reply:
         include = decode_include(http.query())
-        request = await decoded(self._gateway, http, await http.body(), decode_add_items)
-        return json_reply(await self._conversations.add_items(http.tenant, _id(http), request, include))
+        body = await http.body()
+        request = await decoded(self._gateway, http, body, decode_add_items)
+        added = self._conversations.add_items(http.tenant, _id(http), request, include, is_large=len(body) > LARGE)
+        return await stored_reply(self._gateway, http.tenant, await added)
 
     async def list_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._conversations.list_items(http.tenant, _id(http), query))
+        return await stored_reply(
+            self._gateway, http.tenant, await self._conversations.list_items(http.tenant, _id(http), query)
+        )
 
     async def retrieve_item(self, http: HttpRequest) -> Reply:
         include = decode_include(http.query())
         item = await self._conversations.retrieve_item(http.tenant, _id(http), http.path_id("item_id"), include)
-        return json_reply(item)
+        return await stored_reply(self._gateway, http.tenant, item)
 
     async def delete_item(self, http: HttpRequest) -> Reply:
         return json_reply(await self._conversations.delete_item(http.tenant, _id(http), http.path_id("item_id")))

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from antiphon.gateway import (
     Gateway,
+    JsonObject,
     RequestIdentity,
     UsageLease,
     charged_to,
@@ -33,6 +34,7 @@ from antiphon.server.reply import (
     ignored_header,
     json_reply,
     run_headers,
+    stored_reply,
     stream_reply,
 )
 from antiphon.server.request import HttpRequest
@@ -123,7 +125,8 @@ class _Responses:
     async def retrieve(self, http: HttpRequest) -> Reply:
         params, response_id = http.query(), _id(http)
         if not is_true(params, "stream"):
-            return json_reply(await self._gateway.retrieve(http.tenant, response_id, decode_include(params)))
+            response = await self._gateway.retrieve(http.tenant, response_id, decode_include(params))
+            return json_reply(response) if type(response) is dict else await self._large(http, response)
         query = decode_stream_query(params)
         await self._gateway.check_replay(http.tenant, response_id)
         after = -1 if query.starting_after is None else query.starting_after
@@ -134,12 +137,16 @@ class _Responses:
         return json_reply(await self._gateway.delete(http.tenant, _id(http)))
 
     async def cancel(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._gateway.cancel(http.tenant, _id(http)))
+        return await self._large(http, await self._gateway.cancel(http.tenant, _id(http)))
 
     async def input_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._gateway.input_items(http.tenant, _id(http), query))
+        return await self._large(http, await self._gateway.input_items(http.tenant, _id(http), query))
+
+    async def _large(self, http: HttpRequest, value: JsonObject) -> Reply:
+        """Reply with an object that may be large."""
+        return await stored_reply(self._gateway, http.tenant, value)
 
     async def compact(self, http: HttpRequest) -> Reply:
         body = await http.body()
@@ -151,9 +158,7 @@ class _Responses:
         async with DisconnectWatch(http.receive):
             is_large = len(body) > LARGE
             compacted = await self._gateway.compact(request, http.tenant, *watch, is_large=is_large)
-        if not is_large:
-            return json_reply(compacted)
-        return await self._gateway.offload(http.tenant, json_reply, compacted)
+        return await stored_reply(self._gateway, http.tenant, compacted)
 
     async def count_tokens(self, http: HttpRequest) -> Reply:
         body = await http.body()

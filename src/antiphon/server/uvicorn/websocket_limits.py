@@ -1,23 +1,39 @@
 """uvicorn's WebSocket, with an end for what it would wait for, or take, without end."""
 
+import asyncio
+import zlib
+from io import BytesIO
 from typing import Any
 
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from antiphon.server.asgi import BODY
 from antiphon.server.uvicorn.closing import ConnectionLimits
+from antiphon.server.uvicorn.late_inflation import STEP, LateInflation, LateInflationFactory
 
 LAST_WORDS = 5.0
 """Seconds that a client has to take what was said last, and to close its side."""
+
+MAX_FRAME = 16 * 1024 * 1024
+"""Bytes of a frame: the library copies and unmasks all of one in one step. Messages may have several frames."""
 
 MAX_FRAGMENTS = 10_000
 """Fragments of a message: an empty one costs a client six bytes, and is kept until the last."""
 
 AT_ONCE = 1024
-"""Bytes that are inflated at once: they may become a thousand times as many, and be several messages."""
+"""Bytes that are parsed at once: they may be many messages."""
 
-TOO_BIG, TRY_AGAIN_LATER = 1009, 1013
+PROTOCOL_ERROR, INVALID_TEXT, TOO_BIG, TRY_AGAIN_LATER = 1002, 1007, 1009, 1013
 """Close codes."""
+
+NO_ROOM = "the server has no room for a message of this size now"
+
+RAW = "antiphon.raw"
+"""The type of a message that is not read yet; only this file sees it."""
+
+SMALL = 64 * 1024
+"""Bytes up to which a text is a string to the application, as ASGI says; a larger one stays bytes."""
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
@@ -32,6 +48,12 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, limits: ConnectionLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
+        if self.config.ws_per_message_deflate:
+            factory = LateInflationFactory(
+                server_max_window_bits=12, client_max_window_bits=12, compress_settings={"memLevel": 5}
+            )
+            self.conn.available_extensions = [factory]
+        self.conn.max_fragment_size = MAX_FRAME
         self._is_refused = False
         self._pending = 0
         self._queued = 0
@@ -45,6 +67,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._read()
 
     def _read(self) -> None:
+        """Parse what has come, up to the end of the next message."""
         while self._unread and not self.read_paused:
             piece = bytes(self._unread[:AT_ONCE])
             del self._unread[:AT_ONCE]
@@ -53,21 +76,69 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         if len(self.frames) > MAX_FRAGMENTS:
             self._end_for(TOO_BIG, "the message has too many fragments")
         elif self._limits.pending > self._limits.room:
-            self._end_for(TRY_AGAIN_LATER, "the server has no room for a message of this size now")
+            self._end_for(TRY_AGAIN_LATER, NO_ROOM)
 
     def send_receive_event_to_app(self) -> None:
-        """A message is whole."""
-        size, waiting = sum(map(len, self.frames)), self.queue.qsize()
-        super().send_receive_event_to_app()
-        if self.queue.qsize() > waiting:
-            self._queued += size
+        """A message is whole: a small plain text is read at once, all others when the application receives them."""
+        late = next((one for one in self.conn.extensions if isinstance(one, LateInflation) and one.is_compressed), None)
+        size = sum(map(len, self.frames))
+        if late is None and (size <= SMALL or self.curr_msg_data_type != "text"):
+            waiting = self.queue.qsize()
+            super().send_receive_event_to_app()
+            self._queued += size if self.queue.qsize() > waiting else 0
+            return
+        frames, self.frames = self.frames, []
+        if self.close_sent:
+            return
+        self._queued += size
+        pieces = iter(frames) if late is None else late.inflated(frames)
+        raw: Any = {"type": RAW, "is_text": self.curr_msg_data_type == "text", "pieces": pieces}
+        self.queue.put_nowait(raw)
+        if not self.read_paused:
+            self.read_paused = True
+            self.transport.pause_reading()
 
     async def receive(self) -> Any:
-        """See the ASGI specification."""
-        message = await super().receive()
+        """See the ASGI specification. A large text stands under `BODY`, as bytes."""
+        message: Any = await super().receive()
+        if message["type"] == RAW:
+            message = await self._inflated(message)
         if (self._queued or self._unread) and self.queue.empty():
             self._queued = 0
             self._read()
+        return message
+
+    async def _inflated(self, raw: Any) -> Any:
+        """Return a message from its pieces; other connections have their turns meanwhile."""
+        whole, most = BytesIO(), self.config.ws_max_size
+        try:
+            for piece in raw["pieces"]:
+                for start in range(0, len(piece), STEP):
+                    whole.write(piece[start : start + STEP])
+                    self._count(self._bytes_left() + whole.tell())
+                    if self._limits.pending > self._limits.room:
+                        return await self._refused(TRY_AGAIN_LATER, NO_ROOM)
+                    if whole.tell() > most:
+                        return await self._refused(TOO_BIG, f"the message is larger than {most} bytes")
+                    await asyncio.sleep(0)
+            data = whole.getvalue()
+            if not raw["is_text"]:
+                return {"type": "websocket.receive", "bytes": data}
+            if len(data) > SMALL:
+                return {"type": "websocket.receive", BODY: data}
+            return {"type": "websocket.receive", "text": data.decode()}
+        except zlib.error:
+            return await self._refused(PROTOCOL_ERROR, "decompression failed")
+        except UnicodeDecodeError:
+            return await self._refused(INVALID_TEXT, "the text is not UTF-8")
+        finally:
+            self._count(self._bytes_left())
+
+    async def _refused(self, code: int, reason: str) -> Any:
+        """End the connection; return what the application receives then."""
+        self._end_for(code, reason)
+        while (message := await super().receive())["type"] == RAW:
+            pass
         return message
 
     def connection_lost(self, exc: Exception | None) -> None:

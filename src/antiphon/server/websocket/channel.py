@@ -8,7 +8,7 @@ import msgspec
 
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.protocol.events import Event
-from antiphon.server.asgi import ClientGone
+from antiphon.server.asgi import BODY, ClientGone
 from antiphon.server.exchange import HttpExchange
 from antiphon.server.websocket.session_memory import Lane
 
@@ -57,10 +57,14 @@ class Channel:
         if message["type"] == "websocket.disconnect":
             return None
         text = message.get("text")
+        if (body := message.get(BODY)) is not None:
+            return self._checked(body)
         if text is None:
             told = "Binary messages are not supported. Send JSON as text."
             raise Unheard(ClientError(told, code="unsupported_message"), UNSUPPORTED)
-        body: bytes = text.encode("utf-8", "surrogatepass")
+        return self._checked(text.encode("utf-8", "surrogatepass"))
+
+    def _checked(self, body: bytes) -> bytes:
         if len(body) > self._limit:
             told = f"The message is larger than {self._limit} bytes."
             raise Unheard(ClientError(told, status=413, code="request_too_large"), TOO_BIG)

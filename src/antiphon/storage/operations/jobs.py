@@ -14,7 +14,7 @@ from antiphon.storage.operations.responses import (
     load,
     sealed_column,
 )
-from antiphon.storage.operations.step import Operation, Query, Row, Rows, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import FEW_BYTES, Operation, Query, Row, Rows, announce_read, ask, ask_many, first
 from antiphon.storage.operations.webhooks import announce
 from antiphon.storage.records import (
     Announcement,
@@ -247,7 +247,9 @@ def tail(tenant: str, response_id: str, after: int, now: int) -> Operation[Tail 
     rows = yield Query("tail", (response_id, tenant, now))  # straight: this is asked for again and again
     if not rows:
         return None
-    seq, status, is_streamed, generation = rows[0]
+    seq, status, is_streamed, generation, item_bytes = rows[0]
+    if item_bytes > FEW_BYTES:  # the events are as large, and SQLite reads all of a row to compare its key
+        yield from announce_read(1, item_bytes)
     sizes = yield Query("event_sizes", (seq, after, FRAMES_AT_ONCE))
     frames: Rows = []
     if sizes:

@@ -194,6 +194,8 @@ def _of_response(row: Row) -> _Segment:
 
 def _own(head: Head, query: PageQuery) -> Operation[_Segment]:
     """The response's own input: its output comes behind it."""
+    if head.item_bytes > FEW_BYTES:  # SQLite reads all of a row to compare its key
+        yield from announce_read(1, head.item_bytes)
     last = yield from first("last_input", head.seq)
     sign = -1 if query.descending else 1
     segment = _Segment("items", head.seq, head.item_bytes, high=last[0] + 1 if last else 0)

@@ -197,7 +197,7 @@ UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1
 DELETE FROM idempotency_keys WHERE owner = $1 AND reply IS NULL
 
 -- tail --
-SELECT seq, status, is_streamed, generation FROM responses
+SELECT seq, status, is_streamed, generation, item_bytes FROM responses
 WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 
 -- event_sizes --

@@ -168,11 +168,12 @@ class _Renderer(Struct):
     def _known_up_to(self, prefix: Prefix, cut: int) -> Rendering:
         rendering = prefix.rendering(self.dialect, self.reasoning_context)
         if any(self.toolbox.name_of(*tool) != name for tool, name in rendering.names.items()):
-            rendering.clear()
+            rendering = prefix.render_anew(self.dialect, self.reasoning_context)
         if rendering.end < cut:
             new = prefix.log.items[rendering.end : cut]
             names = {tool: self.toolbox.name_of(*tool) for tool in called_tools(new)}
-            rendering.add(shaped(self.messages(new, cut, are_past=True), self.dialect), cut, names)
+            messages = shaped(self.messages(new, cut, are_past=True), self.dialect)
+            rendering.add(messages, cut, names, is_large=prefix.log.is_large)
         return rendering
 
     def message(self, index: int, message: Any) -> list[ChatMessage]:

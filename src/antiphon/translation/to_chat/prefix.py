@@ -5,7 +5,7 @@ A chain grows at its end. So all its items stand in one list, a `Log`, of which 
 messages of a log are kept per dialect in the same way, as values and as JSON (`Rendering`); `chat.messages` makes them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,12 @@ from antiphon.translation.dialects.dialect import Dialect
 
 INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
 """Items that become the same messages whatever is said in later turns."""
+
+MANY = 250
+"""Items from which on they are checked and translated in a thread."""
+
+MUCH = 4 * 1024 * 1024
+"""Bytes that a log takes from which on the same holds: it is about a fourth of them in text."""
 
 MOST_RENDERINGS = 2
 """Ways in which a log is kept as messages. A chain seldom needs a second; what a log takes is counted without more."""
@@ -40,30 +46,37 @@ class Rendering:
     """What the tools that are called in it were named."""
     end: int = 0
 
-    def clear(self) -> None:
-        """Begin anew: the tools have other names now."""
-        self.messages, self.json, self.bounds, self.names, self.end = [], bytearray(), {0: (0, 0)}, {}, 0
-
-    def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str]) -> None:
-        """Take what the items from the former `end` to the new one became."""
+    def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str], *, is_large: bool = False) -> None:
+        """Take what the items from the former `end` to the new one became. The bound comes last: see `Log`."""
         self.names |= names
         if messages:
             self.messages += messages
-            self.json += _with_commas(messages)
+            for message in messages if is_large else ():
+                for piece in pieces(message, _encode):
+                    self.json += piece
+                self.json += b","
+            if not is_large:
+                self.json += _with_commas(messages)
         self.end = end
         self.bounds[end] = len(self.messages), len(self.json)
 
     def copied(self, end: int) -> "Rendering":
         """Return the part up to the last bound before `end`."""
-        last = max(bound for bound in self.bounds if bound <= end)
-        messages, length = self.bounds[last]
-        bounds = {bound: counts for bound, counts in self.bounds.items() if bound <= last}
+        known = dict(self.bounds)
+        last = max(bound for bound in known if bound <= end)
+        messages, length = known[last]
+        bounds = {bound: counts for bound, counts in known.items() if bound <= last}
         return Rendering(self.messages[:messages], self.json[:length], bounds, dict(self.names), last)
 
 
 @dataclass(slots=True, eq=False)
 class Log:
-    """The items of a chain, and where its calls and their outputs stand."""
+    """The items of a chain, and where its calls and their outputs stand.
+
+    Its renderings are made where the request that needs them is translated: on the event loop, or in a thread once the
+    log `is_large`. A tenant holds one thread, so no two work on them. The loop may copy them meanwhile: what is known
+    up to a bound does not change, and what begins anew is another rendering.
+    """
 
     items: list[InputItem] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
@@ -78,9 +91,14 @@ class Log:
             self.items[:length],
             {call_id: place for call_id, place in self.calls.items() if place < length},
             {call_id: place for call_id, place in self.outputs.items() if place < length},
-            {key: rendering.copied(length) for key, rendering in self.renderings.items()},
+            {key: rendering.copied(length) for key, rendering in list(self.renderings.items())},
             self.size,
         )
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its messages are made and encoded in a thread. A log that is large stays so."""
+        return len(self.items) > MANY or self.size > MUCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +121,14 @@ class Prefix:
 
     def rendering(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
         """Return the messages that are known of the log, none at first; for a new way the oldest one is forgotten."""
+        return self.log.renderings.get((dialect, reasoning_context)) or self.render_anew(dialect, reasoning_context)
+
+    def render_anew(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
+        """Return an empty rendering in the place of the one that is known, if any."""
         renderings, key = self.log.renderings, (dialect, reasoning_context)
-        found = renderings.get(key)
-        if found is None:
-            if len(renderings) == MOST_RENDERINGS:
-                del renderings[next(iter(renderings))]
-            found = renderings[key] = Rendering()
+        if key not in renderings and len(renderings) == MOST_RENDERINGS:
+            del renderings[next(iter(renderings))]
+        found = renderings[key] = Rendering()
         return found
 
     @property
@@ -216,13 +236,13 @@ class Messages(list[dict[str, Any]]):
         self._known = slice(len(first), len(first) + count)
         self._json = rendering.json
 
-    def encoded(self, before: bytes = b"", behind: bytes = b"") -> bytes:
+    def encoded(self, before: bytes, behind: bytes, encode: Callable[[Any], bytes]) -> bytes:
         """Return them as JSON between other bytes. What is known already is copied once and no more."""
         first, rest = self[: self._known.start], self[self._known.stop :]
         if not rest:
-            return b"".join((before, _encode(list(self)), behind))
+            return b"".join((before, encode(list(self)), behind))
         with memoryview(self._json)[: self._length] as known:
-            return b"".join((before, b"[", _with_commas(first), known, _encode(rest)[1:], behind))
+            return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
 
 
 def _with_commas(messages: list[dict[str, Any]]) -> bytes:
@@ -230,19 +250,22 @@ def _with_commas(messages: list[dict[str, Any]]) -> bytes:
     return _encode(messages)[1:-1] + b"," if messages else b""
 
 
-def encode_body(body: dict[str, Any]) -> bytes:
-    """Return a request to a backend as JSON."""
+def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) -> bytes:
+    """Return a request to a backend as JSON, of which `encode` makes the parts."""
     messages = body.get("messages")
     if not isinstance(messages, Messages):
-        return _encode(body)
+        return encode(body)
     names = list(body)
     place = names.index("messages")
-    before, behind = (_encode({name: body[name] for name in part}) for part in (names[:place], names[place + 1 :]))
-    return messages.encoded(
-        before[:-1] + (b',"messages":' if place else b'"messages":'), b"," + behind[1:] if len(behind) > 2 else b"}"
-    )
+    before, behind = (encode({name: body[name] for name in part}) for part in (names[:place], names[place + 1 :]))
+    start = before[:-1] + (b',"messages":' if place else b'"messages":')
+    return messages.encoded(start, b"," + behind[1:] if len(behind) > 2 else b"}", encode)
 
 
 def encode_large_body(body: dict[str, Any]) -> bytes:
     """Return the same, piece by piece: for a thread, where one long step would stop all others."""
-    return encode_body(body) if isinstance(body.get("messages"), Messages) else b"".join(pieces(body, _encode))
+    return encode_body(body, _encode_large)
+
+
+def _encode_large(value: Any) -> bytes:
+    return b"".join(pieces(value, _encode))

@@ -8,7 +8,7 @@ from agents import Agent, OpenAIResponsesWSModel, Runner, function_tool, set_tra
 from openai.lib.responses_websocket import AsyncResponsesWebSocketSession as AsyncSession
 from openai.lib.responses_websocket import ResponsesWebSocketLimits as Limits
 from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
 from antiphon.gateway import Gateway
 from antiphon.testing import check_event_stream
@@ -277,3 +277,20 @@ async def test_a_compressing_client_is_understood(served: Served):
     async with talk(served, compression="deflate") as one:
         assert one.socket.response.headers["sec-websocket-extensions"].startswith("permessage-deflate")
         assert text_of(await one.made("x" * 10_000)) == f"You said: {'x' * 10_000} "
+
+
+async def test_a_large_compressed_message_in_fragments_is_understood(served: Served):
+    async with talk(served, compression="deflate") as one:
+        words = "é" * 300_000
+        body = json.dumps({"type": "response.create", "model": "m", "input": words}, ensure_ascii=False)
+        await one.socket.send([body[:100_000], "", body[100_000:]])
+        assert f"You said: {words}" in text_of((await one.until(*ENDS))[-1]["response"])
+
+
+async def test_a_compressed_message_that_is_too_large_inside_ends_the_connection(served: Served):
+    async with talk(served, compression="deflate") as one:
+        with pytest.raises(ConnectionClosedError) as caught:
+            await one.socket.send("a" * 40_000_000)
+            await one.socket.recv()
+    assert caught.value.rcvd is not None
+    assert caught.value.rcvd.code == 1009

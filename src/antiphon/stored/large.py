@@ -1,0 +1,46 @@
+"""Large stored data, decoded and encoded in threads, in slices: one call for a large item would stop the event loop."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+import msgspec
+
+from antiphon.protocol.json_pieces import LargeObject
+from antiphon.protocol.json_slices import decode_in_slices
+from antiphon.sharing.offload import Offload
+from antiphon.storage.contract import StoredItem
+
+P = ParamSpec("P")
+
+LARGE = 64 * 1024
+"""Bytes of JSON from which on it is decoded and encoded in a thread."""
+
+
+async def shown(
+    offload: Offload | None,
+    tenant: str,
+    size: int,
+    make: Callable[P, dict[str, Any]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> dict[str, Any]:
+    """Return the object that `make` makes of so many bytes; a `LargeObject`, made in a thread, where they are many.
+
+    Without `offload` it is made here: for a program that serves nobody else meanwhile.
+    """
+    if size <= LARGE or offload is None:
+        return make(*args, **kwargs)
+    return LargeObject(await offload.run(tenant, make, *args, **kwargs))
+
+
+def size_of(items: Sequence[StoredItem]) -> int:
+    """Return the bytes of stored items."""
+    size = 0
+    for item in items:
+        size += len(item.body) + len(item.sealed or "")
+    return size
+
+
+def decoded(body: bytes) -> Any:
+    """Return stored JSON as plain data."""
+    return msgspec.json.decode(body) if len(body) <= LARGE else decode_in_slices(body)
