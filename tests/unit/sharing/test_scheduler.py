@@ -355,3 +355,15 @@ async def test_a_slot_is_returned_when_the_block_fails() -> None:
         async with scheduler.slot("a"):
             raise Broken
     assert scheduler.in_use == 0
+
+
+def test_it_is_full_while_all_of_its_slots_are_in_use() -> None:
+    scheduler = FairScheduler(2)
+    fills = []
+    for _ in range(2):
+        fills.append(scheduler.is_full)
+        assert scheduler.take("a")
+
+    assert (fills, scheduler.is_full) == ([False, False], True)
+    scheduler.leave("a", 0.1)
+    assert not scheduler.is_full

@@ -109,6 +109,8 @@ async def _outbox_is_fair(store: Store) -> None:
     second = tenants.index(many.tenant, tenants.index(many.tenant) + 1)
     hold(tenants.count(many.tenant) == 12, "deliveries that are due are missing")
     hold(last_first < second, "a tenant's second delivery comes before another tenant's first")
+    first = [one.id for one in await store.due(4)]
+    hold(len(set(first)) == len(first) > 2, f"of many that are due, the first 4 are {first}")
     for one in (many, few):
         await store.delete_endpoint(one.tenant, one.id)
 
