@@ -8,19 +8,21 @@ from rich.text import Text
 
 from antiphon.conformance.matrix import rows
 from antiphon.conformance.reading import legible
-from antiphon.conformance.report import Report, Result
-from antiphon.conformance.requirement import LEVELS, Kind, Requirement, explained
+from antiphon.conformance.report import Cause, Report, Result
+from antiphon.conformance.requirement import LEVELS, CaseOutcome, Kind, Requirement, explained
+
+REST: tuple[CaseOutcome, ...] = ("blocked", "not offered", "skipped")
+"""Outcomes that have a column of their own."""
 
 
 def print_report(console: Console, report: Report, *, is_verbose: bool = False) -> None:
     """Print a report."""
+    _print_causes(console, [one for one in report.causes if one.failed.kind == "protocol"], is_verbose=is_verbose)
     _print_table(console, report, "protocol", "area")
-    failed = [result for result in report.results if result.outcome == "failed"]
-    _print_failures(console, [one for one in failed if one.kind == "protocol"], is_verbose=is_verbose)
     if report.by_area("capability"):
         console.print("Capabilities, which need a model that can, and make no server non-conformant:", style="bold")
         _print_table(console, report, "capability", "area")
-        _print_failures(console, [one for one in failed if one.kind == "capability"], is_verbose=is_verbose)
+        _print_causes(console, [one for one in report.causes if one.failed.kind == "capability"], is_verbose=is_verbose)
     _print_known(console, [one for one in report.results if one.known])
     _print_unjudged(console, report, "not offered")
     _print_unjudged(console, report, "skipped")
@@ -44,11 +46,11 @@ def print_requirements(console: Console, requirements: Sequence[Requirement]) ->
 
 
 def _print_table(console: Console, report: Report, kind: Kind, title: str) -> None:
-    table = Table(title, *LEVELS, "not offered", "skipped", box=None, pad_edge=False)
+    table = Table(title, *LEVELS, *REST, box=None, pad_edge=False)
     for area, results in report.by_area(kind).items():
         levels = [_passed([one for one in results if one.level == level]) for level in LEVELS]
         counts = report.counted(results)
-        table.add_row(area, *levels, _number(counts["not offered"]), _number(counts["skipped"]))
+        table.add_row(area, *levels, *(_number(counts[word]) for word in REST))
     console.print(table)
     console.print()
 
@@ -64,10 +66,15 @@ def _number(count: int) -> Text:
     return Text(str(count)) if count else Text("-", "dim")
 
 
-def _print_failures(console: Console, results: Sequence[Result], *, is_verbose: bool) -> None:
-    for one in results:
+def _print_causes(console: Console, causes: Sequence[Cause], *, is_verbose: bool) -> None:
+    for one, same, blocked in causes:
         _print_line(console, f"{one.level:<6} ", f"{one.id}: {one.sentence} [{explained(one.source)}]", "red")
         _print_line(console, "came   ", one.came)
+        for label, words in (("at     ", one.place), ("try    ", one.curl), ("same   ", _ids(same))):
+            if words:
+                _print_line(console, label, words)
+        if blocked:
+            _print_line(console, "blocks ", f"{len(blocked)} requirements of {_areas(blocked)}")
         for exchange in one.exchanges if is_verbose else ():
             console.print(
                 legible(f"{exchange.request}\n\n{exchange.answer}\n"),
@@ -76,8 +83,16 @@ def _print_failures(console: Console, results: Sequence[Result], *, is_verbose: 
                 highlight=False,
                 soft_wrap=True,
             )
-    if results:
+    if causes:
         console.print()
+
+
+def _ids(results: Sequence[Result]) -> str:
+    return ", ".join(one.id for one in results)
+
+
+def _areas(results: Sequence[Result]) -> str:
+    return ", ".join(dict.fromkeys(one.area for one in results))
 
 
 def _print_known(console: Console, results: Sequence[Result]) -> None:
@@ -109,6 +124,8 @@ def _conclusion(report: Report) -> str:
     counts = report.counted(musts)
     judged = counts["passed"] + counts["failed"]
     rest = f"{counts['not offered']} are not offered, {counts['skipped']} were skipped"
+    if counts["blocked"]:
+        rest = f"{counts['blocked']} more are blocked by what fails, {rest}"
     told = f"{report.requests} requests in {report.seconds:g} s"
     if report.conforms:
         return f"{report.base_url} keeps every must that was judged: {judged}; {rest}. {told}."

@@ -26,6 +26,7 @@ COMMANDS = {
     "keys": "keys.app",
     "webhooks": "webhooks.app",
     "verify": "verify.app",
+    "demo-backend": "demo_backend.demo_backend",
 }
 """Where each command is, in the order of the help. It is loaded for who asks for it: few need what a server does."""
 

@@ -3,9 +3,11 @@
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,10 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from antiphon.cli.findings import print_matrix, print_report, print_requirements
 from antiphon.config import check_url, clean_key
 from antiphon.conformance.choice import chosen, under
+from antiphon.conformance.difference import changes, told
+from antiphon.conformance.graphic import badge, chart
 from antiphon.conformance.html import to_html
 from antiphon.conformance.judging import MASK, SHORTEST_KEY, Plan, judge, try_all
+from antiphon.conformance.markdown import matrix_markdown
 from antiphon.conformance.matrix import matrix_html
 from antiphon.conformance.profile import load_profile
+from antiphon.conformance.reading import legible
 from antiphon.conformance.report import Report, decode_reports, encode_report, raw
 from antiphon.errors import ConfigError
 
@@ -59,6 +65,11 @@ def verify(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show what was asked and answered at each failure.")
     ] = False,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What reports call the server.")] = "",
+    about: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="What else the report says, such as version=1.2. Repeatable."),
+    ] = None,
     replay: Annotated[
         str | None, typer.Option(metavar="ID", help="Ask again what judges a requirement, and print the raw bytes.")
     ] = None,
@@ -72,6 +83,8 @@ def verify(
         base_url=_url(base_url or (known.base_url if known else "") or os.environ.get("OPENAI_BASE_URL") or HERE),
         requirements=chosen(api, [replay] if replay else _split(only)),
         model=model,
+        name=name,
+        about=_pairs(about),
         key=key,
         skip=frozenset(under(_split(skip))),
         profile=known,
@@ -98,17 +111,75 @@ def list_requirements(area: Annotated[str | None, typer.Argument(metavar="AREA")
     print_requirements(Console(), chosen(only=[area] if area else []))
 
 
+ReportsArgument = Annotated[list[Path], typer.Argument(metavar="REPORT.json...")]
+
+ReportArgument = Annotated[Path, typer.Argument(metavar="REPORT.json")]
+
+NamesFlag = Annotated[
+    list[str] | None,
+    typer.Option("--name", metavar="NAME", help="Name of a column, in the order of the files."),
+]
+
+
 @app.command()
 def matrix(
-    reports: Annotated[list[Path], typer.Argument(metavar="REPORT.json...")],
+    reports: ReportsArgument,
     html: Annotated[bool, typer.Option("--html", help="Print a page instead of a table.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of a table.")] = False,
+    name: NamesFlag = None,
 ) -> None:
     """Show servers side by side, from the reports that --json wrote."""
-    read = decode_reports([(str(path), _read(path)) for path in reports])
-    if html:
-        sys.stdout.write(matrix_html(read))
+    read = _named(reports, name or [])
+    if html or markdown:
+        sys.stdout.write(matrix_html(read) if html else matrix_markdown(read))
         return
     print_matrix(Console(), read)
+
+
+@app.command("chart")
+def print_chart(reports: ReportsArgument, name: NamesFlag = None) -> None:
+    """Print a chart of the areas as SVG."""
+    sys.stdout.write(chart(_named(reports, name or [])))
+
+
+@app.command("badge")
+def print_badge(report: ReportArgument) -> None:
+    """Print a badge as SVG."""
+    sys.stdout.write(badge(_decoded([report])[0]))
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD.json")], new: Annotated[Path, typer.Argument(metavar="NEW.json")]
+) -> None:
+    """Show what differs between two reports: exit code 1 if anything got worse."""
+    found = changes(*_decoded([old, new]))
+    for line in told(found):
+        sys.stdout.write(f"{legible(line)}\n")
+    raise typer.Exit(1 if any(one.is_worse for one in found) else 0)
+
+
+def _decoded(paths: Sequence[Path]) -> list[Report]:
+    return decode_reports([(str(path), _read(path)) for path in paths])
+
+
+def _named(paths: Sequence[Path], names: Sequence[str]) -> list[Report]:
+    """Return the reports, each with a name: that of its place in `names`, else its own, else the file's."""
+    if len(names) > len(paths):
+        raise ConfigError(f"There are {len(names)} names for {len(paths)} reports. Give at most one --name for each.")
+    chosen_names = [*names, *("" for _ in paths[len(names) :])]
+    return [
+        msgspec.structs.replace(report, name=chosen or report.name or path.stem)
+        for report, chosen, path in zip(_decoded(paths), chosen_names, paths, strict=True)
+    ]
+
+
+def _pairs(values: Sequence[str] | None) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values or ()]
+    for key, separator, _ in pairs:
+        if not key or not separator:
+            raise ConfigError("--about takes KEY=VALUE, such as --about version=1.2.")
+    return {key: value for key, _, value in pairs}
 
 
 async def _judge(plan: Plan) -> Report:
@@ -120,7 +191,7 @@ async def _judge(plan: Plan) -> Report:
 
 
 def _replay(plan: Plan) -> None:
-    tried, _, _ = asyncio.run(try_all(plan))
+    tried, _, _ = asyncio.run(try_all(plan, plan.cases))
     for one in tried:
         for exchange in one.exchanges:
             shown = raw(exchange)

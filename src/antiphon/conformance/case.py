@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from antiphon.conformance.exchange import Exchange, Step
-from antiphon.conformance.requirement import Stop, Verdict
-from antiphon.conformance.trial import UNSHOWN, Steps, Trial
+from antiphon.conformance.reading import reads
+from antiphon.conformance.requirement import Doubt, Stop, Verdict
+from antiphon.conformance.trial import ORDINARY, UNSHOWN, Manners, Steps, Trial
 
 Script = Callable[[Trial], Steps]
 
@@ -50,10 +51,11 @@ def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
 class Playing:
     """A case under way: `step` is what it wants done next, None at its end; `answer` tells it what came."""
 
-    def __init__(self, case: Case, model: str, cap: str = "max_tokens", tools_url: str = "") -> None:
+    def __init__(self, case: Case, model: str, manners: Manners = ORDINARY, tools_url: str = "") -> None:
         self.case = case
-        self.trial = Trial(case.ids, model, cap, tools_url)
+        self.trial = Trial(case.ids, model, manners, tools_url)
         self._steps = case.script(self.trial)
+        self._doubt: Doubt | None = None
         self.step: Step | None = None
 
     def begin(self) -> None:
@@ -62,14 +64,28 @@ class Playing:
 
     def answer(self, came: Exchange | list[Exchange] | None) -> None:
         """Tell the case what came of its step."""
+        if self._doubt is not None and isinstance(came, Exchange):
+            self.end(self._doubt.settle(came))
+            return
         if came is not None:
             self.trial.exchanges += came if isinstance(came, list) else [came]
+            self.trial.reads.clear()
+        noting = reads.set(self.trial.reads)
         try:
             self.step = self._steps.send(came)
         except StopIteration:
             self.end(Verdict("skipped", UNSHOWN))
         except Stop as stop:
+            self._stop(stop)
+        finally:
+            reads.reset(noting)
+
+    def _stop(self, stop: Stop) -> None:
+        """End the case, once it is settled what a refusal means."""
+        if stop.doubt is None:
             self.end(stop.verdict)
+        else:
+            self._doubt, self.step = stop.doubt, stop.doubt.request
 
     def end(self, rest: Verdict) -> None:
         """End the case here: what it has not judged gets this verdict."""

@@ -142,9 +142,22 @@ class Exchange:
         """The answer in a few words."""
         if self.fault and not self.status:
             return self.fault
+        if self._streams:
+            return ", ".join(part for part in (f"status {self.status}", self._streamed, self.fault) if part)
         text = " ".join(self.body[:2000].decode("utf-8", "replace").split())
         short = text if len(text) <= 160 else f"{text[:157]}..."
         return ", ".join(part for part in (f"status {self.status}", short, self.fault) if part)
+
+    @property
+    def _streams(self) -> bool:
+        return any(isinstance(event, dict) for event in self.events) and not isinstance(self.json, dict)
+
+    @property
+    def _streamed(self) -> str:
+        """What a stream came to: how many events, and the last of them."""
+        last = self.events[-1]
+        text = " ".join(json.dumps(last, ensure_ascii=False, default=repr).split())
+        return f"{len(self.events)} events, the last {text if len(text) <= 160 else f'{text[:157]}...'}"
 
 
 def parsed(body: bytes) -> Any:

@@ -9,6 +9,7 @@ from antiphon.conformance.page import (
     LEVELS,
     MEANINGS,
     Markup,
+    counted,
     cut,
     day,
     headline,
@@ -26,7 +27,7 @@ from antiphon.conformance.page import (
     tag,
     took,
 )
-from antiphon.conformance.report import Report, Result, Shown
+from antiphon.conformance.report import Cause, Report, Result, Shown
 from antiphon.conformance.requirement import Kind, explained
 
 LONGEST = 600
@@ -58,12 +59,14 @@ def _head(report: Report) -> Markup:
 
 def _facts(report: Report) -> Markup:
     facts = {
+        **({"Server": report.name} if report.name else {}),
         "Base URL": tag("code", report.base_url),
         "Model": tag("code", report.model or "-"),
         "Profile": report.profile or "none",
         "Date": day(report.started_at),
         "Took": took(report),
         "Judged by": f"Antiphon {report.version}",
+        **{key.capitalize(): value for key, value in report.about.items()},
     }
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts.items()), class_="facts")
 
@@ -107,7 +110,7 @@ def _summary(report: Report) -> Markup:
 
 def _areas(report: Report, kind: Kind) -> Markup:
     areas = report.by_area(kind)
-    rest = [word for word in ("known", "not offered", "skipped") if _any(areas.values(), word)]
+    rest = [word for word in ("known", "blocked", "not offered", "skipped") if _any(areas.values(), word)]
     head = tag("tr", *(tag("th", name, scope="col") for name in ("area", *LEVELS, *rest)))
     bodies = [
         _api(api, {area: areas[area] for area in names}, rest)
@@ -158,7 +161,13 @@ def _sections(report: Report) -> list[Section]:
     protocol = [one for one in report.results if one.kind == "protocol" and not one.known]
     capable = [one for one in report.results if one.kind == "capability" and not one.known]
     known = [one for one in report.results if one.known]
-    sections = [_broken(protocol), _capabilities(report, capable), _known(known), *_quiet(protocol)]
+    sections = [
+        _causes(report.causes),
+        _broken(protocol),
+        _capabilities(report, capable),
+        _known(known),
+        *_quiet(protocol),
+    ]
     return [section for section in sections if section.number]
 
 
@@ -173,6 +182,25 @@ def _jumps(sections: Sequence[Section]) -> Markup:
         for one in sections
     ]
     return tag("nav", tag("ul", *links), aria_label="Sections") if links else Markup()
+
+
+def _causes(causes: Sequence[Cause]) -> Section:
+    """Return the failures that block others or stand for several."""
+    weighty = [one for one in causes if one.blocked or one.same]
+    return Section("Root causes", len(weighty), tag("ol", *map(_cause, weighty), class_="failures"))
+
+
+def _cause(cause: Cause) -> Markup:
+    one, same, blocked = cause
+    parts = [f"blocks {counted(len(blocked), 'requirement')}"] if blocked else []
+    parts += [f"{len(same)} more got the same answer"] if same else []
+    return tag(
+        "li",
+        tag("p", tag("span", sign("failed"), class_="failed"), " ", prose(one.sentence), class_="expected"),
+        tag("p", tag("span", "came", class_="label"), " ", cut(one.came, LONGEST), class_="came"),
+        tag("p", _permalink(one), " ", ", ".join(parts), class_="where"),
+        tag("pre", one.curl) if one.curl else "",
+    )
 
 
 def _broken(results: Sequence[Result]) -> Section:
@@ -205,6 +233,7 @@ def _known(results: Sequence[Result]) -> Section:
 
 def _quiet(results: Sequence[Result]) -> list[Section]:
     return [
+        _by("Blocked", [one for one in results if one.outcome == "blocked"], lambda one: one.came),
         _by("Not offered", [one for one in results if one.outcome == "not offered"], lambda one: one.came),
         _by("Skipped", [one for one in results if one.outcome == "skipped"], lambda one: one.came),
         _by("Passed", [one for one in results if one.outcome == "passed"], lambda one: one.area),
@@ -262,6 +291,7 @@ def _failure(one: Result) -> Markup:
         "li",
         tag("p", tag("span", sign("failed"), class_="failed"), " ", prose(one.sentence), class_="expected"),
         tag("p", tag("span", "came", class_="label"), " ", cut(one.came, LONGEST) or "nothing to tell", class_="came"),
+        tag("p", tag("span", "at", class_="label"), " ", cut(one.place, LONGEST), class_="came") if one.place else "",
         tag("p", _level(one), " ", _permalink(one), " ", source, class_="where"),
         *(_exchange(each) for each in one.exchanges),
         id=one.id,

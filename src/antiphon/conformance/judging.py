@@ -2,9 +2,9 @@
 
 import ipaddress
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,9 +15,10 @@ from antiphon.conformance.case import Case
 from antiphon.conformance.choice import is_under
 from antiphon.conformance.exchange import Request
 from antiphon.conformance.http import Subject
+from antiphon.conformance.prerequisites import with_needs
 from antiphon.conformance.profile import Profile
 from antiphon.conformance.reading import at, is_text, legible
-from antiphon.conformance.report import Report, Result, Shown
+from antiphon.conformance.report import FORMAT, Report, Result, Shown
 from antiphon.conformance.requirement import Requirement
 from antiphon.conformance.run import Run, Tried, results
 from antiphon.errors import ConfigError
@@ -44,6 +45,10 @@ class Plan:
     model: str = ""
     """The first that the server lists, where it is empty."""
     key: str = ""
+    name: str = ""
+    """What the server is called in the report."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What else the report is to say of the run."""
     skip: frozenset[str] = frozenset()
     """Ids to leave out."""
     profile: Profile | None = None
@@ -56,8 +61,17 @@ class Plan:
     @property
     def cases(self) -> list[Case]:
         """The cases that judge what is to be judged."""
-        wanted = {requirement.id for requirement in self.requirements} - self.skip
-        return [case for case in CASES if not wanted.isdisjoint(case.ids)]
+        return [case for case in CASES if not self._wanted.isdisjoint(case.ids)]
+
+    @property
+    def all_cases(self) -> list[Case]:
+        """The cases, with those that judge what the requirements need."""
+        needed = with_needs(self._wanted) - self._wanted - self.skip
+        return [case for case in CASES if not (self._wanted.isdisjoint(case.ids) and needed.isdisjoint(case.own))]
+
+    @property
+    def _wanted(self) -> set[str]:
+        return {requirement.id for requirement in self.requirements} - self.skip
 
     @property
     def wants_tools(self) -> bool:
@@ -71,9 +85,12 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
     Raises `ConfigError` where nothing answers at the base URL, and where no model is named and none is listed.
     """
     started_at, began = int(time.time()), time.monotonic()
-    tried, model, requests = await try_all(plan, on_done)
+    tried, model, requests = await try_all(plan, plan.all_cases, on_done)
     known = plan.profile.reasons(model) if plan.profile else {}
     return Report(
+        format=FORMAT,
+        name=plan.name,
+        about=dict(plan.about),
         version=__version__,
         base_url=plan.base_url,
         model=legible(model),
@@ -85,13 +102,15 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
     )
 
 
-async def try_all(plan: Plan, on_done: Callable[[], None] = lambda: None) -> tuple[list[Tried], str, int]:
-    """Try the plan's cases; return them, the model that was asked, and the number of requests. Raises as `judge`."""
+async def try_all(
+    plan: Plan, cases: Sequence[Case], on_done: Callable[[], None] = lambda: None
+) -> tuple[list[Tried], str, int]:
+    """Try cases; return them, the model that was asked, and the number of requests. Raises as `judge`."""
     async with AsyncExitStack() as stack:
         tools = await _bring_tools(plan, stack)
         subject = await stack.enter_async_context(Subject(plan.base_url, plan.key, tools))
         model = await _model(plan, subject)
-        tried = await Run(subject, model, plan.limit, plan.at_once, on_done).try_all(plan.cases)
+        tried = await Run(subject, model, plan.limit, plan.at_once, on_done).try_all(cases)
     return [one.without(plan.skip) for one in tried], model, subject.requests
 
 
@@ -100,7 +119,13 @@ def masked(result: Result, key: str) -> Result:
     exchanges = tuple(
         Shown(request=hidden(one.request, key), answer=hidden(one.answer, key)) for one in result.exchanges
     )
-    return msgspec.structs.replace(result, came=hidden(result.came, key), exchanges=exchanges)
+    return msgspec.structs.replace(
+        result,
+        came=hidden(result.came, key),
+        place=hidden(result.place, key),
+        curl=hidden(result.curl, key),
+        exchanges=exchanges,
+    )
 
 
 def hidden(text: str, key: str) -> str:

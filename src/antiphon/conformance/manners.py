@@ -1,24 +1,16 @@
 """How a server wants to be asked: how much at once, and by which name the limit of a chat's tokens goes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
-from antiphon.conformance.exchange import Request
+from antiphon.conformance.exchange import Exchange, Request
 from antiphon.conformance.http import Visit
-from antiphon.conformance.refusal import message_of, path_absence
-from antiphon.conformance.trial import Trial
-
-MOST_AT_ONCE = 8
+from antiphon.conformance.refusal import hidden_error, message_of, path_absence
+from antiphon.conformance.trial import MOST_AT_ONCE, Manners, Trial, is_completion, is_response
 
 PROBE = "Say hello."
 
-
-@dataclass(frozen=True, slots=True)
-class Manners:
-    """`at_once` cases run side by side; `cap` is the name of the limit of a chat completion's tokens."""
-
-    at_once: int = MOST_AT_ONCE
-    cap: str = "max_tokens"
+NOWHERE = "/no-such-path-anywhere"
 
 
 async def find_manners(visit: Visit, model: str, now: Callable[[], float]) -> Manners:
@@ -28,7 +20,18 @@ async def find_manners(visit: Visit, model: str, now: Callable[[], float]) -> Ma
     takes eight seconds, or breaks off one stream for the other, one after the other.
     """
     trial = Trial((), model)
-    return Manners(await _at_once(visit, trial, now), await _cap(visit, trial))
+    found = Manners(await _at_once(visit, trial, now))
+    chat = await visit.fetch(Request(method="POST", path="/chat/completions", body=trial.chat_body(PROBE)))
+    responses = await visit.fetch(Request(method="POST", path="/responses", body=trial.response_body(PROBE)))
+    plainly = frozenset(one.request.path for one in (chat, responses) if is_stream(one))
+    lost = await visit.fetch(Request(method="POST", path=NOWHERE, body={}))
+    return replace(found, cap=_cap(chat), plainly=plainly, lost=hidden_error(lost))
+
+
+def is_stream(exchange: Exchange) -> bool:
+    """Whether an answer of success is a stream of events, where a plain one is JSON."""
+    is_plain = is_completion(exchange.json) or is_response(exchange.json)
+    return exchange.is_ok and not is_plain and any(isinstance(event, dict) for event in exchange.events)
 
 
 async def _at_once(visit: Visit, trial: Trial, now: Callable[[], float]) -> int:
@@ -43,8 +46,7 @@ async def _at_once(visit: Visit, trial: Trial, now: Callable[[], float]) -> int:
     return MOST_AT_ONCE
 
 
-async def _cap(visit: Visit, trial: Trial) -> str:
+def _cap(chat: Exchange) -> str:
     """Return the newer name where the server asks for it, as OpenAI's does for models that reason."""
-    exchange = await visit.fetch(Request(method="POST", path="/chat/completions", body=trial.chat_body(PROBE)))
-    wants_other = exchange.status == 400 and "max_completion_tokens" in message_of(exchange)
+    wants_other = chat.status == 400 and "max_completion_tokens" in message_of(chat)
     return "max_completion_tokens" if wants_other else "max_tokens"

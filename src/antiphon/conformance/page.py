@@ -50,7 +50,15 @@ def _attribute(name: str, value: str | int | bool | None) -> str:
 
 FOLDER = Path(__file__).parent
 
-SIGNS = {"passed": "✓", "failed": "✕", "known": "≈", "not offered": "○", "skipped": "–", "not asked": "·"}  # noqa: RUF001 - a dash that is seen
+SIGNS = {
+    "passed": "✓",
+    "failed": "✕",
+    "known": "≈",
+    "blocked": "▪",
+    "not offered": "○",
+    "skipped": "–",  # noqa: RUF001 - a dash that is seen
+    "not asked": "·",
+}
 """What stands beside each word, so that neither colour nor word is alone."""
 
 APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}
@@ -59,6 +67,7 @@ MEANINGS = {
     "passed": "The server does so.",
     "failed": "It does otherwise.",
     "known": "It does otherwise, and the profile says why.",
+    "blocked": "It cannot be judged while something else fails.",
     "not offered": "It says itself that it lacks this.",
     "skipped": "Nothing showed it, or it was left out.",
     "not asked": "The report does not have it.",
@@ -132,8 +141,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def server(report: Report) -> str:
-    """Return a short name of the server: host and port."""
-    return report.base_url.partition("://")[2].removesuffix("/v1") or report.base_url
+    """Return the name of the server, else its host and port."""
+    return report.name or report.base_url.partition("://")[2].removesuffix("/v1") or report.base_url
 
 
 def day(seconds: int) -> str:

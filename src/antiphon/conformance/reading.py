@@ -2,7 +2,8 @@
 
 import json
 import re
-from typing import Any, Final, TypeGuard
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, TypeGuard
 
 UNSEEN = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
@@ -28,8 +29,28 @@ class Missing:
 MISSING: Final = Missing()
 
 
+class Read(NamedTuple):
+    """One look at a field: the value in which it was looked for, its path there, and what was found."""
+
+    inside: Any
+    path: tuple[str | int, ...]
+    found: Any
+
+
+reads: ContextVar[list[Read] | None] = ContextVar("reads", default=None)
+"""Where looks are noted: a case that fails thus shows which fields decided."""
+
+
 def at(value: Any, *path: str | int) -> Any:
     """Return what lies at a path of keys and indexes, `MISSING` where there is nothing."""
+    found = peek(value, *path)
+    if (noted := reads.get()) is not None and path:
+        noted.append(Read(value, path, found))
+    return found
+
+
+def peek(value: Any, *path: str | int) -> Any:
+    """Return what `at` does, without noting it: a look that only tells what kind of thing this is."""
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step, MISSING)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from antiphon.conformance.exchange import Exchange
+from antiphon.conformance.exchange import Exchange, Request
 from antiphon.conformance.reading import at, is_text
 from antiphon.conformance.requirement import Level, Requirement, Table
 
@@ -32,18 +32,17 @@ def is_named(exchange: Exchange, codes: Sequence[str | None], params: Sequence[s
 ABSENT = {405, 426, 501}
 """Statuses that say so by themselves: method not allowed, no upgrade here, not implemented."""
 
-CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter", "not_implemented", "unknown_url"}
+REFUSED = {400, 403, 422}
+"""Statuses with which servers refuse what they lack: a bad request, a forbidden one, one that does not validate."""
+
+CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter", "not_implemented"}
 """Error codes that say so."""
 
 LEFT_OUT = "antiphon-ignored-tools"
 """A header that says so: it names the tools that the model was not told of."""
 
-WORDS = re.compile(
-    r"not (yet |currently )?(be )?(supported|implemented|available|served|enabled|permitted)|unsupported|unrecognized|"
-    r"extra (inputs|fields) (are )?not permitted|unknown (parameter|field|name)|does(n't| not) support|no support",
-    re.IGNORECASE,
-)
-"""Messages that say so: vLLM, llama.cpp, Ollama, FastAPI and Go servers each in their way."""
+ANSWERS = {"id", "object", "data", "output", "choices"}
+"""Keys of what the API answers; a body that has `error` and none of these is an error, whatever its status."""
 
 NAMED = re.compile(
     r"\b(response|conversation|item|model|endpoint)s?\b.*(not found|does not exist|not exist)", re.IGNORECASE
@@ -51,24 +50,57 @@ NAMED = re.compile(
 """A 404 that names a thing: the path is served, the thing is not there."""
 
 
-def absence(exchange: Exchange) -> str | None:
-    """Return how the server says that it lacks what was asked for, None where it does not say so."""
-    if (lack := path_absence(exchange)) is not None or exchange.status == 404:
-        return lack
-    if left_out := exchange.headers.get(LEFT_OUT):
-        return f"left out: {left_out}"
-    if not 400 <= exchange.status < 600:
-        return None
-    code, message = at(exchange.json, "error", "code"), message_of(exchange)
-    if (isinstance(code, str) and code in CODES) or WORDS.search(message):
-        return f"status {exchange.status}: {message[:160]}"
-    return None
+THINGS = {f"{thing}_not_found" for thing in ("model", "response", "conversation", "item")}
+"""Codes and types of errors that name a thing."""
 
 
 def path_absence(exchange: Exchange) -> str | None:
     """Return how the server says that it does not serve the path or the method, None where it does not say so."""
     is_absent = exchange.status in ABSENT or (exchange.status == 404 and not _names_a_thing(exchange))
     return f"status {exchange.status}" if is_absent else None
+
+
+def hidden_error(exchange: Exchange) -> str:
+    """Return the error, without the path, that a status of success carries and nothing else; "" where it has none.
+
+    Some servers answer so to paths that they do not serve.
+    """
+    body = exchange.json
+    is_error = exchange.is_ok and isinstance(body, dict) and body.get("error") and body.keys().isdisjoint(ANSWERS)
+    return message_of(exchange).replace(exchange.request.path, "") if is_error else ""
+
+
+def named_lack(exchange: Exchange) -> str | None:
+    """Return how an error's code says that the server lacks a parameter that was sent, None where it does not."""
+    if left_out := exchange.headers.get(LEFT_OUT):
+        return f"left out: {left_out}"
+    code = at(exchange.json, "error", "code")
+    if exchange.status not in REFUSED or not isinstance(code, str) or code not in CODES:
+        return None
+    root = param_root(exchange)
+    return lacking(exchange) if root is not None and root in optional_keys(exchange.request) else None
+
+
+def lacking(exchange: Exchange) -> str:
+    """Return a refusal in the server's words."""
+    return f"status {exchange.status}: {message_of(exchange)[:160]}"
+
+
+CORE = {"model", "input", "messages", "stream", "max_tokens", "max_completion_tokens", "max_output_tokens"}
+"""Parameters of a minimal request."""
+
+
+def optional_keys(request: Request) -> set[str]:
+    """Return the parameters of a request that a minimal one does without; null is as good as leaving one out."""
+    body = request.body if isinstance(request.body, dict) else {}
+    return {name for name, value in body.items() if value is not None} - CORE
+
+
+def param_root(exchange: Exchange) -> str | None:
+    """Return the parameter of the request that an error names: `tools` of `tools[0].type`. None where it names none."""
+    param = at(exchange.json, "error", "param")
+    found = re.match(r"(?:body\.)?(\w+)", param) if isinstance(param, str) else None
+    return found[1] if found else None
 
 
 def message_of(exchange: Exchange) -> str:
@@ -84,6 +116,10 @@ def _names_a_thing(exchange: Exchange) -> bool:
     message = message_of(exchange).replace(exchange.request.path, "")
     if at(exchange.json, "error", "code") == "unknown_url" or "unknown request url" in message.lower():
         return False
+    if {
+        at(exchange.json, "error", key) for key in ("code", "type") if is_text(at(exchange.json, "error", key))
+    } & THINGS:
+        return True
     named = exchange.request.path.partition("?")[0].rpartition("/")[2]
     return bool(NAMED.search(message)) or (len(named) > 20 and named in message)
 

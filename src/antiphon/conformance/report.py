@@ -1,13 +1,17 @@
 """What is told of a run: the report as data, and as JSON."""
 
+import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from antiphon.conformance.exchange import Exchange, Request
 from antiphon.conformance.reading import legible
-from antiphon.conformance.requirement import CaseOutcome, Kind, Level
+from antiphon.conformance.requirement import LEVELS, CaseOutcome, Kind, Level
 from antiphon.errors import ConfigError
+from antiphon.version import __version__
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -34,6 +38,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Why the profile says that this server breaks it; empty where it says nothing."""
     exchanges: tuple[Shown, ...] = ()
     """Of a failure: what was asked and answered."""
+    place: str = ""
+    """Of a failure: where it was decided, by the event's number, the field's path, and what is there."""
+    blocked_by: str = ""
+    """The id of the root cause, where this cannot be judged while that fails."""
+    curl: str = ""
+    """Of a failure: the request as a `curl` command; `$BASE_URL` and `$OPENAI_API_KEY` are the shell's to fill in.
+
+    One that is too long, or is no request of HTTP, is a command that asks again (`--replay`).
+    """
 
     @property
     def area(self) -> str:
@@ -46,9 +59,31 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.outcome == "failed" and self.level == "must" and self.kind == "protocol"
 
 
+REFUSAL = re.compile(r"status [45]\d\d, ")
+"""How what came begins where it was an error by its status."""
+
+
+class Cause(NamedTuple):
+    """A failure, those that got the same answer, and all that cannot be judged while they fail."""
+
+    failed: Result
+    same: tuple[Result, ...]
+    blocked: tuple[Result, ...]
+
+
+FORMAT = 2
+"""The version of the report's form; `docs/reference/report.schema.json` is its JSON schema."""
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One run against one server."""
 
+    format: int = 1
+    """The version of the report's form. Version 1 had no such field, no `blocked`, and no `place`."""
+    name: str = ""
+    """What the server is called, if anything."""
+    about: dict[str, str] = {}
+    """What else is to be known of the run, such as the server's version, its command, and the backend behind it."""
     version: str
     """Antiphon's version."""
     base_url: str
@@ -69,10 +104,26 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     def counted(self, results: Iterable[Result] | None = None) -> dict[CaseOutcome, int]:
         """Return how many results have each outcome; of all, or of these."""
-        counts: dict[CaseOutcome, int] = {"passed": 0, "failed": 0, "not offered": 0, "skipped": 0}
+        counts: dict[CaseOutcome, int] = {"passed": 0, "failed": 0, "blocked": 0, "not offered": 0, "skipped": 0}
         for result in self.results if results is None else results:
             counts[result.outcome] += 1
         return counts
+
+    @property
+    def causes(self) -> list["Cause"]:
+        """Return the failures by their cause, those of most consequence first; one answer of refusal is one cause."""
+        failed = [one for one in self.results if one.outcome == "failed"]
+        alike: dict[str, list[Result]] = {}
+        for one in sorted(failed, key=lambda one: (one.kind != "protocol", LEVELS.index(one.level))):
+            alike.setdefault(one.came if REFUSAL.match(one.came) else one.id, []).append(one)
+        causes = [self._cause(first, *same) for first, *same in alike.values()]
+        return sorted(causes, key=lambda cause: -len(cause.blocked))
+
+    def _cause(self, *failed: Result) -> "Cause":
+        names = {one.id for one in failed}
+        blocked = tuple(one for one in self.results if one.blocked_by in names)
+        first = max(failed, key=lambda one: sum(other.blocked_by == one.id for other in blocked))
+        return Cause(first, tuple(one for one in failed if one is not first), blocked)
 
     def by_area(self, kind: Kind = "protocol") -> dict[str, list[Result]]:
         """Return the results of one kind by their areas, in the order of the requirements."""
@@ -95,9 +146,12 @@ def decode_reports(files: Sequence[tuple[str, bytes]]) -> list[Report]:
 
 def _decode(name: str, data: bytes) -> Report:
     try:
-        return msgspec.json.decode(data, type=Report)
+        report = msgspec.json.decode(data, type=Report)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ConfigError(f"{name} is no report of 'antiphon verify --json': {error}") from error
+    if report.format > FORMAT:
+        raise ConfigError(f"{name} has form {report.format}; this Antiphon {__version__} reads up to {FORMAT}.")
+    return report
 
 
 LONGEST = 4000
@@ -107,6 +161,30 @@ LONGEST = 4000
 def shown(exchange: Exchange) -> Shown:
     """Return an exchange as a report shows it."""
     return Shown(request=legible(_request(exchange.request)), answer=legible(_answer(exchange)))
+
+
+LONGEST_COMMAND = 2000
+"""Characters of a body that stand in a command; `--replay` shows longer ones."""
+
+
+def curl(request: Request) -> str:
+    """Return a request as a shell command, "" where it is none of HTTP or too long to be read."""
+    data = request.data.decode("utf-8", "replace")
+    if request.method in ("WS", "HEARD") or len(data) > LONGEST_COMMAND:
+        return ""
+    method = [] if request.method == ("POST" if data else "GET") else ["-X", request.method]
+    kind = {"content-type": "application/json"} if data else {}
+    headers = kind | {name.lower(): value for name, value in request.headers.items()}
+    named = [word for name, value in headers.items() for word in ("-H", f"{name}: {value}")]
+    key = [] if "authorization" in headers else ['-H "authorization: Bearer $OPENAI_API_KEY"']
+    body = ["--data-binary", data] if data else []
+    words = [*method, *named, *body]
+    return " ".join(["curl -sS", f'"$BASE_URL"{shlex.quote(request.path)}', *key, *map(shlex.quote, words)])
+
+
+def replay(name: str) -> str:
+    """Return the command that asks again what judges a requirement."""
+    return f'antiphon verify --base-url "$BASE_URL" --replay {name}'
 
 
 def raw(exchange: Exchange) -> bytes:

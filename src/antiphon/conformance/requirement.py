@@ -1,8 +1,10 @@
 """Requirements as data: one sentence, its level, its source, and the verdict on it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
+
+from antiphon.conformance.exchange import Exchange, Request
 
 SECTIONS = {
     0: "headlines",
@@ -101,10 +103,10 @@ def capability(requirement: Requirement) -> Requirement:
     return replace(requirement, kind="capability")
 
 
-CaseOutcome = Literal["passed", "failed", "skipped", "not offered"]
+CaseOutcome = Literal["passed", "failed", "blocked", "skipped", "not offered"]
 
-OUTCOMES: tuple[CaseOutcome, ...] = ("failed", "passed", "skipped", "not offered")
-"""Those that weigh more come first: a requirement that one case finds broken is broken."""
+OUTCOMES: tuple[CaseOutcome, ...] = ("failed", "passed", "blocked", "skipped", "not offered")
+"""Those that weigh more come first: a requirement that one case finds broken is broken. No case finds one blocked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +117,25 @@ class Verdict:
     came: str = ""
     seen: int = 0
     """How many exchanges the case had had: the last of them showed it."""
+    place: str = ""
+    """Where in the exchange it was decided: the number of an event, the path of a field, and what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A request whose answer decides what a refusal means, and the rule that decides it."""
+
+    request: Request
+    settle: Callable[[Exchange], Verdict]
 
 
 class Stop(Exception):  # noqa: N818 - nothing is wrong with the suite
-    """A case ends here; `verdict` is that of all it has not judged yet."""
+    """A case ends here; `verdict` is that of all it has not judged yet, unless a `doubt` is to be settled first."""
 
-    def __init__(self, outcome: CaseOutcome, came: str) -> None:
+    def __init__(self, outcome: CaseOutcome, came: str, doubt: Doubt | None = None) -> None:
         super().__init__(came)
         self.verdict = Verdict(outcome, came)
+        self.doubt = doubt
 
 
 def weightiest(verdicts: Iterable[Verdict]) -> Verdict:

@@ -5,13 +5,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.case import Case, Playing
 from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.http import Subject
-from antiphon.conformance.manners import Manners, find_manners
+from antiphon.conformance.manners import find_manners
+from antiphon.conformance.prerequisites import Standing, with_needs
 from antiphon.conformance.reading import legible
-from antiphon.conformance.report import Result, Shown, shown
+from antiphon.conformance.report import Result, curl, replay, shown
 from antiphon.conformance.requirement import Requirement, Verdict, weightiest
+from antiphon.conformance.trial import Manners
 from antiphon.errors import log
 
 PATIENCE = 8
@@ -34,6 +37,11 @@ class Tried:
     def is_unanswered(self) -> bool:
         """Whether not one answer came whole."""
         return all(exchange.fault for exchange in self.exchanges)
+
+    @property
+    def own(self) -> set[str]:
+        """The ids that it judged not merely by the way."""
+        return self.verdicts.keys() & set(self.case.own)
 
     def without(self, ids: Set[str]) -> "Tried":
         """Return it without its verdicts on these ids."""
@@ -66,7 +74,7 @@ class Run:
     async def _try(self, case: Case, slots: asyncio.Semaphore) -> Tried:
         async with slots:
             tools_url = self.subject.tools.url if self.subject.tools else ""
-            playing = Playing(case, self.model, self._manners.cap, tools_url)
+            playing = Playing(case, self.model, self._manners, tools_url)
             try:
                 await self._play(playing)
             except Exception as error:
@@ -90,31 +98,52 @@ class Run:
 
 
 def results(requirements: Iterable[Requirement], tried: Sequence[Tried], known: Mapping[str, str]) -> list[Result]:
-    """Return what became of each requirement; `known` tells of ids why this server is known to break them."""
-    return [_result(one, tried, known.get(one.id, "")) for one in requirements]
+    """Return what became of each requirement; `known` tells of ids why this server is known to break them.
+
+    A failed requirement that others need, and that was not asked for, comes first: it is their root cause.
+    """
+    wanted = {one.id: one for one in requirements}
+    judged = {name: _judged(name, tried) for name in with_needs(set(wanted))}
+    standing = Standing({name: verdict for name, (verdict, _) in judged.items()}, _alone(judged, tried))
+    found = {name: standing.of(name) for name in wanted}
+    roots = dict.fromkeys(root for _, root in found.values() if root and root not in wanted)
+    causes = [_told(REQUIREMENTS[root], *judged[root], known.get(root, "")) for root in roots]
+    told = [
+        _told(wanted[name], verdict, judged[name][1], known.get(name, ""), root)
+        for name, (verdict, root) in found.items()
+    ]
+    return [*causes, *told]
 
 
-def _result(requirement: Requirement, tried: Sequence[Tried], known: str) -> Result:
-    judged = [(one.verdicts[requirement.id], one) for one in tried if requirement.id in one.verdicts]
-    if not judged:
-        return _told(requirement, SKIPPED, known)
-    verdict = weightiest(verdict for verdict, _ in judged)
-    if verdict.outcome != "failed":
-        return _told(requirement, verdict, known)
-    exchanges = next(one.exchanges for its, one in judged if its is verdict)
-    showing = tuple(map(shown, exchanges[max(verdict.seen - 1, 0) : verdict.seen]))
-    return _told(requirement, Verdict("skipped", verdict.came) if known else verdict, known, showing)
+def _judged(name: str, tried: Sequence[Tried]) -> tuple[Verdict, Sequence[Exchange]]:
+    """Return the verdict of all cases on a requirement, and the exchanges of the case that gave it."""
+    judged = [(one.verdicts[name], one.exchanges) for one in tried if name in one.verdicts]
+    verdict = weightiest([verdict for verdict, _ in judged] or [SKIPPED])
+    return verdict, next((exchanges for its, exchanges in judged if its is verdict), ())
 
 
-def _told(requirement: Requirement, verdict: Verdict, known: str, exchanges: tuple[Shown, ...] = ()) -> Result:
+def _alone(names: Iterable[str], tried: Sequence[Tried]) -> dict[str, Verdict]:
+    """Return the verdicts of the cases that are about a requirement, and do not judge it by the way."""
+    found = {name: [one.verdicts[name] for one in tried if name in one.own] for name in names}
+    return {name: weightiest(verdicts) for name, verdicts in found.items() if verdicts}
+
+
+def _told(
+    requirement: Requirement, verdict: Verdict, exchanges: Sequence[Exchange], known: str, root: str = ""
+) -> Result:
+    is_failed = verdict.outcome == "failed"
+    showing = exchanges[max(verdict.seen - 1, 0) : verdict.seen] if is_failed else ()
     return Result(
         id=requirement.id,
         level=requirement.level,
         kind=requirement.kind,
         source=requirement.source,
         sentence=requirement.sentence,
-        outcome=verdict.outcome,
+        outcome="skipped" if known and verdict.outcome in ("failed", "blocked") else verdict.outcome,
         came=legible(verdict.came),
         known=known,
-        exchanges=exchanges,
+        place=legible(verdict.place) if is_failed else "",
+        blocked_by=root,
+        exchanges=tuple(map(shown, showing)),
+        curl="".join(legible(curl(one.request) or replay(requirement.id)) for one in showing),
     )

@@ -7,6 +7,7 @@ tool's steps, is left unjudged.
 from collections.abc import Iterable
 from typing import Any
 
+from antiphon.conformance.place import at_event
 from antiphon.conformance.reading import at
 from antiphon.conformance.requirement import Requirement, Table
 from antiphon.conformance.trial import Trial
@@ -89,7 +90,9 @@ def judge_stream(trial: Trial, events: Iterable[dict[str, Any]]) -> None:
     types = {name for thing in things if isinstance(name := at(thing, "type"), str)}
     for rule in RULES:
         if rule in broken or _is_shown(rule, types):
-            trial.expect(stream_id(rule), rule not in broken, str(broken.get(rule, "")))
+            violation = broken.get(rule)
+            place = at_event(events, violation.sequence_number) if violation else ""
+            trial.expect(stream_id(rule), violation is None, str(violation or ""), place)
 
 
 def _is_shown(rule: str, types: set[str]) -> bool:

@@ -6,19 +6,47 @@ answers written down, and the runner against a server.
 """
 
 from collections.abc import Generator, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon.conformance.exchange import HEARD, Exchange, Pause, Request, Step, Together
-from antiphon.conformance.reading import MISSING, at, shown
-from antiphon.conformance.refusal import absence, path_absence
+from antiphon.conformance.place import decided
+from antiphon.conformance.reading import MISSING, Read, at, peek, shown
+from antiphon.conformance.refusal import hidden_error, message_of, named_lack, path_absence
 from antiphon.conformance.requirement import Stop, Verdict
+from antiphon.conformance.simpler import doubted
 
 Steps = Generator[Step, Any, None]
 """A case under way."""
 
 Asking = Generator[Step, Any, Exchange]
 """One exchange of a case: `exchange = yield from trial.get("/models")`."""
+
+MOST_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How a server wants to be asked.
+
+    `at_once` cases run side by side; `cap` is the name of the limit of a chat completion's tokens; `plainly` are the
+    paths that stream unless `stream` is false; `lost` is the error by which a status of success says that there is
+    no such path, "" where the status says so.
+    """
+
+    at_once: int = MOST_AT_ONCE
+    cap: str = "max_tokens"
+    plainly: frozenset[str] = frozenset()
+    lost: str = ""
+
+    def streaming(self, path: str) -> dict[str, Any]:
+        """Return what a request to the path needs for a plain answer."""
+        return {"stream": False} if path in self.plainly else {}
+
+
+ORDINARY = Manners()
+
+TURNED_AWAY = {401: "The server wants another key for this", 429: "The server turned this away several times"}
 
 MAX_TOKENS = 1024
 """Tokens that an ordinary answer may have: enough for a model that thinks first, and an end for one that rambles."""
@@ -33,13 +61,14 @@ UNSHOWN = "No answer showed whether it is so."
 class Trial:
     """One case's facts, questions and findings.
 
-    `ids` are the requirements that it judges, `cap` is the name of the limit of a chat completion's tokens,
-    `tools_url` is where the run's MCP server listens.
+    `ids` are the requirements that it judges, `manners` how the server wants to be asked, `tools_url` is where the
+    run's MCP server listens. `reads` are the fields that were read since the last judgement.
     """
 
-    def __init__(self, ids: Iterable[str], model: str, cap: str = "max_tokens", tools_url: str = "") -> None:
+    def __init__(self, ids: Iterable[str], model: str, manners: Manners = ORDINARY, tools_url: str = "") -> None:
         self.model = model
-        self._cap = cap
+        self.reads: list[Read] = []
+        self._manners = manners
         self._tools_url = tools_url
         self.exchanges: list[Exchange] = []
         self.verdicts: dict[str, Verdict] = {}
@@ -70,7 +99,8 @@ class Trial:
 
     def response_body(self, input: Any, **parameters: Any) -> dict[str, Any]:
         """Return the body that `respond` sends."""
-        return given({"model": self.model, "input": input, "max_output_tokens": MAX_TOKENS, **parameters})
+        head = {"model": self.model, "input": input, "max_output_tokens": MAX_TOKENS}
+        return given(head | self._manners.streaming("/responses") | parameters)
 
     def chat(self, messages: Any, **parameters: Any) -> Asking:
         """Create a chat completion. `messages` may be a text: one message of the user."""
@@ -79,7 +109,8 @@ class Trial:
     def chat_body(self, messages: Any, **parameters: Any) -> dict[str, Any]:
         """Return the body that `chat` sends."""
         listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-        return given({"model": self.model, "messages": listed, self._cap: MAX_TOKENS, **parameters})
+        head = {"model": self.model, "messages": listed, self._manners.cap: MAX_TOKENS}
+        return given(head | self._manners.streaming("/chat/completions") | parameters)
 
     def say(self, message: Any, **fields: Any) -> Asking:
         """Send a frame to the case's WebSocket; return what is heard up to the next terminal event or error.
@@ -112,14 +143,21 @@ class Trial:
 
     # Judging
 
-    def expect(self, id: str, holds: bool, came: object = "") -> bool:
-        """Judge a requirement by what came; return whether it holds. Where it ever did not, it stays broken."""
+    def expect(self, id: str, holds: bool, came: object = "", place: str = "") -> bool:
+        """Judge a requirement by what came; return whether it holds. Where it ever did not, it stays broken.
+
+        Unless `place` says where it was decided, the fields do that were read since the last judgement.
+        """
         if id not in self._ids:
             raise LookupError(f"{id} is none of the ids that this case names.")
         if self.verdicts.get(id, Verdict("passed")).outcome != "failed":
-            text = came if isinstance(came, str) else shown(came)
-            self.verdicts[id] = Verdict("passed") if holds else Verdict("failed", text, len(self.exchanges))
+            self.verdicts[id] = Verdict("passed") if holds else self._failed(came, place)
+        self.reads.clear()
         return holds
+
+    def _failed(self, came: object, place: str) -> Verdict:
+        text = came if isinstance(came, str) else shown(came)
+        return Verdict("failed", text, len(self.exchanges), place or decided(self.reads, self.exchanges))
 
     def skip(self, id: str, why: str) -> None:
         """Leave a requirement unjudged, and say why, unless something else judges it."""
@@ -139,6 +177,7 @@ class Trial:
         response = self.whole(exchange)
         if not is_response(response):
             raise Stop("failed", f"This is no response: {exchange.came}")
+        self.reads.clear()
         return response
 
     def completion(self, exchange: Exchange) -> dict[str, Any]:
@@ -146,6 +185,7 @@ class Trial:
         completion = self.whole(exchange)
         if not is_completion(completion):
             raise Stop("failed", f"This is no chat completion: {exchange.came}")
+        self.reads.clear()
         return completion
 
     def streamed(self, exchange: Exchange) -> list[dict[str, Any]]:
@@ -163,18 +203,39 @@ class Trial:
             raise Stop("failed", exchange.came)
 
     def offered(self, exchange: Exchange) -> None:
-        """End the case where the server says that it lacks what was asked for."""
-        lack = absence(exchange)
+        """End the case where the server refuses what was asked for, as lacking where a simpler request shows that."""
+        doubt = doubted(exchange, self.exchanges[:-1])
+        if doubt is not None:
+            raise Stop("failed", exchange.came, doubt)
+        self.understood(exchange)
+
+    def understood(self, exchange: Exchange) -> None:
+        """End the case where the server says by a code that it lacks what was asked for; other refusals are judged."""
+        self._admitted(exchange)
+        lack = self.path_absence(exchange) or named_lack(exchange)
         if lack is not None:
             raise Stop("not offered", lack)
+        self.reads.clear()
 
     def served(self, exchange: Exchange) -> None:
         """End the case where the server does not serve the path, or did not answer: no refusal of a request is that."""
-        lack = path_absence(exchange)
+        self._admitted(exchange)
+        lack = self.path_absence(exchange)
         if lack is not None:
             raise Stop("not offered", lack)
         if exchange.fault:
             raise Stop("failed", exchange.came)
+
+    def _admitted(self, exchange: Exchange) -> None:
+        """End the case where the server turns the client away: that says nothing of the request."""
+        if (why := TURNED_AWAY.get(exchange.status)) is not None:
+            raise Stop("skipped", f"{why}: {message_of(exchange)[:160]}")
+
+    def path_absence(self, exchange: Exchange) -> str | None:
+        """Return how the server says that it does not serve the path, None where it does not say so."""
+        if self._manners.lost and hidden_error(exchange) == self._manners.lost:
+            return f"status {exchange.status}, with the error of a path that is not there"
+        return path_absence(exchange)
 
     def found(self, value: Any, *path: str | int) -> Any:
         """Return what lies at a path. Ends the case, as failed, where there is nothing."""
@@ -187,18 +248,19 @@ class Trial:
         """Give the rest of the ids this verdict; what is judged by the way is skipped, unless it is lacking."""
         for one in asides if rest.outcome != "not offered" else ():
             self.skip(one, UNSHOWN)
+        place = decided(self.reads, self.exchanges) if rest.outcome == "failed" else ""
         for one in self._ids:
-            self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges)))
+            self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges), place=place))
 
 
 def is_response(value: Any) -> bool:
     """Whether this is a response, if only by its output."""
-    return isinstance(at(value, "output"), list)
+    return isinstance(peek(value, "output"), list)
 
 
 def is_completion(value: Any) -> bool:
     """Whether this is a chat completion, if only by its first message."""
-    return isinstance(at(value, "choices", 0, "message"), dict)
+    return isinstance(peek(value, "choices", 0, "message"), dict)
 
 
 def given(body: dict[str, Any]) -> dict[str, Any]:

@@ -196,3 +196,75 @@ async def test_a_server_without_models_that_repeats_the_key_does_not_get_it_show
 
     assert "Bearer ***" in done.err
     assert KEY not in done.err
+
+
+async def judged_as(folder: Path, name: str, url: str, *flags: str) -> None:
+    """Write a report of the models' area to a file of this name."""
+    await antiphon(folder, "verify", "--base-url", url, *MODELS, "--json", f"{name}.json", *flags)
+
+
+async def test_a_report_begins_with_the_cause_and_a_command_that_shows_it(tmp_path: Path) -> None:
+    async with serving(bare) as url:
+        done = await antiphon(tmp_path, "verify", "--base-url", url, "--only", "responses:chain:taken")
+    lines = done.out.splitlines()
+
+    assert done.code == 1
+    assert lines[0].startswith("must   responses:objects:made: ")
+    assert [line[:7] for line in lines[1:5]] == ["came   ", "at     ", "try    ", "blocks "]
+    assert lines[2] == "at     output = nothing"
+    assert lines[3].startswith('try    curl -sS "$BASE_URL"/responses ')
+    assert lines[4] == "blocks 1 requirements of responses:chain"
+
+
+async def test_a_report_has_a_form_a_name_and_what_is_said_about_the_run(tmp_path: Path, url: str) -> None:
+    await judged_as(tmp_path, "a", url, "--name", "Ours", "--about", "version=1.2", "--about", "command=serve --x=y")
+    report = json.loads((tmp_path / "a.json").read_text())
+
+    assert (report["format"], report["name"]) == (2, "Ours")
+    assert report["about"] == {"version": "1.2", "command": "serve --x=y"}
+
+
+async def test_columns_are_named_by_flag_report_or_file(tmp_path: Path, url: str) -> None:
+    await judged_as(tmp_path, "one", url)
+    await judged_as(tmp_path, "two", url, "--name", "Second")
+    plain = await antiphon(tmp_path, "verify", "matrix", "one.json", "two.json")
+    named = await antiphon(tmp_path, "verify", "matrix", "one.json", "two.json", "--name", "First", "--markdown")
+    chart = await antiphon(tmp_path, "verify", "chart", "one.json", "two.json", "--name", "First")
+    badge = await antiphon(tmp_path, "verify", "badge", "two.json")
+
+    assert "one demo" in plain.out
+    assert "Second demo" in plain.out
+    assert "| area | First | Second |" in named.out
+    assert ">First<" in chart.out
+    assert "Second: 4 of 4 musts" in badge.out
+
+
+async def test_what_got_worse_fails_and_what_is_the_same_does_not(tmp_path: Path, url: str) -> None:
+    await judged_as(tmp_path, "old", url)
+    async with serving(bare) as other:
+        await judged_as(tmp_path, "new", other)
+    worse = await antiphon(tmp_path, "verify", "diff", "old.json", "new.json")
+    better = await antiphon(tmp_path, "verify", "diff", "new.json", "old.json")
+    same = await antiphon(tmp_path, "verify", "diff", "old.json", "old.json")
+
+    assert (worse.code, better.code, same.code) == (1, 0, 0)
+    assert worse.out.startswith("worse  responses:models:entry  passed -> failed: ")
+    assert "responses:models:entry  failed -> passed" in better.out
+    assert same.out == ""
+
+
+MISUSED: dict[str, tuple[list[str], str]] = {
+    "no value about it": (["--about", "version"], "KEY=VALUE"),
+    "more names than reports": (["matrix", "a.json", "--name", "x", "--name", "y"], "2 names for 1"),
+    "a form of the future": (["badge", "future.json"], "form 99"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISUSED.values(), ids=MISUSED)
+async def test_what_is_misused_is_said_on_one_line(tmp_path: Path, url: str, arguments: list[str], words: str) -> None:
+    await judged_as(tmp_path, "a", url)
+    (tmp_path / "future.json").write_text((tmp_path / "a.json").read_text().replace('"format": 2', '"format": 99'))
+    done = await antiphon(tmp_path, "verify", *arguments)
+
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert words in done.err

@@ -65,7 +65,7 @@ CAUGHT: dict[str, tuple[Any, Turn, str]] = {
     "args_only_in_delta": (True, CALL, "responses:stream:text-done-once"),
     "first_seq": (5, TEXT, "responses:stream:stream-sequence-numbers"),
     "ws_reject": (404, TEXT, "responses:websocket:refused-well"),
-    "http_error": (500, TEXT, "responses:inputs:string"),
+    "http_error": (500, TEXT, "responses:objects:made"),
     "no_object": (True, TEXT, "responses:objects:object"),
     "no_created_at": (True, TEXT, "responses:objects:created-at"),
     "no_model": (True, TEXT, "responses:objects:model"),

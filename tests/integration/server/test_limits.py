@@ -318,7 +318,9 @@ async def abort(served: Served, number: int) -> None:
     async with served.http.post(served.url + path, json={**body, "stream": True}) as response:
         seen = b""
         while b'"w"' not in seen:
-            seen += await response.content.readany()
+            piece = await response.content.readany()
+            assert piece, f"the stream ended: {response.status} {seen!r}"
+            seen += piece
         response.close()
 
 

@@ -65,7 +65,7 @@ def test_a_case_judges_only_what_it_names() -> None:
         (Answer(200, b"{}", fault="cut"), "failed"),
         (Answer(302), "failed"),
         (error("boom", 500), "failed"),
-        (error("no", 400, "unsupported_parameter"), "not offered"),
+        (error("no", 400, "unsupported_parameter"), "failed"),
         (Answer(405), "not offered"),
     ],
 )

@@ -124,6 +124,17 @@ def test_a_failure_says_what_was_expected_by_whom_and_what_came() -> None:
         assert said in failure.text
 
 
+def test_a_cause_says_what_it_blocks_and_how_to_see_it_and_what_it_blocks_is_listed_apart() -> None:
+    failed = result("a:b:root", outcome="failed", came="status 500, Boom.", place="output = nothing", curl="curl -sS x")
+    page = to_html(report(failed, result("a:b:c", outcome="blocked", blocked_by="a:b:root", came="It waits.")))
+
+    for said in ("a:b:root", "blocks 1 requirement", "curl -sS x"):
+        assert said in section(page, "root-causes")
+    assert "output = nothing" in section(page, "broken")
+    assert "a:b:c" in section(page, "blocked")
+    assert_sound(page)
+
+
 def test_failures_stand_by_level() -> None:
     page = section(to_html(SEVERAL), "broken")
 
@@ -157,7 +168,7 @@ def test_the_table_by_area_counts_what_passed_of_what_was_judged() -> None:
     assert "stream-✕ 0/1✕ 0/1---" in rows
 
 
-@pytest.mark.parametrize("outcome", ["passed", "failed", "not offered", "skipped"])
+@pytest.mark.parametrize("outcome", ["passed", "failed", "blocked", "not offered", "skipped"])
 def test_every_requirement_is_on_the_page_once(outcome: str) -> None:
     parsed = assert_sound(to_html(full(outcome)))
 

@@ -39,7 +39,7 @@ def test_a_server_of_which_nothing_was_seen_does_not_conform() -> None:
 def test_results_are_counted_and_sorted_by_area() -> None:
     one = report(result("a:b:c"), result("a:d:e", outcome="failed"), result("a:b:f", kind="capability"))
 
-    assert one.counted() == {"passed": 2, "failed": 1, "not offered": 0, "skipped": 0}
+    assert one.counted() == {"passed": 2, "failed": 1, "blocked": 0, "not offered": 0, "skipped": 0}
     assert {area: [each.id for each in results] for area, results in one.by_area().items()} == {
         "a:b": ["a:b:c"],
         "a:d": ["a:d:e"],

@@ -10,12 +10,14 @@ import pytest
 
 from antiphon.conformance.case import Case
 from antiphon.conformance.exchange import Exchange, Request, Step
-from antiphon.conformance.manners import MOST_AT_ONCE
+from antiphon.conformance.manners import NOWHERE
+from antiphon.conformance.reading import MISSING
 from antiphon.conformance.report import Shown
 from antiphon.conformance.requirement import Verdict, must
 from antiphon.conformance.run import PATIENCE, Run, Tried, results
-from antiphon.conformance.trial import Steps, Trial
-from tests.unit.conformance.exchanges import Answer, error, says
+from antiphon.conformance.trial import MOST_AT_ONCE, Steps, Trial
+from tests.unit.conformance.exchanges import Answer, error, says, streams
+from tests.unit.conformance.exchanges.completions import COMPLETION
 
 REQUIREMENT = must("a:b:c", "spec 7", "It is so.")
 
@@ -165,3 +167,45 @@ def test_what_was_left_out_is_skipped() -> None:
     [result] = results([REQUIREMENT], [one.without({"a:b:c"}) for one in tried(Verdict("failed", "It was not."))], {})
 
     assert (result.outcome, result.came) == ("skipped", "It was asked to be left out.")
+
+
+class Mannered(Scripted):
+    """A subject that answers by path, and tells what it was asked."""
+
+    def __init__(self, answers: dict[str, Answer]) -> None:
+        super().__init__(says({"so": True}))
+        self.answers, self.bodies = answers, []
+
+    async def fetch(self, request: Request) -> Exchange:
+        return self.answers.get(request.path, Answer(404)).to(request)
+
+    async def perform(self, step: Step) -> Exchange:
+        assert isinstance(step, Request)
+        self.bodies.append(step.body)
+        return self.answers[step.path].to(step)
+
+
+async def test_a_server_that_streams_by_default_is_asked_not_to_except_where_the_default_is_judged() -> None:
+    def ask(trial: Trial) -> Steps:
+        yield from trial.respond("Hello.")
+        yield from trial.respond("Hello.", stream=True)
+        yield from trial.respond("Hello.", stream=MISSING)
+        yield from trial.chat("Hello.")
+
+    subject = Mannered({"/responses": streams([{"type": "response.created"}]), "/chat/completions": says(COMPLETION)})
+    await Run(subject, "m").try_all([Case("ask", ("a:b:c",), ask)])  # type: ignore[arg-type]
+
+    assert [body.get("stream") for body in subject.bodies] == [False, True, None, None]
+
+
+async def test_what_an_invented_path_gets_behind_a_200_is_how_the_server_says_that_there_is_none() -> None:
+    def create(trial: Trial) -> Steps:
+        trial.whole((yield from trial.post("/conversations", {})))
+
+    def lost(path: str) -> Answer:
+        return says({"error": f"Unexpected endpoint or method. (POST {path}). Returning 200 anyway"})
+
+    subject = Mannered({path: lost(path) for path in ("/conversations", NOWHERE)})
+    [one] = await Run(subject, "m").try_all([Case("create", ("a:b:c",), create)])  # type: ignore[arg-type]
+
+    assert one.verdicts["a:b:c"].outcome == "not offered"

@@ -12,6 +12,7 @@ from typing import Any
 from antiphon.conformance.case import Case, Playing
 from antiphon.conformance.exchange import Exchange, Pause, Request, Together
 from antiphon.conformance.requirement import Verdict
+from antiphon.conformance.trial import ORDINARY, Manners
 
 MODEL = "demo"
 
@@ -114,9 +115,9 @@ def changed(value: Any, *path: str | int, to: Any) -> Any:
     return copy
 
 
-def play(case: Case, script: Script) -> dict[str, Verdict]:
+def play(case: Case, script: Script, manners: Manners = ORDINARY) -> dict[str, Verdict]:
     """Play a case against a script; return its verdicts. Whoever asks for more than was written down gets a 500."""
-    playing, replies = Playing(case, MODEL, tools_url=TOOLS_URL), iter(script)
+    playing, replies = Playing(case, MODEL, manners, tools_url=TOOLS_URL), iter(script)
 
     def answer(request: Request) -> Exchange:
         reply = next(replies, error("The script ends here.", 500))

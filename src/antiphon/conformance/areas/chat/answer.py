@@ -3,12 +3,14 @@
 from typing import Any
 
 from antiphon.conformance.case import case
-from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
+from antiphon.conformance.reading import MISSING, at, is_integer, is_text, listed, shown
 from antiphon.conformance.requirement import Table, capability, may, must, should
 from antiphon.conformance.samples import TEA, taken_by_chat
-from antiphon.conformance.trial import Steps, Trial
+from antiphon.conformance.trial import Steps, Trial, is_completion
 
 TABLE: Table = (
+    must("chat:answer:made", "chat-api object", "A model and a message are enough for a chat completion."),
+    must("chat:answer:plain-by-default", "chat-api", "Without `stream` the answer is one JSON object, no stream."),
     must("chat:answer:object", "chat-api object", "A plain answer is an object `chat.completion`."),
     must("chat:answer:id", "chat-api object", "`id` is a string with something in it."),
     must("chat:answer:created", "chat-api object", "`created` is a time in seconds since 1970, an integer."),
@@ -90,15 +92,15 @@ def a_question_is_answered(trial: Trial) -> Steps:
 
 def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
     """Judge the object, its one choice and that one's message."""
-    trial.expect("chat:answer:object", completion.get("object") == "chat.completion", shown(completion.get("object")))
-    trial.expect("chat:answer:id", is_text(completion.get("id")), shown(completion.get("id")))
-    created = completion.get("created")
+    trial.expect("chat:answer:object", at(completion, "object") == "chat.completion", shown(at(completion, "object")))
+    trial.expect("chat:answer:id", is_text(at(completion, "id")), shown(at(completion, "id")))
+    created = at(completion, "created")
     trial.expect("chat:answer:created", is_integer(created) and created > 1_000_000_000, shown(created))
-    trial.expect("chat:answer:model", is_text(completion.get("model")), shown(completion.get("model")))
+    trial.expect("chat:answer:model", is_text(at(completion, "model")), shown(at(completion, "model")))
     choices = listed(completion, "choices")
     choice, message = at(choices, 0), at(choices, 0, "message")
     is_one = len(choices) == 1 and at(choice, "index") == 0 and is_integer(at(choice, "index"))
-    trial.expect("chat:answer:choices", is_one, shown(completion.get("choices")))
+    trial.expect("chat:answer:choices", is_one, shown(at(completion, "choices")))
     trial.expect("chat:answer:message", at(message, "role") == "assistant", shown(message))
     content = at(message, "content")
     is_empty = content is None and (bool(at(message, "tool_calls") or at(message, "refusal")) or is_thinking(message))
@@ -108,6 +110,22 @@ def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
     refusal, logprobs = at(message, "refusal"), at(choice, "logprobs")
     trial.expect("chat:answer:refusal", refusal is None or isinstance(refusal, str), f"`refusal` is {shown(refusal)}.")
     trial.expect("chat:answer:logprobs", logprobs is None, f"`logprobs` is {shown(logprobs)}.")
+
+
+@case("chat:answer:made")
+def a_completion_is_made(trial: Trial) -> Steps:
+    """Send a model and a message, and nothing else that is not needed."""
+    exchange = yield from trial.chat("Say hello.", max_tokens=MISSING, max_completion_tokens=MISSING)
+    trial.served(exchange)
+    trial.expect("chat:answer:made", exchange.is_ok and is_completion(exchange.json), exchange.came)
+
+
+@case("chat:answer:plain-by-default")
+def a_completion_is_no_stream_unless_asked(trial: Trial) -> Steps:
+    """Do not mention `stream`."""
+    exchange = yield from trial.chat("Say hello.", stream=MISSING)
+    trial.served(exchange)
+    trial.expect("chat:answer:plain-by-default", is_completion(exchange.json), exchange.came)
 
 
 @case("chat:answer:ids-differ")

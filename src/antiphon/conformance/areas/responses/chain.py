@@ -109,7 +109,7 @@ def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
     """Go on from a response that was not stored."""
     first = trial.response((yield from trial.respond("Say hello.", store=False)))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
-    trial.offered(exchange)
+    trial.understood(exchange)
     trial.expect("responses:chain:unstored", exchange.status in (400, 404), exchange.came)
 
 
@@ -119,7 +119,7 @@ def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     trial.succeed((yield from trial.delete(f"/responses/{id_of(first)}")))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
-    trial.offered(exchange)
+    trial.understood(exchange)
     trial.expect("responses:chain:deleted", exchange.status in (400, 404), exchange.came)
 
 
@@ -130,7 +130,7 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     exchange = yield from trial.respond(
         [*with_ids(first), {"role": "user", "content": "Say it again."}], previous_response_id=id_of(first)
     )
-    trial.offered(exchange)
+    trial.understood(exchange)
     trial.expect("responses:chain:repeated-id", exchange.status == 400, exchange.came)
 
 

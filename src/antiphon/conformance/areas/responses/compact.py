@@ -119,6 +119,6 @@ def a_forged_compaction_is_seen(trial: Trial) -> Steps:
     trial.succeed(probe)
     forged = {"type": "compaction", "encrypted_content": "forged"}
     exchange = yield from trial.respond([forged, {"role": "user", "content": "Say hello."}])
-    trial.offered(exchange)
+    trial.understood(exchange)
     is_seen = (exchange.is_ok and is_response(exchange.json)) or 400 <= exchange.status < 500
     trial.expect("responses:compact:foreign", is_seen, exchange.came)

@@ -167,7 +167,7 @@ def an_mcp_server_is_not_there(trial: Trial) -> Steps:
     if exchange.is_ok or is_refused:
         told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
         trial.expect("responses:hosted:mcp-told", "mcp" in told or is_refused, told)
-    trial.offered(exchange)
+    trial.understood(exchange)
     if exchange.is_ok:
         errors = [item for item in listed(exchange.json, "output") if at(item, "error")]
         is_told = bool(errors) or bool(at(exchange.json, "error"))
@@ -190,7 +190,7 @@ def refusing(name: str, tool: dict[str, Any]) -> Script:
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Say hello.", tools=[tool])
-        trial.offered(exchange)
+        trial.understood(exchange)
         trial.expect(f"responses:hosted:{name}", 400 <= exchange.status < 500, exchange.came)
 
     script.__doc__ = f"Send a tool: {name}."
@@ -208,7 +208,7 @@ def a_file_search_is_told_back(trial: Trial) -> Steps:
     """Offer a search in a store that is not there."""
     exchange = yield from trial.respond("Say hello.", tools=[BAD["file-search-unknown"]])
     if not exchange.is_ok:
-        trial.offered(exchange)
+        trial.understood(exchange)
     told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
     is_told = 400 <= exchange.status < 500 or "file_search" in told
     trial.expect("responses:hosted:file-search-told", is_told, exchange.came)

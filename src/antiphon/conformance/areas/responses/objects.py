@@ -6,9 +6,11 @@ from typing import Any
 from antiphon.conformance.case import case
 from antiphon.conformance.reading import MISSING, at, is_integer, is_number, is_text, listed, shown
 from antiphon.conformance.requirement import Table, may, must, should
-from antiphon.conformance.trial import Steps, Trial
+from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
+    must("responses:objects:made", "spec 1", "A model and an input are enough for a response with output."),
+    must("responses:objects:plain-by-default", "spec 2", "Without `stream` the answer is one JSON object, no stream."),
     must("responses:objects:id", "spec 3", "`id` is a string with something in it."),
     should("responses:objects:id-prefix", "spec 3", "The response's id begins with `resp_`."),
     should("responses:objects:item-id-prefix", "spec 3", "A message's id begins with `msg_`."),
@@ -73,6 +75,23 @@ Check = Callable[[Any], bool]
 STATUSES = ("completed", "failed", "in_progress", "cancelled", "queued", "incomplete")
 
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+
+
+@case("responses:objects:made")
+def a_response_is_made(trial: Trial) -> Steps:
+    """Send a model and an input, and nothing else that is not needed."""
+    exchange = yield from trial.respond("Say hello.", max_output_tokens=MISSING)
+    trial.served(exchange)
+    is_made = exchange.is_ok and bool(listed(exchange.json, "output"))
+    trial.expect("responses:objects:made", is_made, exchange.came)
+
+
+@case("responses:objects:plain-by-default")
+def a_response_is_no_stream_unless_asked(trial: Trial) -> Steps:
+    """Do not mention `stream`."""
+    exchange = yield from trial.respond("Say hello.", stream=MISSING)
+    trial.served(exchange)
+    trial.expect("responses:objects:plain-by-default", is_response(exchange.json), exchange.came)
 
 
 def is_or_null(check: Check) -> Check:

@@ -43,7 +43,8 @@ def a_response_is_retrieved(trial: Trial) -> Steps:
     trial.expect("responses:store:retrieved", at(stored, "id") == id_of(created), shown(at(stored, "id")))
     trial.expect("responses:store:same", *sameness(created, stored))
     included = yield from trial.get(f"{path}?include[]=message.input_image.image_url")
-    trial.expect("responses:store:include", included.is_ok, included.came)
+    is_included = included.is_ok and at(included.json, "id") == id_of(created)
+    trial.expect("responses:store:include", is_included, included.came)
     refused = yield from trial.get(f"{path}?include[]=everything")
     trial.expect("responses:store:include-unknown", refused.status == 400, refused.came)
 

@@ -130,7 +130,7 @@ def a_grammar_is_fitted(trial: Trial) -> Steps:
 def a_grammar_is_none(trial: Trial) -> Steps:
     """Send a grammar that breaks off."""
     exchange = yield from trial.respond("Say yes.", tools=[answering("start: (")])
-    trial.offered(exchange)
+    trial.understood(exchange)
     trial.expect("responses:tools:grammar-bad", 400 <= exchange.status < 500, exchange.came)
 
 

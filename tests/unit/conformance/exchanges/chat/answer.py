@@ -1,8 +1,8 @@
 """Plain answers."""
 
 from antiphon.conformance.areas.chat import answer
-from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
-from tests.unit.conformance.exchanges.completions import COMPLETION
+from tests.unit.conformance.exchanges import Answer, Shown, chunks, error, says, shown, spoiled
+from tests.unit.conformance.exchanges.completions import CHUNKS, COMPLETION
 
 GOOD = says(COMPLETION)
 
@@ -17,7 +17,11 @@ PARIS = telling("Paris.")
 
 REFUSED = error("Invalid value.")
 
+STREAM = chunks(*CHUNKS)
+
 EXCHANGES: dict[str, Shown] = {
+    **spoiled(answer.a_completion_is_made, [GOOD], [says({})]),
+    **spoiled(answer.a_completion_is_no_stream_unless_asked, [GOOD], [STREAM]),
     **shown(
         answer.a_question_is_answered,
         [PARIS],

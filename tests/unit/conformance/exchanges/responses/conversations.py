@@ -70,6 +70,7 @@ EXCHANGES: dict[str, Shown] = {
             "responses:conversations:metadata": instead(LIFE, 0, CREATED.without("metadata")),
             "responses:conversations:retrieved": instead(LIFE, 1, GONE),
             "responses:conversations:updated": instead(LIFE, 2, CREATED),
+            "responses:conversations:updated-replaces": instead(LIFE, 2, CREATED.patched("metadata", "b", to="2")),
             "responses:conversations:deleted-body": instead(LIFE, 3, says({})),
             "responses:conversations:deleted": instead(LIFE, 4, CREATED),
             "responses:conversations:deleted-twice": instead(LIFE, 5, DELETED),

@@ -1,8 +1,9 @@
 """The response object."""
 
-from antiphon.conformance.areas.responses.objects import a_plain_response_has_its_keys
-from tests.unit.conformance.exchanges import Shown, says, shown
+from antiphon.conformance.areas.responses import objects
+from tests.unit.conformance.exchanges import Shown, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
+from tests.unit.testing.events.streams import STREAMS
 
 GOOD = says(RESPONSE)
 
@@ -45,19 +46,23 @@ WRONG = {
 
 KEYS = {"id-prefix": "id", "created-at-integer": "created_at"}
 
-EXCHANGES: dict[str, Shown] = shown(
-    a_plain_response_has_its_keys,
-    [GOOD],
-    {
-        f"responses:objects:{name}": [GOOD.patched(KEYS.get(name, name.replace("-", "_")), to=value)]
-        for name, value in WRONG.items()
-    }
-    | {
-        "responses:objects:ends": [GOOD.without("error")],
-        "responses:objects:item-ids": [GOOD.without("output", 0, "id")],
-        "responses:objects:item-id-prefix": [GOOD.patched("output", 0, "id", to="1")],
-        "responses:objects:item-statuses": [GOOD.without("output", 0, "status")],
-        "responses:objects:item-types": [GOOD.patched("output", 0, "type", to="vendor_thing")],
-        "responses:objects:no-foreign-keys": [GOOD.patched("x_vendor", to=1)],
-    },
-)
+EXCHANGES: dict[str, Shown] = {
+    **spoiled(objects.a_response_is_made, [GOOD], [GOOD.patched("output", to=[])]),
+    **spoiled(objects.a_response_is_no_stream_unless_asked, [GOOD], [streams(STREAMS["answer"])]),
+    **shown(
+        objects.a_plain_response_has_its_keys,
+        [GOOD],
+        {
+            f"responses:objects:{name}": [GOOD.patched(KEYS.get(name, name.replace("-", "_")), to=value)]
+            for name, value in WRONG.items()
+        }
+        | {
+            "responses:objects:ends": [GOOD.without("error")],
+            "responses:objects:item-ids": [GOOD.without("output", 0, "id")],
+            "responses:objects:item-id-prefix": [GOOD.patched("output", 0, "id", to="1")],
+            "responses:objects:item-statuses": [GOOD.without("output", 0, "status")],
+            "responses:objects:item-types": [GOOD.patched("output", 0, "type", to="vendor_thing")],
+            "responses:objects:no-foreign-keys": [GOOD.patched("x_vendor", to=1)],
+        },
+    ),
+}

@@ -120,7 +120,7 @@ def refusing(name: str, tools: list[dict[str, Any]]) -> Script:
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Say hello.", tools=tools)
-        trial.offered(exchange)
+        trial.understood(exchange)
         if exchange.is_ok and not items_of(exchange.json, LIST):
             raise Stop("not offered", LEFT_OUT)
         trial.expect(f"responses:mcp:{name}", 400 <= exchange.status < 500, exchange.came)

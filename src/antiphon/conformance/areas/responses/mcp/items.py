@@ -44,7 +44,7 @@ def listed_tools(response: dict[str, Any]) -> Item:
 def reached(trial: Trial, exchange: Exchange) -> dict[str, Any]:
     """Return a response whose MCP server was reached. Ends the case where it was not."""
     is_about_tools = str(at(exchange.json, "error", "param")).startswith("tools")
-    trial.offered(exchange)
+    trial.understood(exchange)
     if 400 <= exchange.status < 500 and is_about_tools:
         raise Stop("skipped", f"{UNREACHED}{message_of(exchange)[:200]}")
     response = trial.response(exchange)

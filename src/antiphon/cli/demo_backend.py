@@ -1,0 +1,72 @@
+"""`antiphon demo-backend`: the scripted model `demo` behind a plain Chat Completions server, to judge gateways with."""
+
+import asyncio
+import signal
+from typing import Annotated
+
+import typer
+from aiohttp import web
+
+from antiphon.errors import ConfigError
+from antiphon.upstream.backend import Backend, Reply
+from antiphon.upstream.demo.backend import DemoBackend
+
+PREFIX = "/v1"
+
+
+def demo_backend(
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on, 0 takes a free one.")] = 8322,
+) -> None:
+    """Serve the model `demo` by /v1/chat/completions and /v1/models alone."""
+    asyncio.run(_serve(host, port))
+
+
+async def _serve(host: str, port: int) -> None:
+    runner = web.AppRunner(demo_app(DemoBackend()), access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigError(
+                f"Cannot listen on {host}:{port} ({error.strerror}). Choose another with --port."
+            ) from error
+        listening = runner.addresses[0][1]
+        typer.echo(f"http://{f'[{host}]' if ':' in host else host}:{listening}{PREFIX}")
+        stopped = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        await stopped.wait()
+    finally:
+        await runner.cleanup()
+
+
+def demo_app(backend: Backend) -> web.Application:
+    """Return a server of two endpoints in front of a backend; any other path is a 404."""
+
+    async def complete(request: web.Request) -> web.StreamResponse:
+        return await _send(request, await backend.post("/chat/completions", await request.read()))
+
+    async def models(request: web.Request) -> web.StreamResponse:
+        listing = await backend.list_models()
+        return web.json_response({"object": "list", "data": list(listing.models)})
+
+    app = web.Application(client_max_size=64 * 1024 * 1024)
+    app.router.add_post(f"{PREFIX}/chat/completions", complete)
+    app.router.add_get(f"{PREFIX}/models", models)
+    return app
+
+
+async def _send(request: web.Request, reply: Reply) -> web.StreamResponse:
+    """Pass a backend's reply on as it comes."""
+    response = web.StreamResponse(status=reply.status, headers={"content-type": reply.headers["content-type"]})
+    try:
+        await response.prepare(request)
+        async for part in reply.body:
+            await response.write(part)
+        await response.write_eof()
+    finally:
+        await reply.close()
+    return response

@@ -1,0 +1,77 @@
+"""Servers side by side as a page of Markdown: how each was run, what each area keeps, and every root cause."""
+
+from collections.abc import Iterable, Sequence
+
+from antiphon.conformance.matrix import groups, levels, scores
+from antiphon.conformance.page import counted, cut, day, server
+from antiphon.conformance.report import Cause, Report
+
+LONGEST = 220
+"""Characters that are shown of what came."""
+
+MOST_CAUSES = 40
+"""Root causes that are shown of a server; the report has all of them."""
+
+HEAD = """\
+# Servers side by side
+
+What servers keep of the two APIs, as `antiphon verify` judged them. Each number is what passed of what was judged. Not
+counted is a requirement that the server says it lacks, and one that is blocked by another failure.
+`antiphon verify matrix --markdown` writes this page from the reports in `reports/`.
+"""
+
+
+def matrix_markdown(reports: Sequence[Report]) -> str:
+    """Return the matrix as a page of Markdown."""
+    parts = [HEAD, "## The runs\n", *_runs(reports), "", "## By area\n", *_areas(reports), ""]
+    parts += ["## Root causes\n", "Each with the request that shows it; `BASE_URL` ends in `/v1`.\n"]
+    parts += [line for report in reports for line in _causes(report)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _runs(reports: Sequence[Report]) -> list[str]:
+    keys = list(dict.fromkeys(key for report in reports for key in report.about))
+    rows = [
+        (server(one), day(one.started_at), f"{one.version}, `{one.model}`", *(one.about.get(key, "-") for key in keys))
+        for one in reports
+    ]
+    return table(("server", "date", "judged by Antiphon, model", *keys), rows)
+
+
+def _areas(reports: Sequence[Report]) -> list[str]:
+    found = groups(reports)
+    totals = [(f"**{title}**", *scores(rows, len(reports))) for title, rows in levels(found)]
+    areas = [(group.title, *scores(group.rows, len(reports))) for group in found]
+    return table(("area", *map(server, reports)), [*totals, *areas])
+
+
+def _causes(report: Report) -> list[str]:
+    causes = [one for one in report.causes if one.failed.kind == "protocol" and one.failed.level != "may"]
+    lines = [f"### {server(report)}", "", f"{counted(len(causes), 'root cause')}."]
+    for one in causes[:MOST_CAUSES]:
+        lines += ["", *_cause(one)]
+    if len(causes) > MOST_CAUSES:
+        lines += ["", f"{len(causes) - MOST_CAUSES} more are in the report."]
+    return [*lines, ""]
+
+
+def _cause(cause: Cause) -> list[str]:
+    one, same, blocked = cause
+    notes = [f"blocks {len(blocked)}"] if blocked else []
+    notes += [f"{len(same)} more got the same answer"] if same else []
+    came = cut(one.came, LONGEST).replace("`", "'")
+    lines = [f"- `{one.id}` ({', '.join((one.level, *notes))}): {one.sentence} Came: `{came or 'nothing'}`"]
+    if one.place:
+        lines.append(f"  at `{cut(one.place, LONGEST).replace('`', chr(39))}`")
+    return [*lines, "", "  ```sh", f"  {one.curl}", "  ```"] if one.curl else lines
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the lines of a table of Markdown."""
+    columns = tuple(head)
+    lines = [_line(columns), _line(("---",) * len(columns))]
+    return [*lines, *map(_line, rows)]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"

@@ -1,0 +1,128 @@
+"""What must hold before a requirement can be judged: one fault then is one root cause, and not a hundred failures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from antiphon.conformance.requirement import Verdict
+
+Need = tuple[str, ...]
+"""Requirements of which one that holds is enough: where they differ in detail, none is the condition by itself."""
+
+CHAT, RESPONSE = ("chat:answer:made",), ("responses:objects:made",)
+
+STREAM = ("responses:stream:whole",)
+
+BACKGROUND = ("responses:background:at-once", "responses:background:told")
+
+CONVERSATION = ("responses:conversations:created", "responses:conversations:retrieved")
+
+USED = (
+    *("used", "used-object", "echoed", "appended", "counted", "streamed", "exclusive", "repeated-id"),
+    *("use-unknown", "recalled"),
+)
+"""What of conversations is about responses in them."""
+
+NEEDS: Mapping[str, tuple[Need, ...]] = {
+    "chat:answer:made": (),
+    "chat": (CHAT,),
+    "chat:stream": (("chat:stream:streams",),),
+    "chat:stream:streams": (CHAT,),
+    "chat:stream:plain": (CHAT,),
+    "responses:objects:made": (),
+    "responses": (RESPONSE,),
+    "responses:stream": (STREAM,),
+    "responses:stream:whole": (RESPONSE,),
+    "responses:order": (STREAM,),
+    "responses:resume": (STREAM, BACKGROUND),
+    "responses:cancel": (BACKGROUND,),
+    "responses:background": (BACKGROUND,),
+    **dict.fromkeys(BACKGROUND, (RESPONSE,)),
+    "responses:same": (STREAM,),
+    "responses:chain": (("responses:chain:taken", "responses:chain:after-stream"),),
+    "responses:chain:taken": (RESPONSE,),
+    "responses:chain:after-stream": (RESPONSE,),
+    "responses:compact": (("responses:compact:object", "responses:compact:item"),),
+    "responses:compact:object": (RESPONSE,),
+    "responses:compact:item": (RESPONSE,),
+    "responses:conversations": (CONVERSATION,),
+    **dict.fromkeys(
+        (f"responses:conversations:{name}" for name in USED),
+        (CONVERSATION, RESPONSE),
+    ),
+    "responses:conversations:created": (),
+    "responses:conversations:retrieved": (),
+    **dict.fromkeys(
+        (f"responses:conversations:items-{name}" for name in ("listed", "ascending", "paged")),
+        (("responses:conversations:first-items",),),
+    ),
+    "responses:input-items": (("responses:input-items:list", "responses:input-items:ids"),),
+    "responses:input-items:list": (RESPONSE,),
+    "responses:input-items:ids": (RESPONSE,),
+    "responses:input-tokens": (("responses:input-tokens:count",),),
+    "responses:input-tokens:count": (),
+    "responses:models": (("responses:models:list", "responses:models:entry"),),
+    "responses:models:list": (),
+    "responses:models:entry": (),
+    "responses:store:deleted": (("responses:store:retrieved",),),
+    "responses:store:unstored": (("responses:store:retrieved",),),
+    "responses:store:unknown": (("responses:store:retrieved",),),
+    "responses:webhooks": (("responses:webhooks:created",),),
+    "responses:webhooks:created": (),
+    "responses:websocket": (("responses:websocket:created",),),
+    "responses:websocket:created": (RESPONSE,),
+    "responses:websocket:refused-well": (RESPONSE,),
+    "transport:sse": (RESPONSE,),
+    "transport": ((*RESPONSE, *CHAT),),
+}
+"""By a requirement, or by the area or API of those that have no row of their own."""
+
+
+def needs_of(name: str) -> tuple[Need, ...]:
+    """Return what a requirement needs: by its own row, else by its area's, else by its API's."""
+    places = (name, name.rpartition(":")[0], name.partition(":")[0])
+    return next((NEEDS[place] for place in places if place in NEEDS), ())
+
+
+def with_needs(names: set[str]) -> set[str]:
+    """Return the ids of requirements, and of all that they need."""
+    found, rest = set(names), list(names)
+    while rest:
+        new = {each for need in needs_of(rest.pop()) for each in need} - found
+        found |= new
+        rest += new
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What became of requirements, by their own verdicts and by those on what they need.
+
+    `alone` are the verdicts of the cases that are about a requirement; what another case finds by the way blocks
+    nothing. A requirement without one was not judged, and blocks nothing either.
+    """
+
+    verdicts: Mapping[str, Verdict]
+    alone: Mapping[str, Verdict]
+
+    def of(self, name: str) -> tuple[Verdict, str]:
+        """Return the verdict on a requirement, and the id of the root cause where it is blocked, else ""."""
+        return self._standing(name, self.verdicts[name])
+
+    def _standing(self, name: str, verdict: Verdict) -> tuple[Verdict, str]:
+        if verdict.outcome == "not offered":
+            return verdict, ""
+        hindrances = (self._hindrance(need) for need in needs_of(name))
+        return next((found for found in hindrances if found is not None), (verdict, ""))
+
+    def _hindrance(self, need: Need) -> tuple[Verdict, str] | None:
+        """Return what becomes of a requirement with this need, None where one of them holds."""
+        standing = [(one, *self._standing(one, self.alone[one])) for one in need if one in self.alone]
+        words = {verdict.outcome for _, verdict, _ in standing}
+        if len(standing) < len(need) or "passed" in words:
+            return None
+        for one, verdict, root in standing:
+            if verdict.outcome in ("failed", "blocked"):
+                return Verdict("blocked", f"It cannot be judged while {root or one} fails."), root or one
+        one, verdict, _ = min(standing, key=lambda each: each[1].outcome != "skipped")
+        word = "was skipped" if verdict.outcome == "skipped" else "is not offered"
+        return Verdict(verdict.outcome, f"It needs {one}, which {word}: {verdict.came}"), ""

@@ -1,0 +1,65 @@
+"""`antiphon demo-backend`: two endpoints, and nothing of Antiphon in front of them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp.test_utils import TestServer
+
+from antiphon.cli.demo_backend import demo_app
+from antiphon.conformance.exchange import read_frames
+from antiphon.upstream.demo.backend import DemoBackend
+from tests.support.cli import antiphon
+
+HELLO = {"model": "demo", "messages": [{"role": "user", "content": "Hello."}]}
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[aiohttp.ClientSession]:
+    server = TestServer(demo_app(DemoBackend()))
+    await server.start_server()
+    async with aiohttp.ClientSession(str(server.make_url("/v1/"))) as session:
+        yield session
+    await server.close()
+
+
+async def test_it_lists_one_model(client: aiohttp.ClientSession) -> None:
+    async with client.get("models") as answer:
+        listed = await answer.json()
+
+    assert (answer.status, [model["id"] for model in listed["data"]]) == (200, ["demo"])
+
+
+async def test_it_answers_whole_and_as_a_stream(client: aiohttp.ClientSession) -> None:
+    async with client.post("chat/completions", json=HELLO) as plain:
+        whole = await plain.json()
+    async with client.post("chat/completions", json=HELLO | {"stream": True}) as streamed:
+        frames = read_frames(await streamed.read())
+
+    assert whole["choices"][0]["message"]["content"]
+    assert (plain.content_type, streamed.content_type) == ("application/json", "text/event-stream")
+    assert frames[-1].data == "[DONE]"
+
+
+async def test_a_bad_request_gets_an_error_and_not_a_stream(client: aiohttp.ClientSession) -> None:
+    async with client.post("chat/completions", json=HELLO | {"model": "other", "stream": True}) as answer:
+        error = await answer.json()
+
+    assert (answer.status, error["error"]["code"]) == (404, "model_not_found")
+
+
+@pytest.mark.parametrize("path", ["responses", "conversations", "embeddings", "models/demo"])
+async def test_it_serves_nothing_else(client: aiohttp.ClientSession, path: str) -> None:
+    async with client.post(path, json=HELLO) as answer:
+        assert answer.status == 404
+
+
+async def test_a_port_that_is_taken_is_told(tmp_path: Path, unused_tcp_port: int) -> None:
+    server = TestServer(demo_app(DemoBackend()), port=unused_tcp_port)
+    await server.start_server()
+    done = await antiphon(tmp_path, "demo-backend", "--port", str(unused_tcp_port))
+    await server.close()
+
+    assert done.code == 2
+    assert "Choose another with --port" in done.err

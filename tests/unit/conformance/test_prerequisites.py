@@ -1,0 +1,160 @@
+"""One fault is one root cause; and a server that answers everything alike keeps nothing."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from antiphon.conformance.areas import CASES, REQUIREMENTS
+from antiphon.conformance.case import Case
+from antiphon.conformance.choice import under
+from antiphon.conformance.judging import Plan
+from antiphon.conformance.prerequisites import NEEDS, needs_of, with_needs
+from antiphon.conformance.report import Result
+from antiphon.conformance.requirement import Verdict
+from antiphon.conformance.run import Tried, results
+from antiphon.conformance.trial import Steps, Trial
+from tests.unit.conformance.exchanges import Answer, Script, error, play, says
+from tests.unit.conformance.exchanges.bodies import RESPONSE
+from tests.unit.conformance.test_report import report
+
+MADE, WHOLE = "responses:objects:made", "responses:stream:whole"
+
+
+class Forever(list[Answer]):
+    """A script that answers everything alike."""
+
+    def __iter__(self) -> Iterator[Answer]:
+        while True:
+            yield self[0]
+
+
+def judged(script: Script) -> dict[str, Result]:
+    tried = [Tried(case, play(case, script), ()) for case in CASES]
+    return {one.id: one for one in results(REQUIREMENTS.values(), tried, {})}
+
+
+JSON = {"content-type": "application/json"}
+
+CONSTANT: dict[str, Answer] = {
+    "null": Answer(200, b"null", JSON),
+    "an object": Answer(200, b"{}", JSON),
+    "a list": Answer(200, b"[]", JSON),
+    "a text": Answer(200, b'"ok"', JSON),
+    "a page": Answer(200, b"<!DOCTYPE html><html><body>Hello.</body></html>", {"content-type": "text/html"}),
+    "no content": Answer(204),
+    "nothing": Answer(200, b""),
+    "an error": error("No."),
+    "an error behind a 200": says({"error": {"message": "No.", "type": "invalid_request_error"}}),
+    "a failure": error("Boom.", 500),
+    "a redirect": Answer(302, headers={"location": "/login"}),
+    "a demand for a key": error("Who are you?", 401),
+    "too many requests": error("Later.", 429),
+    "an empty stream": Answer(200, b"data: [DONE]\n\n", {"content-type": "text/event-stream"}),
+    "a response without output": says(RESPONSE | {"output": []}),
+}
+
+
+@pytest.mark.parametrize("answer", CONSTANT.values(), ids=CONSTANT)
+def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Answer) -> None:
+    found = judged(Forever([answer])).values()
+
+    assert [one.id for one in found if one.outcome == "passed"] == []
+    assert not report(*found).conforms
+
+
+def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_of_nothing() -> None:
+    found = judged(Forever([error("Unknown parameter: 'priority'.", 400, "unknown_parameter", "priority")]))
+    roots = {cause.failed.id: len(cause.blocked) for cause in report(*found.values()).causes}
+
+    assert {one.area for one in found.values() if one.outcome == "not offered"} == {"responses:websocket"}
+    assert roots[MADE] > 300
+    assert next(iter(roots)) == MADE
+
+
+@pytest.mark.parametrize("id", REQUIREMENTS)
+def test_every_need_is_a_requirement_and_leads_to_a_root(id: str) -> None:
+    for need in needs_of(id):
+        assert id not in with_needs(set(need))
+        assert set(need) <= REQUIREMENTS.keys()
+
+
+def test_every_row_is_about_something() -> None:
+    assert all(under([place]) for place in NEEDS)
+
+
+def test_every_requirement_that_others_need_is_judged_by_a_case_of_its_own() -> None:
+    needed = {each for row in NEEDS.values() for need in row for each in need}
+
+    assert needed <= {name for case in CASES for name in case.own}
+
+
+def script(trial: Trial) -> Steps:
+    """Do nothing: the verdicts are written down."""
+    yield from ()
+
+
+def stood(*verdicts: tuple[str, Verdict], asides: tuple[str, ...] = ()) -> dict[str, Result]:
+    """Return what becomes of requirements with these verdicts, each of a case of its own unless among `asides`."""
+    tried = [
+        Tried(Case(name, () if name in asides else (name,), script, (name,) if name in asides else ()), {name: its}, ())
+        for name, its in verdicts
+    ]
+    return {one.id: one for one in results([REQUIREMENTS[name] for name, _ in verdicts], tried, {})}
+
+
+OK, BROKEN = Verdict("passed"), Verdict("failed")
+
+LACKING, UNSEEN = Verdict("not offered"), Verdict("skipped")
+
+
+def test_what_needs_what_fails_is_blocked_by_the_root_and_not_by_what_is_between() -> None:
+    rule = "responses:stream:item-done-once"
+    found = stood((MADE, BROKEN), (WHOLE, BROKEN), (rule, OK))
+
+    assert [one.outcome for one in found.values()] == ["failed", "blocked", "blocked"]
+    assert found[WHOLE].blocked_by == found[rule].blocked_by == MADE
+
+
+def test_what_is_not_offered_leaves_what_needs_it_not_offered() -> None:
+    found = stood(
+        ("responses:compact:object", LACKING),
+        ("responses:compact:item", LACKING),
+        ("responses:compact:trigger", BROKEN),
+    )
+
+    assert found["responses:compact:trigger"].outcome == "not offered"
+    assert "responses:compact:object" in found["responses:compact:trigger"].came
+
+
+def test_one_need_that_holds_is_enough() -> None:
+    found = stood(
+        ("responses:conversations:created", BROKEN),
+        ("responses:conversations:retrieved", OK),
+        ("responses:conversations:used", OK),
+        (MADE, OK),
+    )
+
+    assert found["responses:conversations:used"].outcome == "passed"
+
+
+def test_what_nobody_saw_to_hold_shows_nothing_of_what_needs_it() -> None:
+    found = stood((MADE, UNSEEN), (WHOLE, OK))
+
+    assert found[WHOLE].outcome == "skipped"
+
+
+def test_what_another_case_finds_by_the_way_blocks_nothing() -> None:
+    found = stood((MADE, OK), (WHOLE, BROKEN), ("responses:stream:item-done-once", OK), asides=(WHOLE,))
+
+    assert found["responses:stream:item-done-once"].outcome == "passed"
+    assert found[WHOLE].outcome == "failed"
+
+
+def test_a_run_of_one_area_asks_for_what_it_needs_and_shows_it_only_as_a_cause() -> None:
+    plan = Plan(base_url="http://x/v1", requirements=[REQUIREMENTS["responses:chain:fork"]])
+    broken = [Tried(case, dict.fromkeys(case.ids, BROKEN), ()) for case in plan.all_cases]
+    well = [Tried(case, dict.fromkeys(case.ids, OK), ()) for case in plan.all_cases]
+
+    assert [case.name for case in plan.cases] == ["a_chain_is_forked"]
+    assert [one.id for one in results(plan.requirements, broken, {})] == [MADE, "responses:chain:fork"]
+    assert [one.id for one in results(plan.requirements, well, {})] == ["responses:chain:fork"]

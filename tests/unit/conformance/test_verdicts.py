@@ -1,0 +1,15 @@
+"""Verdicts that were false once are right, and so are those on what looks alike."""
+
+import pytest
+
+from antiphon.conformance.requirement import CaseOutcome
+from tests.unit.conformance.exchanges import Script, play
+from tests.unit.conformance.exchanges.verdicts import VERDICTS, Verdicts
+
+
+@pytest.mark.parametrize("pair", VERDICTS.values(), ids=VERDICTS)
+def test_a_verdict_that_was_false_is_right_and_so_is_its_neighbour(pair: Verdicts) -> None:
+    def outcome(script: Script) -> CaseOutcome:
+        return play(pair.case, script, pair.manners)[pair.name].outcome
+
+    assert (outcome(pair.once[0]), outcome(pair.neighbour[0])) == (pair.once[1], pair.neighbour[1])
