@@ -105,7 +105,7 @@ class ConfigError(AntiphonError):
 
 _WORD = re.compile(r"[^\s'\"`<>]*[@?#][^\s'\"`<>]+|[^\s'\"`<>]+://[^\s'\"`<>]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*(?:/|$))[^/]*")
+_PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*[.,;:]?(?:/|$))[^/]*")
 """What stands for host and port where the text ends within the password, as at a space."""
 _SHOWN_OPTIONS = {"mode", "host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
 """Of a URL's query, the parameters whose values are shown: the others may be secret."""

@@ -10,8 +10,9 @@ import msgspec
 LONG = 512 * 1024
 """Bytes of a string from which on it is decoded in pieces, and bytes of a piece."""
 
-MOST_WIDE = 4 * 1024 * 1024
-"""Characters of a long text that is not ASCII: each may take four bytes, and one of them makes all others as wide."""
+MOST_WIDE = 10_485_760
+"""Characters of a long text that is not ASCII, as many as the API allows: one of them may make all of it four times as
+large, in one step."""
 
 AHEAD = 12
 """Bytes behind a piece that may decide about its error: the longest escape, a pair of surrogates."""

@@ -306,6 +306,11 @@ async def test_a_warning_in_the_course_of_a_request_names_it(
     assert re.search(rf"\[{request_id} resp_\w+ b0\]$", warning)
 
 
+def lines_of(watched: Watched) -> list[dict[str, Any]]:
+    """The log so far; a response is stored just before its line is written."""
+    return [json.loads(line) for line in watched.json.getvalue().splitlines()]
+
+
 @pytest.mark.parametrize("kind", ["message", "background"])
 async def test_a_response_that_no_request_waits_for_has_a_line_of_its_own(
     leaky: Served, watched: Watched, kind: str
@@ -319,8 +324,10 @@ async def test_a_response_that_no_request_waits_for_has_a_line_of_its_own(
             await socket.send_json({"type": "response.create", "model": "m", "input": "Hi"})
             while (await socket.receive_json())["type"] != "response.completed":
                 pass
-    lines = [json.loads(line) for line in watched.json.getvalue().splitlines()]
-    (line,) = [one for one in lines if one.get("kind") == kind]
+    async with asyncio.timeout(30):
+        while not (found := [one for one in lines_of(watched) if one.get("kind") == kind]):
+            await asyncio.sleep(0.005)
+    (line,) = found
 
     assert (line["backend"], line["outcome"]) == ("b0", "completed")
     assert line["response_id"].startswith("resp_")

@@ -12,6 +12,7 @@ from antiphon.jobs.worker import Worker
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
 from antiphon.server.limits import Limits
+from antiphon.sharing.memory import Memory
 from antiphon.storage.open import open_store
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.registry import Toolset
@@ -34,7 +35,6 @@ PARTS: dict[Callable[..., Any], dict[str, Any]] = {
     },
     Limits: {
         "body": SETTINGS.max_body,
-        "bodies": SETTINGS.max_bodies,
         "connection": SETTINGS.max_connection_bytes,
         "connections": SETTINGS.max_connections,
     },
@@ -50,6 +50,7 @@ PARTS: dict[Callable[..., Any], dict[str, Any]] = {
         "queue_per_tenant": SETTINGS.background_queue_per_tenant,
         "max_responses": SETTINGS.max_responses,
     },
+    Memory: {"size": SETTINGS.max_bodies},
     Worker: {"concurrency": SETTINGS.background_jobs, "per_tenant": SETTINGS.background_jobs_per_tenant},
     Toolset: {"rounds": SETTINGS.tool_rounds, "seconds": SETTINGS.tool_time},
     McpServers: {"list_ttl": SETTINGS.mcp_list_ttl, "timeout": SETTINGS.mcp_tool_timeout},
