@@ -29,6 +29,7 @@ from antiphon.runs.passthrough import Passing, Sink
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
+from antiphon.runs.storage_status import storage_status
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
 from antiphon.sharing.memory import Memory
@@ -73,7 +74,6 @@ __all__ = [
     "encode_large",
     "going_away",
     "output_text",
-    "together",
     "weight_of",
     "weight_of_response",
 ]
@@ -141,6 +141,12 @@ class Gateway:
         engine, upkeep = self._engine, self._engine.upkeep
         shared = engine.shared.usage()
         return status_of(engine.models, len(engine.runs), shared, upkeep.clock_skew, upkeep.purge_held)
+
+    async def status_of_all(self, others: Sequence[Status]) -> Status:
+        """Return the state of this process and of others as one, with the store that they share."""
+        engine = self._engine
+        storage = await storage_status(engine.store, engine.bounds)
+        return replace(together([self.status(), *others]), storage=storage)
 
     def measured(self, worker: str) -> list[Family]:
         """Return what this process has counted, labelled with its name."""

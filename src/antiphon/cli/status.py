@@ -1,4 +1,4 @@
-"""`antiphon status`: the backends and the shared resources of a running server, as live tables."""
+"""`antiphon status`: backends, shared resources and stored bytes of a running server, as live tables."""
 
 import sys
 import time
@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console, Group
+from rich.filesize import decimal
 from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
@@ -20,7 +21,7 @@ from antiphon.cli.settings import read_settings
 from antiphon.errors import AntiphonError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
 from antiphon.upstream.backend_state import is_listed
-from antiphon.upstream.status import BackendStatus, ResourceStatus, Status
+from antiphon.upstream.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
 
 EVERY = 1.0
 """Seconds between two looks."""
@@ -37,6 +38,11 @@ FOLDED = ("models", "in flight", "waiting", "oldest wait", "asked", "failed")
 
 RESOURCE = ("shared resource", "in use", "waiting", "oldest wait")
 
+STORAGE = ("tenant", "stored", "of its limit")
+
+NEARLY_FULL = 0.9
+"""Fraction of its limit from which on a tenant is marked."""
+
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -51,7 +57,7 @@ def status(
     json: Annotated[bool, typer.Option("--json", help="Show it once, as JSON.")] = False,
     config: ConfigFlag = None,
 ) -> None:
-    """Show the backends and the shared resources of a running server, anew every second."""
+    """Show the backends, the shared resources and the stored bytes of a running server, anew every second."""
     address = (url or _address(config)).rstrip("/").removesuffix("/v1")
     console = Console()
     if json:
@@ -108,7 +114,7 @@ def _shown(address: str, status: Status) -> Group:
     troubles += [Text(line, style="red") for line in _upkeep(status)]
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
     head = Text(f"{address}: {workers}, {status.responses_in_flight} responses being made")
-    return Group(head, table, *troubles, _resources(status.shared))
+    return Group(head, table, *troubles, _resources(status.shared), *_storage(status.storage))
 
 
 def _upkeep(status: Status) -> list[str]:
@@ -138,6 +144,29 @@ def _resources(shared: Sequence[ResourceStatus]) -> Table:
         in_use = f"{one.in_use} of {one.capacity}" if one.capacity else str(one.in_use)
         table.add_row(one.name, in_use, str(one.waiting), _seconds(one.oldest_wait))
     return table
+
+
+def _storage(storage: StorageStatus | None) -> list[Text | Table]:
+    """Return what tenants have stored: a line about all of them, and a table of those that have stored most."""
+    if storage is None:
+        return [Text("The store did not answer: the stored bytes are unknown.", style="red")]
+    most = storage.max_stored_bytes
+    tenants = "1 tenant" if storage.tenants == 1 else f"{storage.tenants:,} tenants"
+    limit = f"at most {decimal(most)} each" if most else "no limit"
+    head = Text(f"Stored: {decimal(storage.stored_bytes)} of {tenants}, {limit} (max_stored_bytes)")
+    if not storage.largest:
+        return [head]
+    table = Table(Column(STORAGE[0], overflow="fold"), *(Column(name, no_wrap=True) for name in STORAGE[1:]))
+    for one in storage.largest:
+        table.add_row(*_stored(one, most))
+    return [head, table]
+
+
+def _stored(one: TenantStorage, most: int | None) -> tuple[Text, ...]:
+    used = one.stored_bytes / most if most else 0.0
+    style = "red" if used >= 1 else "yellow" if used >= NEARLY_FULL else ""
+    name = Text(one.tenant or "(no API key)")
+    return name, Text(decimal(one.stored_bytes)), Text(f"{used:.0%}" if most else "", style=style)
 
 
 def _seconds(wait: float) -> str:

@@ -11,6 +11,7 @@ from antiphon.telemetry.metrics import Measures
 READS = {
     *("load", "history", "measure_chain", "find_item", "find_job", "owned", "held", "heartbeats", "tail"),
     *("load_conversation", "items", "input_page", "conversation_page", "stored_bytes", "conversation_item"),
+    "storage_use",
     *("find_key", "load_endpoint", "endpoints", "due", "deliveries", "backlog", "check", "clock_skew", "purge_size"),
     *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage"),
 }

@@ -55,6 +55,27 @@ class ResourceStatus(Struct, kw_only=True):
     """Seconds for which the first of the waiting operations has waited; 0 where none waits."""
 
 
+class TenantStorage(Struct, kw_only=True):
+    """The bytes that one tenant has stored."""
+
+    tenant: str
+    """Empty for requests without an API key."""
+    stored_bytes: int
+
+
+class StorageStatus(Struct, kw_only=True):
+    """What tenants have stored, in the store that all processes share."""
+
+    stored_bytes: int
+    """Of all tenants."""
+    tenants: int
+    """Tenants that have stored anything."""
+    max_stored_bytes: int | None
+    """Bytes that each tenant may store; None for no limit."""
+    largest: list[TenantStorage]
+    """The tenants that have stored most, in descending order."""
+
+
 class Status(Struct, kw_only=True):
     """Processes that serve one port."""
 
@@ -66,6 +87,8 @@ class Status(Struct, kw_only=True):
     """Seconds by which the clock of one of them is ahead of the store's; the one that differs most."""
     purge_held: int = 0
     """Stored responses that have expired, where they are too many for one purge."""
+    storage: StorageStatus | None = None
+    """None where the store did not answer."""
 
 
 def status_of(

@@ -70,6 +70,43 @@ async def test_the_table_and_the_json_show_what_the_server_knows(tmp_path: Path,
     assert os.fsencode(GONE) not in shown.out.encode()
 
 
+async def test_the_tenants_that_have_stored_most_are_shown_with_the_limit(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    for number in range(12):
+        body = b"x" * 1_000 * number
+        await store.save(StoredResponse(f"resp_{number}", 1, "completed", None, body, tenant=f"[red]{number}"))
+    await store.save(StoredResponse("resp_none", 1, "completed", None, b"x" * 20_000))
+    await store.close()
+    (tmp_path / "antiphon.toml").write_text("max_stored_bytes = 20000\n")
+    async with serving(tmp_path, "--port", "0", "--backend", GONE, "--store", store_url) as server:
+        shown = (await antiphon(tmp_path, "status", "--url", server.url, COLUMNS="80")).out
+        told = json.loads((await antiphon(tmp_path, "status", "--json", "--url", server.url)).out)["storage"]
+
+    largest = [("", 20_000), *((f"[red]{number}", 1_000 * number) for number in range(11, 2, -1))]
+    assert told == {
+        "stored_bytes": 86_000,
+        "tenants": 12,
+        "max_stored_bytes": 20_000,
+        "largest": [{"tenant": tenant, "stored_bytes": size} for tenant, size in largest],
+    }
+    assert "Stored: 86.0 kB of 12 tenants, at most 20.0 kB each (max_stored_bytes)" in shown
+    rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in shown.splitlines() if "│" in line]
+    assert rows[-10:-8] == [["(no API key)", "20.0 kB", "100%"], ["[red]11", "11.0 kB", "55%"]]
+
+
+async def test_without_a_limit_no_share_of_it_is_shown(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    await store.save(StoredResponse("resp_1", 1, "completed", None, b"x" * 20_000, tenant="a"))
+    await store.close()
+    async with serving(tmp_path, "--port", "0", "--backend", GONE, "--store", store_url) as server:
+        shown = (await antiphon(tmp_path, "status", "--url", server.url)).out
+        told = json.loads((await antiphon(tmp_path, "status", "--json", "--url", server.url)).out)["storage"]
+
+    assert "Stored: 20.0 kB of 1 tenant, no limit (max_stored_bytes)" in shown
+    assert told["max_stored_bytes"] is None
+    assert "%" not in shown
+
+
 async def test_a_server_that_is_not_there_is_one_line_on_standard_error(tmp_path: Path) -> None:
     done = await antiphon(tmp_path, "status", "--once", "--url", "http://127.0.0.1:9")
 
@@ -109,4 +146,6 @@ def test_the_clock_that_differs_most_is_shown() -> None:
     console = Console(width=200)
     with console.capture() as captured:
         console.print(_shown("http://a", status))
+    assert status.storage is None
+    assert "The store did not answer: the stored bytes are unknown." in captured.get()
     assert "This server's clock is 90 s behind the store's. Nothing is deleted." in captured.get()

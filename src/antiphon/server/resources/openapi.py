@@ -62,7 +62,7 @@ def describe() -> dict[str, Any]:
             "/healthz": {"get": _operation("Is the process alive", None)},
             "/readyz": {"get": _operation("Can it serve", None)},
             "/metrics": {"get": _METRICS},
-            "/status": {"get": _operation("How the backends are doing", None)},
+            "/status": {"get": _operation("How the backends are doing, and which tenants have stored most", None)},
             "/openapi.json": {"get": _operation("This description", None)},
         },
         "components": {"schemas": {**_bodies(components), "Error": _ERROR}},

@@ -1,7 +1,8 @@
 """For programs that watch the server: `/healthz`, `/readyz`, `/metrics` and `/status`.
 
 `/healthz`: the process lives. `/readyz`: it can serve, its store answers and a backend was reached. `/metrics`: what
-every process of this server has counted, in Prometheus's text format. `/status`: the state of the backends.
+every process of this server has counted, in Prometheus's text format. `/status`: the state of the backends,
+and what tenants have stored.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from antiphon.errors import ClientError
-from antiphon.gateway import Gateway, Status, together
+from antiphon.gateway import Gateway, Status
 from antiphon.server.asgi import Scope
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
@@ -88,7 +89,7 @@ class _Operations:
             text = "The status is shown to this machine alone, not through a proxy."
             raise ClientError(text, status=403, code="status_not_allowed")
         others = await self._workers.others(status_topic(self._gateway)) if self._workers else []
-        return json_reply(together([self._gateway.status(), *others]))
+        return json_reply(await self._gateway.status_of_all(others))
 
 
 def exposition(counted: Iterable[Family]) -> bytes:

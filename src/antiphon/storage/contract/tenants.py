@@ -10,6 +10,7 @@ from antiphon.storage.records import (
     Delivery,
     DueDelivery,
     Limits,
+    StorageUse,
     StoredAnswer,
     UsageRecord,
     WebhookEndpoint,
@@ -62,6 +63,13 @@ class Sizes(Protocol):
         kept for an `Idempotency-Key`.
 
         Exact at any time, and read at once: what saves, replaces, deletes or purges them counts in the same step.
+        """
+        ...
+
+    async def storage_use(self, limit: int) -> StorageUse:
+        """Return the bytes that all tenants have stored, and those of the `limit` largest, at least one.
+
+        Exact, and of one moment. It reads the sums of all tenants, so it takes longer the more there are.
         """
         ...
 

@@ -78,12 +78,6 @@ def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[Lo
     return LockResult.DONE
 
 
-def stored_bytes(tenant: str) -> Operation[int]:
-    """Return the bytes that a tenant has stored."""
-    ((size,),) = yield from ask("stored_bytes", tenant)
-    return int(size)
-
-
 def let_go(conversation_id: str, response_id: str) -> Operation[None]:
     """Free a conversation, if the response holds it."""
     yield from ask("let_go", conversation_id, response_id)

@@ -13,7 +13,7 @@ _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
-AREAS = ("responses", "jobs", "conversations", "keys", "webhooks", "secrets", "answers", "api_keys", "clock")
+AREAS = ("responses", "jobs", "conversations", "keys", "webhooks", "secrets", "answers", "api_keys", "clock", "sizes")
 
 
 def parse(text: str) -> dict[str, str]:

@@ -69,6 +69,3 @@ RETURNING length(body) + coalesce(length(sealed), 0)
 
 -- count_deleted --
 UPDATE conversations SET item_count = item_count - 1, item_bytes = item_bytes - $2 WHERE id = $1
-
--- stored_bytes --
-SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM tenant_sizes WHERE tenant = $1

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from antiphon.storage.operations import answers, api_keys, conversations, secrets, webhooks
+from antiphon.storage.operations import answers, api_keys, secrets, sizes, webhooks
 from antiphon.storage.records import (
     ApiKey,
     BucketState,
@@ -11,6 +11,7 @@ from antiphon.storage.records import (
     Delivery,
     DueDelivery,
     Limits,
+    StorageUse,
     StoredAnswer,
     UsageRecord,
     WebhookEndpoint,
@@ -26,7 +27,11 @@ class SqlTenants(Performer):
 
     async def stored_bytes(self, tenant: str) -> int:
         """See `Store.stored_bytes`."""
-        return await self._read(lambda: conversations.stored_bytes(tenant), tenant)
+        return await self._read(lambda: sizes.stored_bytes(tenant), tenant)
+
+    async def storage_use(self, limit: int) -> StorageUse:
+        """See `Store.storage_use`."""
+        return await self._read(lambda: sizes.storage_use(limit))
 
     async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
         """See `Store.put_endpoint`."""

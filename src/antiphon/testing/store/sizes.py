@@ -126,6 +126,35 @@ async def _ended_logs_are_counted(store: Store) -> None:
         await store.delete(tenant, queued.id)
 
 
+async def _tenants_are_added_up(store: Store) -> None:
+    """All tenants' bytes are added up, with the tenants that have stored most in descending order, as many as asked."""
+    before = await store.storage_use(1)
+    tenants = [new_id("tenant") for _ in range(3)]
+    saved = [
+        replace(new_response(new_items("a" * length)), tenant=tenant)
+        for tenant, length in zip(tenants, (30, 10, 20), strict=True)
+    ]
+    sizes = {response.tenant: _size(response) for response in saved}
+    for response in saved:
+        await store.save(response)
+    use = await store.storage_use(before.tenants + 3)
+    found = {one.tenant: one.stored_bytes for one in use.largest}
+    in_order = [one.stored_bytes for one in use.largest]
+    hold({name: found.get(name) for name in tenants} == sizes, f"new tenants are not among the largest: {found}")
+    hold(in_order == sorted(in_order, reverse=True), "tenants that have stored less come first")
+    more = use.tenants - before.tenants, use.stored_bytes - before.stored_bytes
+    hold(more == (3, sum(sizes.values())), f"three tenants more have stored {sum(sizes.values())} bytes, not {more}")
+    hold((use.tenants, use.stored_bytes) == (len(found), sum(in_order)), "the sum is not that of the tenants")
+    two = await store.storage_use(2)
+    largest = [one.stored_bytes for one in two.largest]
+    hold(largest == in_order[:2], f"the two largest tenants have stored {largest} bytes instead of {in_order[:2]}")
+    hold((two.tenants, two.stored_bytes) == (use.tenants, use.stored_bytes), "only the largest tenants are added up")
+    for response in saved:
+        hold(await store.delete(response.tenant, response.id), "a response was not deleted")
+    after = await store.storage_use(1)
+    hold(after == before, "a tenant that has deleted everything is counted")
+
+
 async def _enqueue(store: Store, queued: StoredResponse) -> None:
     outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")])
     hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
@@ -161,4 +190,5 @@ PROMISES: tuple[Promise, ...] = (
     _jobs_are_counted,
     _dropped_events_are_not_counted,
     _ended_logs_are_counted,
+    _tenants_are_added_up,
 )

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from antiphon.errors import StoreError
+from antiphon.runs import storage_status
+from antiphon.storage.contract import StorageUse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.http import HttpBackend
 from tests.support.pair import KEY, error, pair, saying
@@ -36,6 +38,32 @@ async def test_nobody_elsewhere_sees_it(served: Served, header: str) -> None:
     url = served.url.removesuffix("/v1") + "/status"
     async with served.http.get(url, headers={header: "x"}) as response:
         assert (response.status, (await response.json())["error"]["code"]) == (403, "status_not_allowed")
+
+
+class FailingStore(SqliteStore):
+    async def storage_use(self, limit: int) -> StorageUse:
+        raise StoreError("The store's disk is broken.")
+
+
+class SilentStore(SqliteStore):
+    async def storage_use(self, limit: int) -> StorageUse:
+        await asyncio.Event().wait()
+        return await super().storage_use(limit)
+
+
+@pytest.mark.parametrize("kind", [FailingStore, SilentStore])
+async def test_a_store_that_does_not_answer_hides_no_backend(
+    backend: ReplayBackend, kind: type[SqliteStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_status, "PATIENCE", 0.0)
+    async with (
+        serve(HttpBackend("b", backend.url), store=kind.open("sqlite://")) as served,
+        served.http.get(served.url.removesuffix("/v1") + "/status") as response,
+    ):
+        status = await response.json()
+
+    assert (response.status, status["storage"]) == (200, None)
+    assert [one["name"] for one in status["backends"]] == ["b"]
 
 
 # Readiness.

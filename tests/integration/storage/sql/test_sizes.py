@@ -11,7 +11,7 @@ from typing import Any
 
 import asyncpg
 
-from antiphon.storage.contract import Reply, Store
+from antiphon.storage.contract import Reply, StorageUse, Store, TenantSize
 from antiphon.storage.open import open_store
 from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.postgres import link
@@ -114,5 +114,17 @@ async def test_sums_of_many_writers_are_exact(store_url: str) -> None:
         *((first, second)[number % 2].delete(one.tenant, one.id) for number, one in enumerate(made[20:]))
     )
     assert [await first.stored_bytes(tenant) for tenant in "ab"] == [10 * (2 + 10)] * 2
+    assert [(one.tenant, one.stored_bytes) for one in (await first.storage_use(5)).largest] == [("a", 120), ("b", 120)]
     for store in (first, second):
         await store.close()
+
+
+async def test_tenants_that_have_deleted_everything_are_not_listed(store_url: str) -> None:
+    store = await open_store(store_url)
+    assert await store.storage_use(10) == StorageUse([], 0, 0)
+    made = [replace(new_response(new_items("a" * 10 * number)), tenant=f"t{number}") for number in range(4)]
+    for one in made:
+        await store.save(one)
+    await store.delete("t3", made[3].id)
+    assert await store.storage_use(2) == StorageUse([TenantSize("t2", 22), TenantSize("t1", 12)], 3, 2 + 12 + 22)
+    await store.close()

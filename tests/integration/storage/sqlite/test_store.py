@@ -20,8 +20,8 @@ from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}
 SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
-SORT |= {"due", "due_endpoints"}
-"""Queries whose rows are few whatever is stored: of what is being worked on, of webhooks, of API keys, of a block."""
+SORT |= {"due", "due_endpoints", "storage_use"}
+"""Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys, tenants, a block."""
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from antiphon.errors import StoreError
 from antiphon.storage.contract import (
@@ -25,6 +26,7 @@ from antiphon.storage.contract import (
     LockResult,
     Progress,
     Reply,
+    StorageUse,
     StoredItem,
     StoredResponse,
     UsageRecord,
@@ -386,6 +388,28 @@ class CountsNoEnds(CountsNot):
     lacks = ("responses_changed",)
 
 
+class CountsTheEmpty(SqliteStore):
+    """Counts every tenant that has ever stored anything."""
+
+    async def storage_use(self, limit: int) -> StorageUse:
+        use = await super().storage_use(limit)
+        ever: set[str] = self.__dict__.setdefault("ever", set())
+        ever |= {one.tenant for one in (await super().storage_use(1_000_000)).largest}
+        return structs.replace(use, tenants=len(ever))
+
+
+class AddsUpWhatItShows(SqliteStore):
+    async def storage_use(self, limit: int) -> StorageUse:
+        use = await super().storage_use(limit)
+        return structs.replace(use, stored_bytes=sum(one.stored_bytes for one in use.largest))
+
+
+class ShowsTheSmallest(SqliteStore):
+    async def storage_use(self, limit: int) -> StorageUse:
+        use = await super().storage_use(1_000_000)
+        return structs.replace(use, largest=use.largest[::-1][:limit])
+
+
 class CountsWhatWasDropped(SqliteStore):
     async def release_job(self, worker: str, response_id: str) -> None:
         job = await self.find_job(self.__dict__["tenant"], response_id) if "tenant" in self.__dict__ else None
@@ -457,6 +481,9 @@ BROKEN = [
     (CountsNoJobs, "A job counts with its request,"),
     (CountsWhatWasDropped, "Events that are dropped count no longer:"),
     (CountsNoEnds, "A job that has ended counts with the log that is left of it,"),
+    (CountsTheEmpty, "All tenants' bytes are added up,"),
+    (AddsUpWhatItShows, "All tenants' bytes are added up,"),
+    (ShowsTheSmallest, "All tenants' bytes are added up,"),
 ]
 
 

@@ -1,0 +1,29 @@
+"""What tenants have stored, for `/status`: a store that does not answer must not hide the rest of the status."""
+
+import asyncio
+
+from antiphon.errors import StoreError
+from antiphon.runs.bounds import Bounds
+from antiphon.storage.contract import Store
+from antiphon.upstream.status import StorageStatus, TenantStorage
+
+LARGEST = 10
+"""Tenants that are listed."""
+
+PATIENCE = 2.0
+"""Seconds that the store has to answer: `antiphon status` waits longer."""
+
+
+async def storage_status(store: Store, bounds: Bounds) -> StorageStatus | None:
+    """Return what tenants have stored; None where the store fails, or does not answer in time."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            use = await store.storage_use(LARGEST)
+    except (StoreError, TimeoutError):
+        return None
+    return StorageStatus(
+        stored_bytes=use.stored_bytes,
+        tenants=use.tenants,
+        max_stored_bytes=bounds.stored_bytes or None,
+        largest=[TenantStorage(tenant=one.tenant, stored_bytes=one.stored_bytes) for one in use.largest],
+    )

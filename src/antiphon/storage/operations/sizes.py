@@ -1,0 +1,21 @@
+"""How much tenants have stored: sums that the database keeps up to date by triggers, as acts."""
+
+from antiphon.storage.operations.step import FEW_ITEMS, Operation, announce_read, ask
+from antiphon.storage.records import StorageUse, TenantSize
+
+
+def stored_bytes(tenant: str) -> Operation[int]:
+    """Return the bytes that a tenant has stored."""
+    ((size,),) = yield from ask("stored_bytes", tenant)
+    return int(size)
+
+
+def storage_use(limit: int) -> Operation[StorageUse]:
+    """Return the bytes that all tenants have stored, and the `limit` largest of them."""
+    # There may be any number of tenants, and all of them are added up: that is for a thread.
+    yield from announce_read(FEW_ITEMS + 1)
+    rows = yield from ask("storage_use", limit)
+    if not rows:
+        return StorageUse([], 0, 0)
+    _, _, tenants, total = rows[0]
+    return StorageUse([TenantSize(tenant, size) for tenant, size, _, _ in rows], tenants, total)

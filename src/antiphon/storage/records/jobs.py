@@ -1,0 +1,99 @@
+"""Background work: jobs, their event logs, and what holds up a write, as plain values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from msgspec import Struct
+
+from antiphon.storage.records.responses import StoredItem, StoredResponse
+
+
+class Frames(Struct, frozen=True):
+    """Consecutive events as they go to a client: `body` is server-sent events, of the numbers `first` to `last`."""
+
+    first: int
+    last: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """By which key something was asked for, empty where by none, and the tokens that were taken in advance for it."""
+
+    key_id: str = ""
+    tokens: int = 0
+
+
+NOTHING_RESERVED = Reservation()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The work on a background response, as one who may write to it sees it.
+
+    `response` holds the output items that are done. `version` is the fence: whoever writes names the version that he
+    has seen, and every write makes a new one.
+    """
+
+    response: StoredResponse
+    request: bytes
+    """The body of the request, as the client sent it."""
+    version: int
+    next_number: int
+    """The number of the next event; numbers below were given out, also those of events that are gone."""
+    kept_number: int
+    """The number of the first event that is dropped if this attempt ends."""
+    attempt: int
+    """How often it was begun, this time included."""
+    lost: int
+    """How often its worker died of it."""
+    taken: Reservation = NOTHING_RESERVED
+    called: bytes = b""
+    """What was put down last of the calls that are being carried out for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What was made of a background response since the last time.
+
+    `output` holds the items that closed, each with its output index. With `keep`, everything so far outlives this
+    attempt; events since the last such moment are dropped when the work begins anew. `called` is kept in any case, in
+    place of what was there.
+    """
+
+    frames: Sequence[Frames] = ()
+    output: Sequence[tuple[int, StoredItem]] = ()
+    keep: bool = False
+    called: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How much waits: jobs that nobody has claimed, deliveries that are neither received nor given up."""
+
+    jobs: int
+    deliveries: int
+
+
+class Tail(Struct, frozen=True):
+    """A response's event log from somewhere on."""
+
+    status: str
+    is_streamed: bool
+    generation: int
+    """How often half-made events were dropped. Who has seen another number has seen events that never were."""
+    frames: Sequence[Frames]
+
+
+class LockResult(Enum):
+    """What became of a write to a conversation, or of a job that was to be queued."""
+
+    DONE = "done"
+    UNKNOWN = "unknown"
+    BUSY = "busy"
+    """A response holds it."""
+    FULL = "full"
+    """As many jobs of the tenant wait as may."""
+    DUPLICATE = "duplicate"
+    """It has an item of that id already."""

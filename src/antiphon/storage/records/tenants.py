@@ -1,0 +1,183 @@
+"""What belongs to tenants beside responses: keys, answers, webhooks, use and sizes, as plain values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What answered a request with an `Idempotency-Key`: its JSON, or its events; no body says: replay the log."""
+
+    tenant: str
+    key: str
+    is_stream: bool
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReservation:
+    """An `Idempotency-Key` that was seen. `fingerprint` tells the request; `reply` is None while it is worked on."""
+
+    fingerprint: bytes
+    response_id: str
+    owner: str | None
+    reply: Reply | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """A model's answer as it is kept to be given again. `key` is a digest of all that was asked."""
+
+    tenant: str
+    key: bytes
+    body: bytes
+    used_at: int
+    """When it was given last, to a minute or so."""
+    expires_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An event for webhooks: its id, its type such as `response.completed`, and the JSON to deliver."""
+
+    id: str
+    type: str
+    created_at: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookEndpoint:
+    """Where events are delivered. `old_secret` signs beside `secret` until `old_secret_until`."""
+
+    id: str
+    tenant: str
+    name: str
+    url: str
+    event_types: Sequence[str]
+    created_at: int
+    updated_at: int
+    secret: str
+    old_secret: str | None = None
+    old_secret_until: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DueDelivery:
+    """A delivery whose time has come, before anyone has claimed it."""
+
+    id: str
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event on its way to one endpoint. `attempts` counts those begun; `failed_at` is set once it was given up."""
+
+    id: str
+    endpoint: WebhookEndpoint
+    type: str
+    body: bytes
+    created_at: int
+    due_at: int
+    attempts: int
+    failed_at: int | None
+    last_error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a key allows. None stands for no limit; no models, for every model."""
+
+    models: Sequence[str] = ()
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    tokens_per_day: int | None = None
+    """Of a day in UTC."""
+    concurrency: int | None = None
+    """Responses that one process makes at once."""
+
+    def fit(self, tokens: int) -> int:
+        """Return how many of these tokens are taken in advance: no more than a whole limit."""
+        return min([tokens, *(most for most in (self.tokens_per_minute, self.tokens_per_day) if most is not None)])
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key. The key itself is not kept: `digest` is its HMAC, `shown` what lists show of it.
+
+    `old_digest` is as good as `digest` until `old_until`.
+    """
+
+    id: str
+    tenant: str
+    name: str
+    digest: bytes
+    shown: str
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+    old_digest: bytes | None = None
+    old_until: int = 0
+    limits: Limits = Limits()
+    caches: bool = False
+    """Whether its requests are answered from the cache, where they do not say themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketState:
+    """How far a key's limits are used up, and whether one request more was granted.
+
+    A minute's limit comes back evenly: `requests_in` and `tokens_in` are the seconds until it is whole again, so that
+    60 stands for nothing left. They may be more, where a response was longer than was reserved for it.
+    """
+
+    is_granted: bool
+    requests_in: float
+    tokens_in: float
+    tokens_today: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRecord:
+    """What a key used at one time."""
+
+    tenant: str
+    key_id: str
+    at: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    taken: int = 0
+    """Tokens that were taken in advance, and are given back for those that were used."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfUse:
+    """What one key used on one day, which is told by its first second."""
+
+    key_id: str
+    name: str
+    shown: str
+    day: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+
+
+class TenantSize(Struct, frozen=True):
+    """The bytes that one tenant has stored."""
+
+    tenant: str
+    stored_bytes: int
+
+
+class StorageUse(Struct, frozen=True):
+    """The bytes that all tenants have stored; `tenants` counts those that have stored any."""
+
+    largest: Sequence[TenantSize]
+    """The tenants that have stored most, in descending order."""
+    tenants: int
+    stored_bytes: int
