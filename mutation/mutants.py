@@ -139,7 +139,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
-        if not _is_for_types(node.test):
+        if not _is_for_types(node.test) and (node.orelse or not all(map(_is_spoken, node.body))):
             if not _is_negated_elsewhere(node.test):
                 begin, end = self._span(node.test)
                 self._replace(node.test, f"not ({self._text[begin:end]})")
@@ -215,6 +215,10 @@ def _is_negated_elsewhere(test: ast.expr) -> bool:
     if isinstance(test, ast.Compare):
         return len(test.ops) == 1 and isinstance(test.ops[0], OPPOSITES)
     return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+
+
+def _is_spoken(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and _speaks(statement.value)
 
 
 def _speaks(node: ast.expr) -> bool:

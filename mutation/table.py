@@ -92,6 +92,8 @@ AREAS: Mapping[str, Area] = {
             "tests/integration/stored",
             "tests/integration/cache",
             "tests/integration/webhooks",
+            "tests/integration/jobs/test_cleaner.py",
+            "tests/integration/cli/test_storage.py",
             "tests/integration/runs/test_context.py",
             "tests/integration/runs/test_chain_cache.py",
             f"{SERVER}/resources",

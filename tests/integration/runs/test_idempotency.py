@@ -3,6 +3,7 @@
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.protocol.validation.validate import LARGE
 from antiphon.runs.idempotency import admit
 from antiphon.runs.persistence import RequestIdentity
 from tests.support.engine import engine
@@ -20,3 +21,13 @@ async def test_the_same_body_on_another_path_is_another_request() -> None:
     other = await admit(made, "", "other", "/v1/responses", body, "resp")
     assert isinstance(other, RequestIdentity)
     assert made.holding == {first.response_id, other.response_id}
+
+
+async def test_a_large_body_that_differs_is_another_request() -> None:
+    made, _ = engine()
+    one, other = (b'{"metadata": {"a": "%b"}}' % (letter * (LARGE + 1)) for letter in (b"x", b"y"))
+    await admit(made, "", "key", "/v1/responses", one, "resp")
+    with pytest.raises(ClientError) as refused:
+        await admit(made, "", "key", "/v1/responses", other, "resp")
+
+    assert refused.value.code == "idempotency_key_reused"

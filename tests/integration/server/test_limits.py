@@ -283,7 +283,7 @@ async def test_a_background_response_that_is_cancelled_gives_back_what_it_took(
             queued = await served.sdk.responses.create(model="m", input="Hi", background=True)
             await served.sdk.responses.cancel(queued.id)
             await served.engine.meter.settle()
-        assert (await used(served))["requests"] == 3
+        assert await used(served) == requests(3, 0, 0)
         level = await served.engine.store.take(kept.id, kept.limits, 1)
         assert level.is_granted
         assert level.tokens_today < 100
