@@ -209,7 +209,7 @@ class Gateway:
 
     def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
         """Return a stored response."""
-        return responses.retrieve(self._engine.store, tenant, response_id, include, self._engine.offload)
+        return responses.retrieve(self._engine.store, tenant, response_id, include, self._engine)
 
     def cancel(self, tenant: str, response_id: str) -> Made:
         """Cancel a background response; return it as it stands."""
@@ -221,7 +221,7 @@ class Gateway:
 
     def input_items(self, tenant: str, response_id: str, query: InputItemsQuery) -> Made:
         """Return a page of the items that a response was made from."""
-        return responses.list_input_items(self._engine.store, tenant, response_id, query, self._engine.offload)
+        return responses.list_input_items(self._engine.store, tenant, response_id, query, self._engine)
 
     def check_replay(self, tenant: str, response_id: str) -> Awaitable[None]:
         """Raise `ClientError` unless the events of this response can be replayed."""

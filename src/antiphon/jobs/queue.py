@@ -109,7 +109,7 @@ async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any
     stored = await engine.store.load(tenant, response_id)
     if stored is None:
         raise not_found(response_id)
-    response = await show_response(stored, (), engine.offload)
+    response = await show_response(stored, (), engine)
     if not response["background"]:
         raise ClientError("Cannot cancel a synchronous response.")
     return response

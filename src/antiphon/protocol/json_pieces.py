@@ -67,6 +67,9 @@ def _of_list(value: list[Any], encode: Callable[[Any], bytes], is_sorted: bool, 
 class LargeObject(dict[str, Any]):
     """A JSON object that `encode_large` encodes, in a thread."""
 
+    account: object = None
+    """Holds what the object counts as memory, as long as the object is there."""
+
 
 def encode_large(value: dict[str, Any]) -> bytes:
     """Return an object as JSON; what is in it may be structs, and JSON already."""

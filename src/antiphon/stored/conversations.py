@@ -74,7 +74,7 @@ async def add_items(
         raise duplicate_item(known[0] if known else items[0].id, "items")
     _check(outcome, conversation_id)
     query = InputItemsQuery(limit=len(items), order="asc", include=include)
-    return await show_page(tenant, items, query, engine.offload)
+    return await show_page(tenant, items, query, engine)
 
 
 async def list_items(engine: Engine, tenant: str, conversation_id: str, query: InputItemsQuery) -> dict[str, Any]:
@@ -87,7 +87,7 @@ async def list_items(engine: Engine, tenant: str, conversation_id: str, query: I
         raise not_found(conversation_id)
     if page.unknown:
         raise invalid_bound(page.unknown, query, "item")
-    return await show_page(tenant, page.items, query, engine.offload, has_more=page.has_more)
+    return await show_page(tenant, page.items, query, engine, has_more=page.has_more)
 
 
 async def retrieve_item(
@@ -98,7 +98,7 @@ async def retrieve_item(
     item = await engine.store.conversation_item(tenant, conversation_id, item_id)
     if item is None:
         raise _item_not_found(item_id)
-    return await shown(engine.offload, tenant, size_of([item]), shown_item, item, include)
+    return await shown(engine, tenant, size_of([item]), shown_item, item, include)
 
 
 async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id: str) -> dict[str, Any]:

@@ -7,26 +7,25 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import InputItemsQuery
-from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
-from antiphon.stored.large import LARGE, decoded, shown, size_of
+from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
 
 
 async def retrieve(
-    store: Store, tenant: str, response_id: str, include: Collection[str], offload: Offload | None = None
+    store: Store, tenant: str, response_id: str, include: Collection[str], shared: Shared | None = None
 ) -> dict[str, Any]:
     """Return the response object. Raises `ClientError` (404) where it is unknown."""
-    return await show_response(await _load(store, tenant, response_id), include, offload)
+    return await show_response(await _load(store, tenant, response_id), include, shared)
 
 
 async def show_response(
-    stored: StoredResponse, include: Collection[str], offload: Offload | None = None
+    stored: StoredResponse, include: Collection[str], shared: Shared | None = None
 ) -> dict[str, Any]:
     """Return a stored response as its JSON object; of one that is being made, with the items that are done."""
     size = len(stored.body) + size_of(stored.output)
     if size <= LARGE:  # most are: `shown` would be one more frame for each
         return _shown_response(stored, include)
-    return await shown(offload, stored.tenant, size, _shown_response, stored, include)
+    return await shown(shared, stored.tenant, size, _shown_response, stored, include)
 
 
 def _shown_response(stored: StoredResponse, include: Collection[str]) -> dict[str, Any]:
@@ -53,7 +52,7 @@ async def delete(store: Store, tenant: str, response_id: str) -> dict[str, Any]:
 
 
 async def list_input_items(
-    store: Store, tenant: str, response_id: str, query: InputItemsQuery, offload: Offload | None = None
+    store: Store, tenant: str, response_id: str, query: InputItemsQuery, shared: Shared | None = None
 ) -> dict[str, Any]:
     """Return a page of the items that the response was made from: its chain's, then its own.
 
@@ -64,7 +63,7 @@ async def list_input_items(
         raise not_found(response_id)
     if page.unknown:
         raise invalid_bound(page.unknown, query, "input item")
-    return await show_page(tenant, page.items, query, offload, has_more=page.has_more)
+    return await show_page(tenant, page.items, query, shared, has_more=page.has_more)
 
 
 def page_query(query: InputItemsQuery) -> PageQuery:
@@ -76,12 +75,12 @@ async def show_page(
     tenant: str,
     items: Sequence[StoredItem],
     query: InputItemsQuery,
-    offload: Offload | None = None,
+    shared: Shared | None = None,
     *,
     has_more: bool = False,
 ) -> dict[str, Any]:
     """Return items as a page of a list."""
-    return await shown(offload, tenant, size_of(items), _page_of, items, query, has_more)
+    return await shown(shared, tenant, size_of(items), _page_of, items, query, has_more)
 
 
 def _page_of(items: Sequence[StoredItem], query: InputItemsQuery, has_more: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from tests.support.replay import ReplayBackend
 from tests.support.rivals import PATIENCE, Tenant, rivals
 
 MEGABYTE = 1024 * 1024
-ROOM, REPLY = 64 * MEGABYTE, 8 * MEGABYTE
+ROOM, REPLY = 128 * MEGABYTE, 8 * MEGABYTE
 CONNECTIONS = 40
 MARGIN = 100 * MEGABYTE
 

@@ -84,8 +84,8 @@ def check_request(request: CreateResponse) -> None:
         )
     if request.previous_response_id is not None:
         _check_beginning(request.previous_response_id, "resp", "previous_response_id")
-    elif (conversation_id := request.conversation_id) is not None:
-        _check_beginning(conversation_id, "conv", "conversation")
+    elif request.conversation is not None:
+        _check_beginning(str(request.conversation_id), "conv", "conversation")
     _check_input(request)
     if request.tools:
         check_tools(request.tools, "tools")
