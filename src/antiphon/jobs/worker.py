@@ -16,6 +16,7 @@ from antiphon.jobs.queue import end, work
 from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import SHARE, FairScheduler
 from antiphon.storage.contract import JOBS, Job
+from antiphon.telemetry.context import About, begin
 
 BEAT_EVERY = 1.5
 LOOK_EVERY = 1.0
@@ -126,6 +127,7 @@ class Worker:
             self._running[job.response.id] = task
 
     async def _work(self, job: Job) -> None:
+        begin(About())  # the worker may have been started within a request
         try:
             await work(self.engine, job)
         except StoreError as error:

@@ -14,6 +14,7 @@ from msgspec import structs
 from antiphon.errors import StoreError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.telemetry.context import About, begin
 from antiphon.upstream.http import HttpBackend
 from tests.support.canary import CANARY, Watched, watching
 from tests.support.replay import STREAM, Answer, ReplayBackend, completion, delta, sse, text
@@ -304,6 +305,19 @@ async def test_a_warning_in_the_course_of_a_request_names_it(
     warning = next(line for line in watched.log.splitlines() if "is paused for 5 s" in line)
 
     assert re.search(rf"\[{request_id} resp_\w+ b0\]$", warning)
+
+
+async def test_a_background_response_has_its_line_also_where_a_request_started_the_worker(
+    backend: ReplayBackend, watched: Watched
+) -> None:
+    begin(About("req_1", is_exchange=True))
+    async with serve(HttpBackend("b0", backend.url), measures=watched.measures) as served:
+        await served.sdk.responses.create(model="m", input="Hi", background=True)
+        async with asyncio.timeout(30):
+            while not (found := [one for one in lines_of(watched) if one.get("kind") == "background"]):
+                await asyncio.sleep(0.005)
+
+    assert [one.get("request_id") for one in found] == [None]
 
 
 def lines_of(watched: Watched) -> list[dict[str, Any]]:

@@ -12,7 +12,9 @@ from tests.support.callers import mcp
 from tests.support.replay import ReplayBackend
 from tests.support.rivals import rivals
 
-SETTINGS = 'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\nmcp_list_failure = "continue"\nconnect_timeout = 30\n'
+SETTINGS = (
+    'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\nmcp_list_failure = "continue"\nconnect_timeout = 30\n'
+)
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
 
 
