@@ -43,6 +43,11 @@ Key = tuple[str, str]
 class Intake(Protocol):
     """Decides whether a history may be loaded; both of its methods may raise, or wait."""
 
+    @property
+    def most(self) -> int:
+        """Responses of a chain that are counted: one that has more is not admitted."""
+        ...
+
     async def measured(self, extent: ChainExtent) -> None:
         """Admit a chain of this extent, of which much is not read yet."""
 
@@ -52,6 +57,8 @@ class Intake(Protocol):
 
 class Unlimited:
     """Admits everything."""
+
+    most = LONGEST
 
     async def measured(self, extent: ChainExtent) -> None:
         """See `Intake.measured`."""
@@ -141,7 +148,7 @@ class ChainCache:
     ) -> Prefix | None:
         """Read the whole chain. One that begins in a conversation is not remembered: the conversation may change."""
         # Measured first: what is read whole afterwards was whole then.
-        extent = await store.measure_chain(response.tenant, response.id, LONGEST, response.previous_response_id)
+        extent = await store.measure_chain(response.tenant, response.id, intake.most, response.previous_response_id)
         await intake.measured(extent)
         stored = await store.history(response.tenant, response.id, extent)
         if stored is None:

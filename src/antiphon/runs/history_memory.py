@@ -23,6 +23,11 @@ class HistoryMemory:
     _due: int = 0
     """Bytes that are not obtained yet, since they are few."""
 
+    @property
+    def most(self) -> int:
+        """See `Intake.most`: the way up a chain costs time for each response."""
+        return self.bounds.history_items + 1
+
     async def measured(self, extent: ChainExtent) -> None:
         """Obtain memory for a chain, which is not read yet."""
         self.bounds.check_history(extent)

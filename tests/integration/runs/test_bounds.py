@@ -12,6 +12,7 @@ from antiphon.gateway import Gateway
 from antiphon.protocol.resources import AddItems, CreateConversation
 from antiphon.protocol.validation.validate import decode_add_items, decode_create_conversation, decode_request
 from antiphon.runs.bounds import Bounds
+from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.decoding import FEW
 from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import count_input_tokens
@@ -20,6 +21,7 @@ from antiphon.runs.prepare import prepare
 from antiphon.runs.quota import OUTPUT
 from antiphon.runs.run import Run
 from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import ChainExtent
 from antiphon.storage.open import open_store
 from antiphon.stored import conversations
 from antiphon.upstream.scripted import ScriptedBackend
@@ -68,6 +70,25 @@ async def test_a_chain_that_is_too_long_to_load_is_refused_unread(bounds: dict[s
     made.chains = type(made.chains)()
     assert await refused(made, previous_response_id=third) == too_long
     assert (len(model.requests), read) == (3, [])
+
+
+async def test_of_a_chain_no_more_is_counted_than_a_turn_may_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _ = bounded(*[said("Yes.")] * 6, history_items=100)
+    response_id = None
+    for _ in range(6):
+        response_id = (await ask(made, previous_response_id=response_id))["id"]
+    made.bounds, made.chains = Bounds(history_items=3), ChainCache()
+    measure, counted = made.store.measure_chain, []
+
+    async def counting(*args: Any) -> ChainExtent:
+        counted.append(await measure(*args))
+        return counted[-1]
+
+    monkeypatch.setattr(made.store, "measure_chain", counting)
+    monkeypatch.setattr("antiphon.runs.chain_cache.MOST_STEPS", 2)
+
+    assert (await refused(made, previous_response_id=response_id))[1] == "context_length_exceeded"
+    assert [extent.length for extent in counted] == [4]
 
 
 async def test_one_response_with_too_many_items_is_not_followed() -> None:
