@@ -62,7 +62,8 @@ class Responses:
         """
         if parameters.get("background"):
             body = msgspec.json.encode({**parameters, "stream": False})
-            return (await (await self._open()).enqueue(decode_request(body), body)).response
+            gateway = await self._open()
+            return (await gateway.enqueue(decode_request(body, gateway.takes), body)).response
         response = await (await self._run(parameters, stream=False)).result()
         return msgspec.structs.replace(response, output_text=output_text(response))
 
@@ -127,8 +128,9 @@ class Responses:
                 raise RuntimeError(ANOTHER_LOOP)
 
     async def _run(self, parameters: dict[str, Any], *, stream: bool) -> Run:
-        request = decode_request(msgspec.json.encode({**parameters, "stream": stream}))
-        return await (await self._open()).create(request)
+        gateway = await self._open()
+        request = decode_request(msgspec.json.encode({**parameters, "stream": stream}), gateway.takes)
+        return await gateway.create(request)
 
 
 def _as_query(query: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -99,6 +99,8 @@ class Gateway:
         self._engine = engine
         self.new_id, self.now = engine.new_id, engine.now
         self.conversations = Conversations(engine)
+        self.takes = engine.models.takes
+        """Whether some backend takes the parameter of a name, which the API does not have."""
         self.offload = engine.offload.run
         """Runs a function on large data in a thread, in the tenant's turn."""
         self.known_keys = engine.api_keys

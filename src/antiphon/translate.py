@@ -46,8 +46,8 @@ class Translator:
         new_id: ids.NewId = ids.new_id,
         now: ids.Clock = ids.now,
     ) -> None:
-        decoded = decode_request(msgspec.json.encode(request))
         family = tell_dialect("", set(), "", dialect)
+        decoded = decode_request(msgspec.json.encode(request), family.passthrough.__contains__)
         if decoded.previous_response_id is not None:
             raise previous_not_found(decoded.previous_response_id)
         items = normalise_input(decoded.input, new_id)

@@ -22,7 +22,11 @@ def kept_item(item: Item) -> Item:
 
 def without_credentials(request: CreateResponse, body: bytes) -> bytes:
     """Return the body of a request as it is kept until a worker takes it up: as it came, unless it lends something."""
-    return msgspec.json.encode(_kept_request(request)) if carries_credentials(request) else body
+    if not carries_credentials(request):
+        return body
+    kept: dict[str, Any] = msgspec.to_builtins(_kept_request(request))
+    parameters = kept.pop("parameters", {})
+    return msgspec.json.encode(kept | parameters)
 
 
 def carries_credentials(request: CreateResponse) -> bool:

@@ -7,7 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
+from antiphon.errors import ConfigError
 from antiphon.translation.dialects.table import tell_dialect
+from antiphon.translation.to_chat.request import RESERVED
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.discover import discover, named_by_environment
@@ -63,7 +65,20 @@ def _share(configured: BackendConfig, number: int) -> BackendOptions:
         configured.name or f"backend-{number}",
         api=configured.api,
         cache=configured.cache,
+        passthrough=_passthrough(configured),
     )
+
+
+def _passthrough(configured: BackendConfig) -> frozenset[str] | None:
+    """Return the parameters to forward. Raises `ConfigError` for one that the API has, or the translation sets."""
+    if configured.passthrough is None:
+        return None
+    names = frozenset(configured.passthrough)
+    if taken := sorted(names & RESERVED):
+        raise ConfigError(
+            f"The backend {configured.url} has '{taken[0]}' in `passthrough`, which Antiphon sets itself. Remove it."
+        )
+    return names
 
 
 async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:

@@ -32,6 +32,8 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Requests of one tenant that each process sends it at once; 0 for as many as `concurrency`."""
     cache: bool = False
     """Whether its answers are kept, and given again to who asks the same."""
+    passthrough: list[str] | None = None
+    """Parameters beside those of the Responses API that are forwarded to it; by default those of its dialect."""
     connect_timeout: Annotated[float, Meta(gt=0)] | None = None
     """As the setting of this name, for this backend."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] | None = None

@@ -11,7 +11,7 @@ from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, LocalRequest
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
@@ -69,6 +69,8 @@ async def _put(
     engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity, context: Context
 ) -> Queued:
     candidates, items = await engine.models.candidates(request.model), context.items
+    if isinstance(request, LocalRequest):
+        candidates = candidates.taking(request.parameters)
     if carries_credentials(request) and (
         McpTool in engine.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)
     ):
@@ -171,6 +173,11 @@ async def _work(engine: Engine, job: Job, memory: Account) -> None:
         engine.measures.jobs.add("lost")
 
 
+def _takes(name: str) -> bool:
+    """Take any parameter: it was checked when the job was queued, and `prepare_again` checks the model's backends."""
+    return True
+
+
 async def _take_up(engine: Engine, job: Job, memory: Account) -> BackgroundRecorder:
     stored = job.response
     intake = HistoryMemory(engine.bounds, memory)
@@ -178,10 +185,10 @@ async def _take_up(engine: Engine, job: Job, memory: Account) -> BackgroundRecor
     await intake.known(stored.input)
     is_large = len(job.request) > LARGE or len(stored.input) > MANY
     if is_large:
-        request = await engine.offload.run(stored.tenant, decode_request, job.request)
+        request = await engine.offload.run(stored.tenant, decode_request, job.request, _takes)
         items = await load_items(stored.input, engine.reads, engine.offload, stored.tenant)
     else:
-        request = decode_request(job.request)
+        request = decode_request(job.request, _takes)
         items = [load_item(item) for item in stored.input]
     request = replace_struct(request, input=items)
     is_sealed_shown = view_of(request).encrypted

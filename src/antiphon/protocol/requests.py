@@ -9,7 +9,8 @@ lets a trailing newline through; in the other regular expressions in use it mean
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import asdict
 
 from antiphon.protocol.formats import Effort, Format
 from antiphon.protocol.items.content import NotServed, Text
@@ -148,6 +149,20 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     def conversation_id(self) -> str | None:
         """The id in `conversation`, however it is written."""
         return self.conversation.id if isinstance(self.conversation, ConversationParam) else self.conversation
+
+
+class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):
+    """A request with parameters beside those of the API, such as `top_k`, which are forwarded to its backend.
+
+    Clients cannot send `parameters` themselves: `read_request` alone makes such a request.
+    """
+
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: CreateResponse, parameters: dict[str, Any]) -> "LocalRequest":
+        """Return the request with these parameters."""
+        return cls(**asdict(request), parameters=parameters)
 
 
 class CompactRequest(Struct, kw_only=True, forbid_unknown_fields=True):

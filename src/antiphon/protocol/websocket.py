@@ -14,7 +14,7 @@ from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.requests import CreateResponse, ResponseId
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_items
-from antiphon.protocol.validation.validate import decode_object, fit, read_request
+from antiphon.protocol.validation.validate import Takes, decode_object, fit, read_request
 
 TYPES = ("response.create", "response.steer")
 
@@ -97,11 +97,11 @@ def take_lane(data: dict[str, Any]) -> str | None:
     return lane
 
 
-def read_create(data: dict[str, Any]) -> Create:
+def read_create(data: dict[str, Any], takes: Takes | None = None) -> Create:
     """Return a `response.create` without its lane, wholly checked. Raises `ClientError` (400).
 
     `stream` may be sent as what it is anyway, and `stream_options` counts: padding is a matter of events, not of how
-    they travel. A warm-up needs no input.
+    they travel. A warm-up needs no input. `takes`: see `decode_request`.
     """
     body = {name: value for name, value in data.items() if name not in ("type", "generate")}
     generates = data.get("generate")
@@ -114,9 +114,9 @@ def read_create(data: dict[str, Any]) -> Create:
         if given is None:
             body[name] = value
     if generates is not False:
-        return Create(read_request(body))
+        return Create(read_request(body, takes))
     is_bare = not any(body.get(name) for name in ("input", "previous_response_id", "conversation"))
-    request = read_request({**body, "input": "-"} if is_bare else body)
+    request = read_request({**body, "input": "-"} if is_bare else body, takes)
     return Create(replace(request, input=[]) if is_bare else request, generates=False)
 
 

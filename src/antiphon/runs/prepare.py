@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from antiphon.access.unseal import Unsealer
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
-from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
+from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
 from antiphon.protocol.response import ConversationRef, Response
 from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool, WebSearchTool
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
@@ -93,6 +93,8 @@ async def prepare(
         if recorder is not None:
             recorder.context = context
         candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
+        if isinstance(request, LocalRequest):
+            candidates = candidates.taking(request.parameters)
         is_cached = generates and (request.antiphon is not None or candidates.caches)
         cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
         has_chain = request.previous_response_id or conversation or request.prompt_cache_key
@@ -142,6 +144,8 @@ async def prepare_again(
     """
     context = await gather(engine, request, tenant, is_large=resume.is_large, memory=memory)
     candidates = await engine.models.candidates(request.model)
+    if isinstance(request, LocalRequest):
+        candidates = candidates.taking(request.parameters)
     is_cached = resume.begins and (request.antiphon is not None or candidates.caches)
     cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
     chains = chains_of(request, tenant)

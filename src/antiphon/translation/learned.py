@@ -14,6 +14,9 @@ _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
 _STRICT = frozenset({"tools", "response_format"})
 """What has a `strict` inside."""
 
+_ALSO_CALLED = {"chat_template": "chat_template_kwargs"}
+"""What servers name instead of the parameter: vLLM, with the tokenizer of Mistral."""
+
 _NAME = r"[`'\"“{\[(#/]{0,4}\b([A-Za-z_][\w.\[\]/]{0,80})"
 _LONGEST = 10_000
 """Characters of a message that are read."""
@@ -166,7 +169,7 @@ def _match(name: str, sent: Mapping[str, Any]) -> str | None:
     steps = [step for step in re.split(r"[.\[\]/]+", _CAMEL.sub("_", name).lower().removeprefix("body.")) if step]
     if not steps:
         return None
-    first, last = steps[0], steps[-1]
+    first, last = _ALSO_CALLED.get(steps[0], steps[0]), steps[-1]
     if last == "strict" and not sent.keys().isdisjoint(_STRICT):
         return "strict"
     if first in sent and first not in _ALWAYS_SENT:

@@ -1,7 +1,7 @@
 """One backend: its options, what it says of itself, what it does now, and how its requests ended."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakSet
@@ -46,6 +46,8 @@ class BackendOptions:
     """The API in which it is called; `auto` leaves that to its family, or to a probe."""
     cache: bool = False
     """Its answers are cached."""
+    passthrough: frozenset[str] | None = None
+    """Parameters that are forwarded to it though the API does not have them; None for those of its family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class BackendState:
     """The state of one backend, known by the backend's name: it survives a reload of the settings.
 
     Slots, health, counters and `load` are updated in place. What else changes, changes through `update`, which computes
-    what follows from it: `name`, `label`, `is_probed`, `api`, the number of slots, and the same of each target.
+    what follows from it: `name`, `label`, `is_probed`, `api`, `passthrough`, the number of slots, and the same of each target.
     `on_change` is called then, so that nothing computed from an earlier state is used.
     """
 
@@ -81,6 +83,8 @@ class BackendState:
     """Whether only the server itself can say in which API to call it."""
     api: Api
     """The API in which it is called: as configured, else as its family says, else as a probe found."""
+    passthrough: frozenset[str]
+    """Parameters that are forwarded to it though the API does not have them."""
 
     def __init__(
         self,
@@ -146,6 +150,7 @@ class BackendState:
         self.label = options.label or self.name
         self.is_probed = wanted == "probe"
         self.api = (self.probed or "chat") if wanted == "probe" else wanted
+        self.passthrough = dialect.passthrough if options.passthrough is None else options.passthrough
         concurrency = 1 if dialect.one_at_a_time else options.concurrency
         self.slots.resize(concurrency, options.queue, options.tenant_concurrency)
         for target in self._followers:
@@ -201,6 +206,10 @@ class Target:
         self.backend = self.state.backend
         self.dialect = self.state.dialect
         self.api = self.state.api
+
+    def takes(self, names: Collection[str]) -> bool:
+        """Whether parameters of these names, which the API does not have, are forwarded, and were not rejected."""
+        return self.state.passthrough.issuperset(names) and self.refused.isdisjoint(names)
 
     def api_for(self, request: CreateResponse, items: Iterable[InputItem]) -> Api:
         """Return the API for this request: Chat for what a Responses API that was only probed has rejected."""

@@ -1,9 +1,11 @@
 """Which backend is called, of several that could answer: a pure function of what is known of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.type_errors import unknown_field
 from antiphon.upstream.backend_state import Target
 
 
@@ -23,6 +25,20 @@ class Candidates(tuple[Target, ...]):
         made.ranks = [names.index(target.name) for target in made]
         made.caches = any(target.state.options.cache for target in made)
         return made
+
+    def taking(self, parameters: Collection[str]) -> "Candidates":
+        """Return those that take parameters of these names, which the API does not have.
+
+        Raises `ClientError` (400, `unknown_parameter`) where no backend of the model takes them all: an answer by a
+        fallback alone would be another model's because of a parameter.
+        """
+        able = [target for target in self if target.takes(parameters)]
+        own = [target for target in self if target.name == self[0].name]
+        if not any(target in able for target in own):
+            unknown = (name for name in parameters if not any(target.takes([name]) for target in own))
+            some = (name for name in parameters if not own[0].takes([name]))
+            raise unknown_field(CreateResponse, next(unknown, None) or next(some))
+        return self if len(able) == len(self) else Candidates.of(able)
 
 
 class Candidate(Struct, gc=False):

@@ -137,6 +137,10 @@ class ModelRegistry:
         self.known[model] = candidates = Candidates.of(found)
         return candidates
 
+    def takes(self, name: str) -> bool:
+        """Whether some backend takes the parameter of this name, which the API does not have."""
+        return any(name in state.passthrough for state in self.backends)
+
     def list(self) -> list[dict[str, Any]]:
         """Return every model once, as `{id, object, created, owned_by}`."""
         seen: dict[str, dict[str, Any]] = {}

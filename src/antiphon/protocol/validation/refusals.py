@@ -21,6 +21,8 @@ JSON_TYPES: dict[type, str] = {
 }
 """What a value is called in messages, by its Python type."""
 
+UNKNOWN_PARAMETER = "unknown_parameter"
+
 _SHOWN = 100
 _ITEM_SELECTOR = re.compile(r"^(input\[\d+\])\.(?:type|role)$")
 
@@ -83,7 +85,7 @@ def missing(path: str) -> ClientError:
 def unknown(path: str, meant: str | None = None) -> ClientError:
     """The parameter does not exist; `meant` is the one that it resembles."""
     hint = f" Did you mean '{meant}'?" if meant else ""
-    return ClientError(f"Unknown parameter: '{path}'.{hint}", code="unknown_parameter", param=path)
+    return ClientError(f"Unknown parameter: '{path}'.{hint}", code=UNKNOWN_PARAMETER, param=path)
 
 
 def invalid_value(path: str, value: str, supported: Iterable[str]) -> ClientError:

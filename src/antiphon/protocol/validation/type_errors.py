@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origi
 import msgspec
 from msgspec import Meta, Struct, UnsetType
 
+from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import KNOWN_ITEMS, Message
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.refusals import below, json_type
@@ -35,11 +36,16 @@ def check_fields(cls: type[Struct], value: dict[str, Any], path: str = "") -> No
     if config.forbid_unknown_fields:
         for name in value:
             if name not in fields and name != config.tag_field:
-                meant = nearest(name, fields)
-                raise refusals.unknown(below(path, name), below(path, meant) if meant else None)
+                raise unknown_field(cls, name, path)
     for name, field in fields.items():
         if name in value:
             field.shape.check(value[name], below(path, name))
+
+
+def unknown_field(cls: type[Struct], name: str, path: str = "") -> ClientError:
+    """Return the error for a field that `cls` does not have."""
+    meant = nearest(name, _fields(cls))
+    return refusals.unknown(below(path, name), below(path, meant) if meant else None)
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

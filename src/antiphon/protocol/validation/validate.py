@@ -6,7 +6,7 @@ Then come the rules between fields. The first error wins. All JSON of clients is
 parts never read the same bytes differently (a key that stands twice, the last wins).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,7 +16,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
 from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.requests import CompactRequest, CreateResponse
+from antiphon.protocol.requests import CompactRequest, CreateResponse, LocalRequest
 from antiphon.protocol.resources import (
     AddItems,
     CountInputTokens,
@@ -28,6 +28,8 @@ from antiphon.protocol.validation.rules import check_items, check_request
 
 T = TypeVar("T", bound=Struct)
 Items = TypeVar("Items", CreateConversation, AddItems)
+Takes = Callable[[str], bool]
+"""Whether some backend takes the parameter of this name, which the API does not have."""
 
 PUT = tuple(str(item.__struct_config__.tag) for item in ID_PREFIXES if item is not CompactionTrigger)
 """Items that can be put into a conversation: references and triggers stand in a response's input only."""
@@ -95,17 +97,37 @@ def decode_object(body: bytes, most_at_once: int = LARGE) -> dict[str, Any]:
     return data
 
 
-def decode_request(body: bytes) -> CreateResponse:
-    """Return the body of `POST /responses`, wholly checked. Raises `ClientError` (400) for the first thing wrong."""
-    return read_request(decode_object(body))
+def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
+    """Return the body of `POST /responses`, wholly checked. Raises `ClientError` (400) for the first thing wrong.
+
+    A parameter that the API does not have is an error unless `takes` accepts its name; the result is then a
+    `LocalRequest`. Whether a backend of this model takes it, is checked later (`Candidates.taking`).
+    """
+    return read_request(decode_object(body), takes)
 
 
-def read_request(data: dict[str, Any]) -> CreateResponse:
-    """Return plain data as the body of `POST /responses`, wholly checked. Raises `ClientError` (400)."""
+def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResponse:
+    """Return plain data as the body of `POST /responses`. See `decode_request`."""
     normalize(data)
-    request = fit(data, CreateResponse, _check_presence)
+    try:
+        request = fit(data, CreateResponse, _check_presence)
+    except ClientError as error:
+        if takes is None or error.code != refusals.UNKNOWN_PARAMETER:
+            raise
+        local = [name for name in data if name not in CreateResponse.__struct_encode_fields__ and takes(name)]
+        if not local:
+            raise
+        request = _local_request(data, local)
     check_request(request)
     return request
+
+
+def _local_request(data: dict[str, Any], local: Sequence[str]) -> CreateResponse:
+    """Return plain data as a request that has these parameters beside those of the API. Raises `ClientError`."""
+    parameters = {name: data.pop(name) for name in local}
+    request = fit(data, CreateResponse, _check_presence)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return LocalRequest.of(request, given) if given else request
 
 
 def decode_compact_request(body: bytes) -> CompactRequest:

@@ -69,9 +69,9 @@ class _Responses:
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
         if len(body) <= LARGE:
-            request = asked = decode_request(body)
+            request = asked = decode_request(body, self._gateway.takes)
         else:
-            request = asked = await self._gateway.offload(http.tenant, decode_request, body)
+            request = asked = await self._gateway.offload(http.tenant, decode_request, body, self._gateway.takes)
         if http.uses_cache is not None or CACHE_HEADER in http.headers:
             request = with_cache(http, asked)
         gateway = self._gateway

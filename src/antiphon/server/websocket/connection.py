@@ -263,7 +263,7 @@ class Connection:
             take_lane(data)
         parent = data.get("previous_response_id")
         try:
-            create = await self._decoded(read_create, data, len(asked.body))
+            create = await self._decoded(partial(read_create, takes=self._gateway.takes), data, len(asked.body))
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
             run, said = await self._make(lane, request, generates=create.generates, size=len(asked.body))

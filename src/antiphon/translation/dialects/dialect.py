@@ -10,7 +10,7 @@ from typing import Literal
 
 Replay = Literal["never", "tool_turns", "always"]
 ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "think_tags"]
-EffortForm = Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking"]
+EffortForm = Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"]
 ChoiceForm = Literal["full", "named", "functions", "strings"]
 CapName = Literal["max_tokens", "max_completion_tokens", ""]
 Api = Literal["chat", "responses"]
@@ -58,7 +58,8 @@ class Dialect:
     """How `reasoning.effort` is said; empty where it cannot be.
 
     `reasoning_effort`: that string. `reasoning`: an object with `effort`. `thinking`: `{"type": "enabled"}` or
-    `disabled`, and `reasoning_effort` beside. `enable_thinking`: a boolean.
+    `disabled`, and `reasoning_effort` beside. `enable_thinking`: a boolean. `chat_template_kwargs`: that boolean inside
+    this object, for the model's chat template, and `reasoning_effort` beside.
     """
     efforts: frozenset[str] = frozenset(EFFORTS)
     """Efforts taken; another is replaced by the nearest."""
@@ -101,6 +102,8 @@ class Dialect:
     """Whether a stream breaks off without a word where a plain answer would say what is wrong."""
     ends_without_finish_reason: bool = False
     """Whether a complete answer may come with an empty `finish_reason`."""
+    passthrough: frozenset[str] = frozenset()
+    """Parameters that the Responses API does not have and that are forwarded, where the configuration names none."""
     hosts: tuple[str, ...] = field(default=(), compare=False)
     """Host names, or endings of them that begin with a dot."""
     ports: tuple[int, ...] = field(default=(), compare=False)
@@ -120,7 +123,7 @@ class Dialect:
             self,
             accepts=self.accepts - lessons,
             max_tokens=next((name for name in _CAP_NAMES[self.max_tokens] if name not in lessons), ""),
-            effort="" if lessons & _EFFORT_NAMES[self.effort] else self.effort,
+            effort=_effort_left(self.effort, lessons),
             reasoning=required or self.reasoning,
             replay="never" if silenced else "tool_turns" if required and self.replay == "never" else self.replay,
             reasoning_required=bool(required) or (self.reasoning_required and not silenced),
@@ -137,11 +140,20 @@ _CAP_NAMES: Mapping[str, tuple[CapName, ...]] = {
 }
 """The output cap's names in the order to try: a backend that refuses one takes the other."""
 
-_EFFORT_NAMES: Mapping[EffortForm, frozenset[str]] = {
-    "": frozenset(),
-    "reasoning_effort": frozenset({"reasoning_effort"}),
-    "reasoning": frozenset({"reasoning"}),
-    "thinking": frozenset({"thinking", "reasoning_effort"}),
-    "enable_thinking": frozenset({"enable_thinking"}),
+_EFFORTS_LEFT: Mapping[EffortForm, Mapping[str, EffortForm]] = {
+    "": {},
+    "reasoning_effort": {"reasoning_effort": ""},
+    "reasoning": {"reasoning": ""},
+    "thinking": {"thinking": "", "reasoning_effort": ""},
+    "enable_thinking": {"enable_thinking": ""},
+    "chat_template_kwargs": {"chat_template_kwargs": "reasoning_effort", "reasoning_effort": ""},
 }
-"""The Chat parameters that each way of saying the effort uses."""
+"""The Chat parameters that each way of saying the effort uses, with the way that is left where one is refused."""
+
+
+def _effort_left(form: EffortForm, lessons: frozenset[str]) -> EffortForm:
+    """Return the way of saying the effort that uses nothing of `lessons`."""
+    for name, left in _EFFORTS_LEFT[form].items():
+        if name in lessons:
+            return _effort_left(left, lessons)
+    return form

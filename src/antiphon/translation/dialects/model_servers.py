@@ -2,10 +2,14 @@
 
 from antiphon.translation.dialects.dialect import LOGPROBS, PENALTIES, SAMPLING, TOOLS, USUAL, Dialect
 
+CHAT_ONLY = frozenset({"seed", "stop"})
+"""Parameters of OpenAI's Chat Completions that its Responses API does not have."""
+
 MODEL_SERVERS = (
     Dialect(
         # Its compatibility page lists the fields it reads, `tool_choice` as a string. Recording: `reasoning` replayed.
         # Its Responses API takes no `custom` and no `namespace` tool (ollama#17618) and refuses unknown items (#18286).
+        # Beside OpenAI's own `seed` and `stop` that page lists no sampling parameter: others are dropped unseen.
         "ollama",
         accepts=TOOLS | SAMPLING | PENALTIES | LOGPROBS | {"response_format", "stream_options"},
         effort="reasoning_effort",
@@ -14,6 +18,7 @@ MODEL_SERVERS = (
         replay="tool_turns",
         tool_choice="strings",
         call_content="",
+        passthrough=CHAT_ONLY,
         hosts=("ollama.com",),
         ports=(11434,),
         owners=("library",),
@@ -21,6 +26,7 @@ MODEL_SERVERS = (
     Dialect(
         # lmstudio-bug-tracker#670: "Invalid tool_choice type: 'object'"; #307: only `text` and `json_schema`.
         # Recordings of its Responses API: arguments of calls come whole, at the end.
+        # Its page "Chat Completions" lists `top_k` and `repeat_penalty` among the parameters.
         "lmstudio",
         system_must_be_first=True,
         accepts=TOOLS | SAMPLING | PENALTIES | {"response_format", "stream_options"},
@@ -30,6 +36,7 @@ MODEL_SERVERS = (
         tool_choice="strings",
         json_formats=frozenset({"json_schema"}),
         call_content="",
+        passthrough=CHAT_ONLY | {"logit_bias", "repeat_penalty", "top_k"},
         ports=(1234,),
         owners=("organization_owner",),
     ),
@@ -37,10 +44,15 @@ MODEL_SERVERS = (
         # llama.cpp#20733: "System message must be at the beginning" comes from the model's template; its parser reads
         # `tool_choice` as a string. Recordings: `reasoning_content` replayed with absent content.
         # Its Responses API refuses tools of Codex (llama.cpp#20156) and loses images in outputs (#23465).
+        # `reasoning_effort` alone switches thinking off since #26045, and did nothing before; templates always read
+        # `chat_template_kwargs`. Its README lists the parameters of sampling.
         "llamacpp",
         system_must_be_first=True,
         patterns=True,
-        effort="reasoning_effort",
+        effort="chat_template_kwargs",
+        passthrough=CHAT_ONLY
+        | {"chat_template_kwargs", "grammar", "logit_bias", "min_p", "mirostat", "mirostat_eta", "mirostat_tau"}
+        | {"repeat_last_n", "repeat_penalty", "top_k", "typical_p"},
         reasoning="reasoning_content",
         replay="tool_turns",
         tool_choice="strings",
@@ -52,7 +64,7 @@ MODEL_SERVERS = (
         # tests/system/model_servers/test_llama_cpp.py, version 0.3.36: `json_schema` is a 500 and a grammar comes of
         # `schema` in a `json_object`; `required` is ignored; null, and parts that are not a user's, are a 500; any
         # further request ends a stream; a streamed prompt that is too long is a 200 with nothing behind it. Templates
-        # want the system message first.
+        # want the system message first. Its `CreateChatCompletionRequest` names the parameters of sampling.
         "llama-cpp-python",
         system_must_be_first=True,
         call_content="",
@@ -63,27 +75,36 @@ MODEL_SERVERS = (
         json_formats=frozenset({"json_object", "json_object_schema"}),
         one_at_a_time=True,
         streams_hide_errors=True,
+        passthrough=CHAT_ONLY | {"logit_bias", "min_p", "repeat_penalty", "top_k"},
         owners=("me",),
     ),
     Dialect(
         # tests/system/model_servers/test_transformers.py, `transformers serve` 5.23.0: it takes OpenAI's fields and
         # heeds few; `frequency_penalty` is one for repetition, a 500 below 0. It parses the arguments of calls, reads
-        # text parts as words apart, drops other fields of a message. Templates want the system message first.
+        # text parts as words apart, drops other fields of a message. Templates want the system message first. Sampling
+        # is set by `generation_config`, JSON in a string.
         "transformers",
         system_must_be_first=True,
         call_content="",
         text_parts=False,
         accepts=SAMPLING | {"tools"},
         parses_arguments=True,
+        passthrough=frozenset({"generation_config"}),
     ),
     Dialect(
         # vllm#38488: only `reasoning` is read back, `reasoning_content` is dropped unseen; unknown keys are ignored;
         # vllm#42407: templates want the system message first. Recordings of its Responses API: a forced call streams as
         # text and is a call at the end only; a result without a user's message after it is a 400.
+        # `reasoning_effort` sets the template's `enable_thinking` since vllm#43401 only; Mistral's tokenizer refuses
+        # `chat_template_kwargs`, which is learned. Its page "OpenAI-Compatible Server" lists the extra parameters.
         "vllm",
         system_must_be_first=True,
         patterns=True,
-        effort="reasoning_effort",
+        effort="chat_template_kwargs",
+        passthrough=CHAT_ONLY
+        | {"bad_words", "chat_template_kwargs", "length_penalty", "logit_bias", "min_p", "min_tokens"}
+        | {"mm_processor_kwargs", "repetition_penalty", "skip_special_tokens", "stop_token_ids", "structured_outputs"}
+        | {"top_k"},
         reasoning="reasoning",
         replay="always",
         ports=(8000,),
@@ -92,11 +113,15 @@ MODEL_SERVERS = (
     ),
     Dialect(
         # sglang#40082: system message first; sends and reads `reasoning_content`. Its Responses API loses images in
-        # outputs (sglang#34927).
+        # outputs (sglang#34927). Its page "OpenAI APIs" switches thinking by `chat_template_kwargs`, as Qwen's page on
+        # SGLang does, and names the extra parameters.
         "sglang",
         system_must_be_first=True,
         patterns=True,
-        effort="reasoning_effort",
+        effort="chat_template_kwargs",
+        passthrough=CHAT_ONLY
+        | {"chat_template_kwargs", "ebnf", "logit_bias", "min_p", "min_tokens", "regex", "repetition_penalty"}
+        | {"skip_special_tokens", "stop_token_ids", "top_k"},
         reasoning="reasoning_content",
         replay="tool_turns",
         ports=(30000,),

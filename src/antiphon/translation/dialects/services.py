@@ -188,10 +188,12 @@ SERVICES = (
         hosts=("api.z.ai", "open.bigmodel.cn"),
     ),
     Dialect(
-        # Recordings: `reasoning_content` out; thinking is switched by `enable_thinking`.
+        # Recordings: `reasoning_content` out; thinking is switched by `enable_thinking`. Its guide to Qwen's models sends
+        # the other parameters as `extra_body`, too.
         "alibaba",
         accepts=TOOLS | SAMPLING | LOGPROBS | {"presence_penalty", "response_format", "stream_options"},
         effort="enable_thinking",
+        passthrough=frozenset({"enable_thinking", "repetition_penalty", "seed", "stop", "thinking_budget", "top_k"}),
         reasoning="reasoning_content",
         replay="tool_turns",
         call_content="",

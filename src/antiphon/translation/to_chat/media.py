@@ -70,9 +70,17 @@ def _by_data(part: InputFile, data: str, dialect: Dialect, param: str) -> dict[s
     if text is not None:
         return {"type": "text", "text": f'<file name="{name}">\n{text}\n</file>'}
     if not dialect.file_part:
-        raise refusals.invalid(param, "only text files are supported with this model.")
+        raise refusals.invalid(param, f"only text files are supported with this model. {_remedy(dialect)}")
     media_type = media_type or _told_by_content(raw)
     return _FILE_PARTS[dialect.file_part](name, f"data:{media_type};base64,{_encode(raw)}")
+
+
+def _remedy(dialect: Dialect) -> str:
+    """Return which settings of the backend let other files through."""
+    return (
+        f"Its backend has the dialect '{dialect.name}', which cannot carry other files. If the model reads them, the "
+        "server's operator sets `dialect` of this backend to one with a file part, or `api` to \"responses\"."
+    )
 
 
 def _decode(data: str, param: str) -> tuple[str, bytes]:

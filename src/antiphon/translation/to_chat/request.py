@@ -26,7 +26,7 @@ from antiphon.protocol.items.messages import (
     ItemList,
     Message,
 )
-from antiphon.protocol.requests import CreateResponse, ReasoningConfig, TextConfig
+from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation
@@ -144,6 +144,8 @@ def to_chat(
         body[dialect.max_tokens] = request.max_output_tokens
     if request.reasoning is not None and dialect.effort and (effort := request.reasoning.effort):
         body |= _EFFORT_FORMS[dialect.effort](_nearest(effort, dialect.efforts))
+    if isinstance(request, LocalRequest):
+        _add_local(body, request, dropped)
     if request.stream:
         body["stream"] = True
         if "stream_options" in dialect.accepts:
@@ -162,6 +164,15 @@ def _add_optional(body: Body, request: CreateResponse, dialect: Dialect) -> None
             body[parameter.chat] = value
         elif parameter.needed:
             raise unsupported(parameter.name)
+
+
+def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> None:
+    """Add the parameters that the client wrote for the backend; they count more than what the effort comes to."""
+    for name, value in request.parameters.items():
+        if name in dropped:
+            raise unsupported(name)
+        before = body.get(name)
+        body[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
 
 
 def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
@@ -251,6 +262,10 @@ _EFFORT_FORMS: dict[str, Callable[[str], Body]] = {
     "reasoning": lambda effort: {"reasoning": {"effort": effort}},
     "thinking": _thinking,
     "enable_thinking": lambda effort: {"enable_thinking": effort != "none"},
+    "chat_template_kwargs": lambda effort: {
+        "reasoning_effort": effort,
+        "chat_template_kwargs": {"enable_thinking": effort != "none"},
+    },
 }
 
 
@@ -277,6 +292,9 @@ PARAMETERS = (
 )
 """Every optional parameter that is a value and nothing more."""
 
+EFFORT_PARAMETERS = frozenset({"reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"})
+"""Chat parameters that say the effort, in one dialect or another."""
+
 CHAT_PARAMETERS: Mapping[str, str] = {
     "model": "model",
     "messages": "input",
@@ -286,14 +304,18 @@ CHAT_PARAMETERS: Mapping[str, str] = {
     "response_format": "text.format",
     "max_tokens": "max_output_tokens",
     "max_completion_tokens": "max_output_tokens",
-    "reasoning_effort": "reasoning.effort",
-    "reasoning": "reasoning.effort",
-    "thinking": "reasoning.effort",
-    "enable_thinking": "reasoning.effort",
+    **dict.fromkeys(EFFORT_PARAMETERS, "reasoning.effort"),
     "stream": "stream",
     "stream_options": "stream",
 } | {parameter.chat: parameter.name for parameter in PARAMETERS}
 """Chat parameter -> the request's field: what a backend complains of, as `param` names it to the client."""
+
+RESERVED = (
+    frozenset(CreateResponse.__struct_encode_fields__)
+    | (CHAT_PARAMETERS.keys() - EFFORT_PARAMETERS)
+    | {"n", "functions", "function_call"}
+)
+"""Parameters that are never forwarded as they came: the Responses API has them, or the translation sets them."""
 
 
 def responses_parameter(chat: str) -> str | None:

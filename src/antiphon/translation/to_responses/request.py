@@ -28,7 +28,7 @@ from antiphon.protocol.items.messages import (
     Message,
     Reasoning,
 )
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, LocalRequest
 from antiphon.protocol.validation.call_rules import CALLS, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.learned import refused_parameter
@@ -101,6 +101,8 @@ def to_responses(
             body[name] = value
         elif name in NEEDED:
             raise unsupported(name)
+    if isinstance(request, LocalRequest):
+        body |= request.parameters
     include = body.get("include", [])
     if SEALED not in refused:
         body["include"] = [*include, *({SEALED} - set(include))]
