@@ -10,6 +10,7 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.translation.dialects.dialect import Api, Dialect
+from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
@@ -18,6 +19,8 @@ ANY = "*"
 """Among a backend's models: any name that is requested."""
 
 LATEST = ":latest"
+
+NOT_ASKED = "not asked yet"
 
 
 def is_listed(model: str, listed: Iterable[str]) -> bool:
@@ -71,7 +74,8 @@ class BackendState:
     """The state of one backend, known by the backend's name: it survives a reload of the settings.
 
     Slots, health, counters and `load` are updated in place. What else changes, changes through `update`, which computes
-    what follows from it: `name`, `label`, `is_probed`, `api`, `passthrough`, the number of slots, and the same of each target.
+    what follows from it: `name`, `label`, `is_probed`, `api`, `passthrough`, the number of slots, and the same of each
+    target.
     `on_change` is called then, so that nothing computed from an earlier state is used.
     """
 
@@ -110,7 +114,7 @@ class BackendState:
         """Set once it has listed its models: one that does one thing at a time is sent no request meanwhile."""
         self.health = Health()
         self.load = NO_REPORT
-        self.error = "not asked yet"
+        self.error = NOT_ASKED
         """Why its models could not be listed; empty where they were."""
         self.is_reached = False
         """Whether it answered HTTP when it was polled last, even with an error."""
@@ -163,6 +167,11 @@ class BackendState:
             known = self.targets[name] = Target(self, model, name)
             self._followers.add(known)
         return known
+
+    def may_take(self, parameter: str) -> bool:
+        """Whether it takes a parameter that the API does not have, or its family is still to be found out."""
+        is_unknown = self.error == NOT_ASKED and self.dialect is DIALECTS["generic"]
+        return parameter in self.passthrough or is_unknown
 
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not serve it."""

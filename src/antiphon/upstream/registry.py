@@ -138,8 +138,8 @@ class ModelRegistry:
         return candidates
 
     def takes(self, name: str) -> bool:
-        """Whether some backend takes the parameter of this name, which the API does not have."""
-        return any(name in state.passthrough for state in self.backends)
+        """Whether some backend may take the parameter of this name, which the API does not have."""
+        return any(state.may_take(name) for state in self.backends)
 
     def list(self) -> list[dict[str, Any]]:
         """Return every model once, as `{id, object, created, owned_by}`."""

@@ -13,6 +13,7 @@ EFFORT_FORMS = {
     "reasoning": "`reasoning.effort`",
     "thinking": "`thinking` and `reasoning_effort`",
     "enable_thinking": "`enable_thinking`",
+    "chat_template_kwargs": "`chat_template_kwargs` and `reasoning_effort`",
 }
 BESIDES = {
     "one_at_a_time": "one thing at a time",
@@ -37,6 +38,7 @@ def row_of(dialect: Dialect) -> str:
         "yes" if dialect.patterns else "",
         f"`{dialect.file_part}`" if dialect.file_part else "",
         ", ".join(f"`{name}`" for name in sorted(USUAL - dialect.accepts)),
+        ", ".join(f"`{name}`" for name in sorted(dialect.passthrough)),
         ", ".join(words for name, words in BESIDES.items() if getattr(dialect, name)),
     )
     return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")

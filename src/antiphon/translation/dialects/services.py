@@ -188,8 +188,8 @@ SERVICES = (
         hosts=("api.z.ai", "open.bigmodel.cn"),
     ),
     Dialect(
-        # Recordings: `reasoning_content` out; thinking is switched by `enable_thinking`. Its guide to Qwen's models sends
-        # the other parameters as `extra_body`, too.
+        # Recordings: `reasoning_content` out; thinking is switched by `enable_thinking`. Its guide to Qwen's models
+        # sends the other parameters as `extra_body`, too.
         "alibaba",
         accepts=TOOLS | SAMPLING | LOGPROBS | {"presence_penalty", "response_format", "stream_options"},
         effort="enable_thinking",

@@ -79,7 +79,7 @@ def _remedy(dialect: Dialect) -> str:
     """Return which settings of the backend let other files through."""
     return (
         f"Its backend has the dialect '{dialect.name}', which cannot carry other files. If the model reads them, the "
-        "server's operator sets `dialect` of this backend to one with a file part, or `api` to \"responses\"."
+        'server\'s operator sets `dialect` of this backend to one with a file part, or `api` to "responses".'
     )
 
 
