@@ -33,12 +33,16 @@ class Candidates(tuple[Target, ...]):
         fallback alone would be another model's because of a parameter.
         """
         able = [target for target in self if target.takes(parameters)]
-        own = [target for target in self if target.name == self[0].name]
-        if not any(target in able for target in own):
-            unknown = (name for name in parameters if not any(target.takes([name]) for target in own))
-            some = (name for name in parameters if not own[0].takes([name]))
-            raise unknown_field(CreateResponse, next(unknown, None) or next(some))
+        if not any(target.name == self[0].name for target in able):
+            raise unknown_field(CreateResponse, self._not_taken(parameters))
         return self if len(able) == len(self) else Candidates.of(able)
+
+    def _not_taken(self, parameters: Collection[str]) -> str:
+        """Return a parameter that no backend of the model takes, else one that the first of them does not take."""
+        own = [target for target in self if target.name == self[0].name]
+        by_all = (name for name in parameters if not any(target.takes([name]) for target in own))
+        by_first = (name for name in parameters if not own[0].takes([name]))
+        return next(by_all, None) or next(by_first)
 
 
 class Candidate(Struct, gc=False):

@@ -26,7 +26,7 @@ LOCAL: dict[str, Any] = {
     "seed": 7,
     "stop": ["END"],
 }
-VLLM = {"dialects": {"a": "vllm", "b": "openai"}}
+VLLM: dict[str, Any] = {"dialects": {"a": "vllm", "b": "openai"}}
 MODELS = ("m", "n")
 
 
@@ -48,9 +48,12 @@ async def refusal(two: Pair, **more: Any) -> tuple[str, str | None, str | None]:
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 async def test_the_sdk_sends_them_as_extra_body_and_the_backend_receives_them(stream: bool) -> None:
     async with pair(saying("Hello"), saying("b"), MODELS, **VLLM) as two:
-        made = await two.served.sdk.responses.create(model="m", input="Hi", stream=stream, extra_body=LOCAL)
+        create = two.served.sdk.responses.create
         if stream:
-            assert [event async for event in made][-1].type == "response.completed"
+            events = await create(model="m", input="Hi", stream=True, extra_body=LOCAL)
+            assert [event async for event in events][-1].type == "response.completed"
+        else:
+            assert (await create(model="m", input="Hi", extra_body=LOCAL)).output_text == "Hello"
         assert sent(two.a.requests[0]) == LOCAL
 
 
