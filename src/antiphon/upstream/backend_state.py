@@ -20,8 +20,6 @@ ANY = "*"
 
 LATEST = ":latest"
 
-NOT_ASKED = "not asked yet"
-
 
 def is_listed(model: str, listed: Iterable[str]) -> bool:
     """Whether the model is among these. Ollama lists `llama3:latest` and answers to `llama3`."""
@@ -114,7 +112,7 @@ class BackendState:
         """Set once it has listed its models: one that does one thing at a time is sent no request meanwhile."""
         self.health = Health()
         self.load = NO_REPORT
-        self.error = NOT_ASKED
+        self.error = "not asked yet"
         """Why its models could not be listed; empty where they were."""
         self.is_reached = False
         """Whether it answered HTTP when it was polled last, even with an error."""
@@ -169,9 +167,8 @@ class BackendState:
         return known
 
     def may_take(self, parameter: str) -> bool:
-        """Whether it takes a parameter that the API does not have, or its family is still to be found out."""
-        is_unknown = self.error == NOT_ASKED and self.dialect is DIALECTS["generic"]
-        return parameter in self.passthrough or is_unknown
+        """Whether it takes a parameter that the API does not have, or can still turn out to: it was not reached yet."""
+        return parameter in self.passthrough or (not self.is_reached and self.dialect is DIALECTS["generic"])
 
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not serve it."""

@@ -151,6 +151,16 @@ async def test_background_responses_keep_them() -> None:
         assert (await refusal(two, model="n", min_p=0.1, background=True))[0] == "Unknown parameter: 'min_p'."
 
 
+async def test_background_responses_are_made_by_backends_that_take_them() -> None:
+    async with pair(saying("a"), saying("b"), dialects={"a": "openai", "b": "vllm"}) as two:
+        queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True, extra_body=LOCAL)
+        async with asyncio.timeout(20):
+            while (made := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
+                await asyncio.sleep(0.02)
+        assert made.output_text == "b"
+        assert two.a.requests == []
+
+
 async def test_websockets_take_them() -> None:
     async with pair(saying("a"), saying("b"), MODELS, **VLLM) as two, talk(two.served) as socket:
         await socket.made(model="m", **LOCAL)
