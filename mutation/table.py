@@ -51,7 +51,7 @@ AREAS: Mapping[str, Area] = {
             f"{SERVER}/test_limits.py",
             "tests/integration/runs/test_idempotency.py",
             "tests/integration/telemetry/test_store_metrics.py",
-            "tests/integration/tools/mcp/test_secrets.py",
+            "tests/integration/access/test_credentials.py",
             "tests/integration/cli/test_storage.py",
         ),
     ),
@@ -85,7 +85,8 @@ AREAS: Mapping[str, Area] = {
     "tenancy": Area(
         _code("storage/operations/responses", "storage/operations/conversations", "storage/operations/webhooks")
         + _code("storage/operations/answers", "storage/sql/responses.sql", "storage/sql/conversations.sql")
-        + _code("storage/sql/webhooks.sql", "storage/sql/answers.sql"),
+        + _code("storage/sql/webhooks.sql", "storage/sql/answers.sql", "storage/operations/sizes")
+        + _code("storage/sql/sizes.sql"),
         (
             "tests/unit/storage",
             "tests/integration/storage",

@@ -14,7 +14,9 @@ from antiphon.runs.persistence import RequestIdentity
 from antiphon.stored import conversations
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.backend_state import BackendOptions
-from tests.support.engine import ask, engine, said
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import NOW, ask, engine, said
 from tests.support.tools import Servers
 
 LENT: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
@@ -49,12 +51,14 @@ async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_sam
     assert decode_request(job.request).top_p == 0.5
 
 
+@pytest.mark.parametrize("backends", ["a", "ab"])
 @pytest.mark.parametrize("given", [{"tools": [MCP]}, {"input": ITEMS}], ids=["tools", "items"])
-async def test_what_the_backend_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
-    given: dict[str, Any],
+async def test_what_one_backend_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
+    given: dict[str, Any], backends: str
 ) -> None:
     made, _ = engine()
-    made.models.backends[0].update(options=BackendOptions(api="responses"))
+    made.models = ModelRegistry([ScriptedBackend([], name=name, models=["m"]) for name in backends], lambda: NOW)
+    made.models.backends[-1].update(options=BackendOptions(api="responses"))
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError) as refused:
         await enqueue(made, decode_request(body), body)

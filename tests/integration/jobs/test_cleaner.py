@@ -73,6 +73,8 @@ async def test_a_purge_of_too_much_is_held_and_reported_once(
     assert len(told) == 1
     assert "At least 7 of about 21 stored responses" in told[0]
     assert "`antiphon purge --yes`" in told[0]
+    assert "At least 7 of about 21 stored responses" in (await objection(store, 0.3) or "")
+    assert await objection(store, 0.34) is None
 
     await Cleaner(store, 0.34, upkeep).look()
     assert (await count(store), upkeep.purge_held) == (14, 0)

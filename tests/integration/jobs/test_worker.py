@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.jobs import worker as workers
-from antiphon.jobs.queue import cancel, enqueue
+from antiphon.jobs.queue import MOST_LOST, cancel, enqueue
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
@@ -254,6 +254,21 @@ async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: py
 
     assert sorted([await status(made, one) for _, one in ids]) == ["completed", "failed"]
     assert "a bug" in caplog.text
+
+
+async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
+    made, backend = engine()
+    response_id = await queue(made)
+    for number in range(MOST_LOST):
+        assert await made.store.claim(f"dead_{number}", 10) is not None
+        await made.store.expire_worker(f"dead_{number}", (await made.store.heartbeats())[f"dead_{number}"])
+    worker = Worker(made)
+    worker.start()
+    await until_ended(made, ("", response_id))
+    await worker.close()
+
+    assert await status(made, response_id) == "failed"
+    assert (made.measures.jobs.value("done"), backend.requests) == (1, [])
 
 
 async def test_work_waits_for_a_store_that_fails_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
+from antiphon.errors import StoreError
 from antiphon.ids import new_id
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import NOTHING_RESERVED, LockResult, Store, StoredAnswer, StoredConversation, StoredItem
 from antiphon.storage.open import open_store
+from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.testing.store.making import T, new_response
 
 OTHER = T + "2"
@@ -37,6 +41,32 @@ async def test_the_use_of_an_answer_does_not_keep_that_of_another_tenant(store: 
 
     assert await store.find_answer(T, b"key") is None
     assert await store.find_answer(OTHER, b"key") is not None
+
+
+async def test_a_known_chain_is_not_followed_by_a_response_of_another_tenant(store: Store) -> None:
+    parent = replace(new_response(), tenant=OTHER)
+    child = new_response(previous=parent.id)
+    for response in (parent, child):
+        await store.save(response)
+    assert (await store.measure_chain(OTHER, parent.id, 9)).length == 1
+
+    assert (await store.measure_chain(OTHER, child.id, 9, parent.id)).length == 0
+
+
+async def test_no_history_waits_to_read_what_another_tenant_has(store_url: str) -> None:
+    reads = FairScheduler(1, 0)
+    store = await open_store(store_url, reads=reads)
+    large = new_response([StoredItem(new_id("msg"), b"x" * (FEW_BYTES + 1))])
+    mine, theirs = (replace(new_response(previous=large.id), tenant=tenant) for tenant in (T, OTHER))
+    for response in (large, mine, theirs):
+        await store.save(response)
+    assert reads.take("somebody")
+    for response in (large, mine):
+        with pytest.raises(StoreError, match="too many large reads are waiting"):
+            await store.history(T, response.id)
+    for response in (large, theirs):
+        assert await store.history(OTHER, response.id) is None
+    await store.close()
 
 
 async def test_an_item_is_found_in_its_own_conversation_only(store: Store) -> None:

@@ -147,17 +147,17 @@ async def test_a_wrong_parent_misleads_nobody(stores: Sequence[PostgresStore]) -
     assert (await store.measure_chain("", f"other_{LENGTH - 4}", MOST, f"resp_{LENGTH - 1}")).length == LENGTH - 3
 
 
+@pytest.mark.parametrize(("rows", "count", "remembered"), [(3 * LENGTH, 1000, 2), (100 * LENGTH, 5, 5)])
 async def test_what_is_remembered_is_bounded(
-    stores: Sequence[PostgresStore], walks: list[int], monkeypatch: pytest.MonkeyPatch
+    stores: Sequence[PostgresStore], monkeypatch: pytest.MonkeyPatch, rows: int, count: int, remembered: int
 ) -> None:
-    monkeypatch.setattr(chains, "MOST_ROWS", 2 * LENGTH)
-    monkeypatch.setattr(chains, "MOST_CHAINS", 5)
-    store = stores[0]
-    for number in range(20):
+    monkeypatch.setattr(chains, "MOST_ROWS", rows)
+    monkeypatch.setattr(chains, "MOST_CHAINS", count)
+    store, most = stores[0], 0
+    for number in range(12):
         await store.save(turn(LENGTH, f"other_{number}"))
         assert await length(store, turn(LENGTH, f"other_{number}")) == LENGTH + 1
-    assert await length(store, turn(LENGTH - 1)) == LENGTH
-
-    known = store._chains._known.values()
-    assert len(known) <= 5
-    assert sum(len(numbers) for numbers in {id(rows.numbers): rows.numbers for rows in known}.values()) <= 2 * LENGTH
+        known = store._chains._known.values()
+        assert sum(len(numbers) for numbers in {id(one.numbers): one.numbers for one in known}.values()) <= rows
+        most = max(most, len(known))
+    assert most == remembered

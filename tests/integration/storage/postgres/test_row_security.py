@@ -81,6 +81,16 @@ async def test_an_ordinary_roles_store_keeps_every_promise(url: str) -> None:
     await check_store(lambda: PostgresStore.open(url))
 
 
+async def test_each_transaction_behind_a_pooler_says_what_it_sees(url: str) -> None:
+    store = await PostgresStore.open(f"{url}&pooler=transaction")
+    await fill(store, "one")
+    await fill(store, "other")
+
+    assert (await store.inspect())["responses"] == 2
+    assert [(await store.has_api_keys()), len(await store.endpoints("one"))] == [True, 1]
+    await store.close()
+
+
 async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
     found = await connection.fetch(
         "SELECT relname, relrowsecurity AND relforcerowsecurity FROM pg_class "

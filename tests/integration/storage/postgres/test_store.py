@@ -6,7 +6,9 @@ import asyncpg
 import pytest
 
 from antiphon.errors import ConfigError, StoreError
+from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres import store as stores
 from antiphon.storage.postgres.link import migrate, version
 from antiphon.storage.postgres.store import PostgresStore
@@ -76,6 +78,31 @@ async def test_no_more_saves_wait_than_may(postgres: Postgres, monkeypatch: pyte
     assert await store.save(response("resp_5")) is True
     assert await store.load("", "resp_4") is None
     await other.close()
+    await store.close()
+
+
+async def test_a_large_read_that_may_not_wait_is_refused(postgres: Postgres) -> None:
+    reads = FairScheduler(1, 0)
+    store = await PostgresStore.open(await postgres.database(), reads=reads)
+    await store.save(response("resp_1", input=(StoredItem("msg_1", b"x" * (FEW_BYTES + 1)),)))
+    assert reads.take("another")
+    with pytest.raises(StoreError, match=r"^The store is overloaded: too many large reads are waiting\.$"):
+        await store.load("", "resp_1")
+    reads.leave("another")
+
+    assert await store.load("", "resp_1") is not None
+    await store.close()
+
+
+async def test_a_write_that_fails_leaves_no_transaction_behind(
+    postgres: Postgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The pool would end it, and would say in the log what it had found."""
+    store = await PostgresStore.open(await postgres.database())
+    with pytest.raises(StoreError):
+        await store.enqueue(response("resp_1", body=None), b"", [])
+
+    assert caplog.text == ""
     await store.close()
 
 

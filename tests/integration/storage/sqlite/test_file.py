@@ -52,6 +52,14 @@ def test_a_commit_is_on_the_disk_before_it_is_over(tmp_path: Path, monkeypatch: 
         assert {one.execute("PRAGMA synchronous").fetchone()[0] for one in (writer, another)} == {2}
 
 
+def test_a_connection_that_replaces_another_has_its_settings(tmp_path: Path) -> None:
+    path, names = tmp_path / "a.db", ("synchronous", "wal_autocheckpoint", "journal_size_limit", "foreign_keys")
+    writer, reader = open_file(path, 1)
+    with closing(writer), closing(reader), closing(open_writer(path, 1)) as another:
+        first, second = ([one.execute(f"PRAGMA {name}").fetchone() for name in names] for one in (writer, another))
+    assert first == second
+
+
 @pytest.mark.parametrize(
     ("url", "path"),
     [

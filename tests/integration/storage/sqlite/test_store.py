@@ -12,7 +12,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import ItemPage, PageQuery, Reservation, StoredItem, StoredResponse
+from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite.rows import statement
 from antiphon.storage.sqlite.store import SqliteStore
@@ -43,35 +43,6 @@ def another_program(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
-
-
-async def test_a_response_expires_at_its_very_second() -> None:
-    now = 1_700_000_000
-    store = SqliteStore.open("sqlite://", now=lambda: now)
-    item = StoredItem("msg_1", b"{}")
-    await store.save(response("resp_1", input=[item], expires_at=now + 10))
-    await store.save(response("resp_2", previous_response_id="resp_1", expires_at=now + 20))
-
-    async def found() -> list[object]:
-        return [
-            await store.load("", "resp_1") is not None,
-            await store.history("", "resp_1") == [item],
-            await store.history("", "resp_2") == [item],
-            await store.input_page("", "resp_1", PageQuery(10)) is not None,
-            await store.input_page("", "resp_2", PageQuery(10)) == ItemPage([item]),
-            (await store.measure_chain("", "resp_1", 10)).length == 1,
-            (await store.measure_chain("", "resp_2", 10, "resp_1")).is_whole,
-            await store.find_item("", "msg_1") == item,
-            (await store.purge(dry_run=True))["responses"] == 0,
-        ]
-
-    now += 9
-    assert all(await found())
-    now += 1
-    assert not any(await found())
-    assert not await store.delete("", "resp_1")
-    assert (await store.purge())["responses"] == 1
-    await store.close()
 
 
 async def test_a_store_in_a_file_keeps_every_promise(tmp_path: Path) -> None:

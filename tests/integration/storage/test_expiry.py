@@ -1,0 +1,190 @@
+"""What expires at a second is there until the second before, and gone from that second on, on both stores."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+import pytest
+
+from antiphon.errors import StoreError
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import (
+    Announcement,
+    ItemPage,
+    PageQuery,
+    Store,
+    StoredAnswer,
+    StoredItem,
+    StoredResponse,
+    WebhookEndpoint,
+)
+from antiphon.storage.operations.idempotency import KEPT
+from antiphon.storage.operations.step import FEW_BYTES
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.sql_store.responses import KEPT_FAILURES
+from antiphon.storage.sqlite.store import SqliteStore
+
+END = 1_700_000_000
+EVENT = "response.completed"
+
+OLD, ENDS, NEW, LAST = (StoredItem(f"msg_{name}", b"{}") for name in ("old", "ends", "new", "last"))
+
+
+class Clock:
+    """Says these times, the last of them again and again."""
+
+    def __init__(self) -> None:
+        self.times = [END - 1]
+
+    def __call__(self) -> int:
+        return self.times.pop(0) if len(self.times) > 1 else self.times[0]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def reads() -> FairScheduler:
+    """Large reads: one at once, and none waits."""
+    return FairScheduler(1, 0)
+
+
+@pytest.fixture
+async def store(store_url: str, clock: Clock, reads: FairScheduler) -> AsyncIterator[Store]:
+    opened: Store
+    if store_url.startswith("sqlite"):
+        opened = SqliteStore.open(store_url, now=clock, reads=reads)
+    else:
+        opened = await PostgresStore.open(store_url, now=clock, reads=reads)
+    yield opened
+    await opened.close()
+
+
+def response(name: str, previous: str | None, item: StoredItem, expires_at: int | None = None) -> StoredResponse:
+    return StoredResponse(name, END - 10, "completed", previous, b"{}", [item], expires_at=expires_at)
+
+
+async def save_chain(store: Store, ends: StoredItem = ENDS) -> None:
+    """Save four responses, each of which follows the one before. The second expires."""
+    await store.save(response("old", None, OLD))
+    await store.save(response("ends", "old", ends, END))
+    await store.save(response("new", "ends", NEW))
+    await store.save(response("last", "new", LAST))
+
+
+async def follows_what_is_known(store: Store) -> bool:
+    """Whether a response is counted with the one before it, whose own length is known."""
+    await store.measure_chain("", "old", 9)
+    return (await store.measure_chain("", "ends", 9, "old")).length == 2
+
+
+async def is_on_the_page(store: Store) -> bool:
+    return await store.input_page("", "new", PageQuery(9)) == ItemPage([OLD, ENDS, NEW])
+
+
+async def is_in_the_history(store: Store) -> bool:
+    return await store.history("", "new") == [OLD, ENDS, NEW]
+
+
+async def is_measured(store: Store) -> bool:
+    return (await store.measure_chain("", "new", 9, "ends")).is_whole
+
+
+async def is_counted(store: Store) -> bool:
+    return (await store.measure_chain("", "ends", 9)).length == 2
+
+
+async def is_too_young_to_purge(store: Store) -> bool:
+    return (await store.purge_size(1)).expired == 0
+
+
+async def has(found: Awaitable[object]) -> bool:
+    return await found is not None
+
+
+READS: Mapping[str, Callable[[Store], Awaitable[bool]]] = {
+    "a response": lambda store: has(store.load("", "ends")),
+    "its events": lambda store: has(store.tail("", "ends", -1)),
+    "its history": lambda store: has(store.history("", "ends")),
+    "its list": lambda store: has(store.input_page("", "ends", PageQuery(9))),
+    "its item": lambda store: has(store.find_item("", "msg_ends")),
+    "an answer": lambda store: has(store.find_answer("", b"key")),
+    "a key": lambda store: has(store.find_key("", "key")),
+    "the history of what follows": is_in_the_history,
+    "the list of what follows": is_on_the_page,
+    "the chain of what follows": is_measured,
+    "its chain": is_counted,
+    "its chain, where that before is known": follows_what_is_known,
+    "what a purge leaves": is_too_young_to_purge,
+}
+
+
+async def test_every_read_finds_it_until_the_second_before(store: Store, clock: Clock) -> None:
+    clock.times = [END - KEPT]
+    await store.reserve("", "key", b"print", "resp_1", "w")
+    await store.keep_answer(StoredAnswer("", b"key", b"{}", END, END))
+    await save_chain(store)
+    clock.times = [END - 1]
+    assert [name for name, read in READS.items() if not await read(store)] == []
+    clock.times = [END]
+    assert [name for name, read in READS.items() if await read(store)] == []
+
+
+@pytest.mark.parametrize(("at", "is_there"), [(END - 1, True), (END, False)])
+async def test_it_is_deleted_until_the_second_before(store: Store, clock: Clock, at: int, is_there: bool) -> None:
+    await save_chain(store)
+    clock.times = [at]
+
+    assert await store.delete("", "ends") is is_there
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize(("name", "items"), [("new", [NEW]), ("last", [NEW, LAST])])
+async def test_what_expires_while_a_list_is_read_is_not_in_it(
+    store: Store, clock: Clock, name: str, items: list[StoredItem], descending: bool
+) -> None:
+    """Its chain is measured before, and read after its end."""
+    await save_chain(store)
+    clock.times = [END - 1, END - 1, END]
+    expected = items[::-1] if descending else items
+
+    assert await store.input_page("", name, PageQuery(9, descending=descending)) == ItemPage(expected)
+
+
+@pytest.mark.parametrize("name", ["ends", "new"])
+async def test_no_history_waits_to_read_what_has_expired(
+    store: Store, clock: Clock, reads: FairScheduler, name: str
+) -> None:
+    await save_chain(store, StoredItem("msg_ends", b"x" * (FEW_BYTES + 1)))
+    assert reads.take("another")
+    with pytest.raises(StoreError, match=r"^The store is overloaded: too many large reads are waiting\.$"):
+        await store.history("", name)
+    clock.times = [END]
+
+    assert await store.history("", name) is None
+
+
+async def give_up_a_delivery(store: Store) -> None:
+    await store.put_endpoint(WebhookEndpoint("we_1", "", "n", "https://a.b", [EVENT], 1, 1, "whsec_x"))
+    queued = response("queued", None, OLD)
+    await store.enqueue(queued, b"", [])
+    job = await store.find_job("", "queued")
+    assert job is not None
+    await store.finish(job, queued, announcement=Announcement("evt_1", EVENT, 1, b"{}"))
+    (delivery,) = await store.due(1)
+    await store.postpone(delivery.id, None, "it answered with status 500")
+
+
+@pytest.mark.parametrize(
+    ("table", "age"), [("responses", 0), ("answers", 0), ("keys", KEPT), ("deliveries", KEPT_FAILURES)]
+)
+async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, table: str, age: int) -> None:
+    clock.times = [END]
+    await save_chain(store)
+    await store.keep_answer(StoredAnswer("", b"key", b"{}", END, END))
+    await store.reserve("", "key", b"print", "resp_1", "w")
+    await give_up_a_delivery(store)
+    for at, count in ((END + age - 1, 0), (END + age, 1)):
+        clock.times = [at]
+        for dry_run in (True, False):
+            assert (await store.purge(dry_run=dry_run))[table] == count
