@@ -147,7 +147,7 @@ async def test_a_wrong_parent_misleads_nobody(stores: Sequence[PostgresStore]) -
     assert (await store.measure_chain("", f"other_{LENGTH - 4}", MOST, f"resp_{LENGTH - 1}")).length == LENGTH - 3
 
 
-@pytest.mark.parametrize(("rows", "count", "remembered"), [(3 * LENGTH, 1000, 2), (100 * LENGTH, 5, 5)])
+@pytest.mark.parametrize(("rows", "count", "remembered"), [(3 * LENGTH, 1000, 3), (100 * LENGTH, 5, 5)])
 async def test_what_is_remembered_is_bounded(
     stores: Sequence[PostgresStore], monkeypatch: pytest.MonkeyPatch, rows: int, count: int, remembered: int
 ) -> None:
@@ -156,6 +156,7 @@ async def test_what_is_remembered_is_bounded(
     store, most = stores[0], 0
     for number in range(12):
         await store.save(turn(LENGTH, f"other_{number}"))
+        assert await length(store, turn(LENGTH - 1)) == LENGTH
         assert await length(store, turn(LENGTH, f"other_{number}")) == LENGTH + 1
         known = store._chains._known.values()
         assert sum(len(numbers) for numbers in {id(one.numbers): one.numbers for one in known}.values()) <= rows

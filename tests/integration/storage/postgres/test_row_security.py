@@ -85,8 +85,9 @@ async def test_each_transaction_behind_a_pooler_says_what_it_sees(url: str) -> N
     store = await PostgresStore.open(f"{url}&pooler=transaction")
     await fill(store, "one")
     await fill(store, "other")
+    await store.save(StoredResponse("resp_1", 1, "completed", None, b"{}", tenant="one"))
 
-    assert (await store.inspect())["responses"] == 2
+    assert (await store.inspect())["responses"] == 3
     assert [(await store.has_api_keys()), len(await store.endpoints("one"))] == [True, 1]
     await store.close()
 
