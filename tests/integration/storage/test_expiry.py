@@ -159,6 +159,7 @@ async def test_no_history_waits_to_read_what_has_expired(
     assert reads.take("another")
     with pytest.raises(StoreError, match=r"^The store is overloaded: too many large reads are waiting\.$"):
         await store.history("", name)
+    assert await store.history("", "old") == [OLD]
     clock.times = [END]
 
     assert await store.history("", name) is None

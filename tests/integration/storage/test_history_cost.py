@@ -77,3 +77,12 @@ async def test_a_page_reads_no_more_items_than_it_returns(store: SqlStore, asked
         assert (len(page.items), page.has_more) == (2, True)
         # Beside the items: the response, its last input, the item's place, and one row for each response on the way.
         assert sum(asked) <= rows + 4 + (0 if descending else 300)
+
+
+async def test_what_is_known_of_one_chain_is_said_of_no_other(store: SqlStore) -> None:
+    parent, alone = chain_of(1)[0], new_response()
+    for response in (new_response(previous=parent.id), parent, alone):
+        await store.save(response)
+    assert (await store.measure_chain(T, parent.id, 9)).length == 1
+
+    assert (await store.measure_chain(T, alone.id, 9)).length == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.contract import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.postgres import chains
 from antiphon.storage.postgres.chains import SHORT, LongChains
 from antiphon.storage.postgres.store import PostgresStore
@@ -80,6 +80,15 @@ async def test_a_chain_that_grows_is_walked_up_once(stores: Sequence[PostgresSto
         await store.save(turn(number))
         assert await length(store, turn(number)) == number + 1
     assert await length(store, turn(LENGTH + 10)) == LENGTH + 11
+    assert walks == [LENGTH]
+
+
+async def test_a_list_does_not_walk_up_a_chain_that_is_known(stores: Sequence[PostgresStore], walks: list[int]) -> None:
+    store = stores[0]
+    assert await length(store, turn(LENGTH - 1)) == LENGTH
+    for number in range(LENGTH, LENGTH + 2):
+        await store.save(turn(number))
+    assert await store.input_page("", f"resp_{LENGTH + 1}", PageQuery(9)) == ItemPage([])
     assert walks == [LENGTH]
 
 

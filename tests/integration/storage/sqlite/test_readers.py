@@ -11,7 +11,7 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.contract import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.operations import responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS
 from antiphon.storage.sqlite.store import SqliteStore
@@ -50,7 +50,12 @@ def large(items: int = FEW_ITEMS + 1, size: int = 2) -> StoredResponse:
 
 @pytest.mark.parametrize(
     ("items", "size", "place"),
-    [(3, 2, "MainThread"), (FEW_ITEMS + 1, 2, "antiphon-read"), (2, FEW_BYTES, "antiphon-read")],
+    [
+        (3, 2, "MainThread"),
+        (2, FEW_BYTES // 2, "MainThread"),
+        (FEW_ITEMS + 1, 2, "antiphon-read"),
+        (2, FEW_BYTES, "antiphon-read"),
+    ],
 )
 async def test_what_is_large_is_read_in_a_thread(
     store: SqliteStore, threads: list[str], items: int, size: int, place: str
@@ -61,6 +66,18 @@ async def test_what_is_large_is_read_in_a_thread(
         threads.clear()
         assert await read is not None
         assert {name.partition("_")[0] for name in threads} == {place}
+
+
+async def test_the_end_of_a_list_of_large_items_is_known(store: SqliteStore) -> None:
+    response = large(4, FEW_BYTES // 2)
+    await store.save(response)
+    first, second, third, last = response.input
+    for query, items in (
+        (PageQuery(2, second.id), [third, last]),
+        (PageQuery(2, before=second.id, descending=True), [last, third]),
+        (PageQuery(1, before=second.id), [first]),
+    ):
+        assert await store.input_page(T, response.id, query) == ItemPage(items)
 
 
 async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: SqliteStore, reads: FairScheduler) -> None:
