@@ -76,6 +76,7 @@ async def test_the_end_of_a_list_of_large_items_is_known(store: SqliteStore) -> 
         (PageQuery(2, second.id), [third, last]),
         (PageQuery(2, before=second.id, descending=True), [last, third]),
         (PageQuery(1, before=second.id), [first]),
+        (PageQuery(2, third.id, descending=True), [second, first]),
     ):
         assert await store.input_page(T, response.id, query) == ItemPage(items)
 
