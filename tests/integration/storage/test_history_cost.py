@@ -9,6 +9,7 @@ import pytest
 
 from antiphon.storage.contract import ChainExtent, PageQuery
 from antiphon.storage.open import open_store
+from antiphon.storage.operations.pages import BLOCK
 from antiphon.storage.operations.step import Operation, Query, QueryInSlices, Rows
 from antiphon.storage.sql_store import MakeAct, SqlStore
 from antiphon.testing.store.making import T, chain_of, new_items, new_response
@@ -68,7 +69,8 @@ async def test_a_page_reads_no_more_items_than_it_returns(store: SqlStore, asked
     await asyncio.gather(*(store.save(response) for response in chain))
     large = new_response(new_items(*map(str, range(3000))), previous=chain[-1].id)
     await store.save(large)
-    for after, rows in ((None, 3), (large.input[1000].id, 3), (chain[200].input[0].id, 300 + 3)):
+    newest, older = (chain[number].input[0].id for number in (299, 200))
+    for after, rows in ((None, 3), (large.input[1000].id, 3), (newest, BLOCK + 3), (older, 300 + 3)):
         await store.measure_chain(T, chain[-1].id, 1000, chain[-2].id)
         asked.clear()
         page = await store.input_page(T, large.id, PageQuery(2, after, descending=descending))
@@ -86,3 +88,14 @@ async def test_what_is_known_of_one_chain_is_said_of_no_other(store: SqlStore) -
     assert (await store.measure_chain(T, parent.id, 9)).length == 1
 
     assert (await store.measure_chain(T, alone.id, 9)).length == 1
+
+
+async def test_a_response_that_follows_a_known_chain_is_one_row(store: SqlStore, asked: list[int]) -> None:
+    parent, child = chain_of(2)
+    for response in (parent, child):
+        await store.save(response)
+    await store.measure_chain(T, parent.id, 9)
+    asked.clear()
+
+    assert (await store.measure_chain(T, child.id, 9, parent.id)).length == 2
+    assert asked == [1]
