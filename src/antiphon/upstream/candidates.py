@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validation.type_errors import unknown_field
 from antiphon.upstream.backend_state import Target
 
 
@@ -34,6 +33,8 @@ class Candidates(tuple[Target, ...]):
         """
         able = [target for target in self if target.takes(parameters)]
         if not any(target.name == self[0].name for target in able):
+            from antiphon.protocol.validation.type_errors import unknown_field  # noqa: PLC0415 - for mistakes alone
+
             raise unknown_field(CreateResponse, self._not_taken(parameters))
         return self if len(able) == len(self) else Candidates.of(able)
 
