@@ -4,21 +4,20 @@ Clients reject a whole response for one null too many. Every difference stands i
 """
 
 import json
+from itertools import chain
 from typing import Any
 
 import pytest
 
 from antiphon.tools.base import Listing
 from antiphon.tools.registry import Toolset
-from antiphon.translation.writer import View
-from tests.support.engine import ask, engine, said, stream
+from tests.support.engine import ask, called, engine, said, stream
 from tests.support.fields import TABLE, faults, recorded
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.recordings import recorded as recordings
-from tests.support.replay import delta, sse
-from tests.support.tools import MCP, Servers, Web, output
+from tests.support.tools import MCP, Servers, Web, boom
 from tests.support.translate import translate
-from tests.unit.translation.from_chat.test_recorded_shapes import CALLS, offers
+from tests.unit.translation.from_chat.test_recorded_shapes import made_by_a_model
 
 SEEN_IN_NO_RECORDING = "no recording has one"
 LATER_FIELD = "a field of OpenAI's schema that is newer than the recordings; null where it is empty, as others are"
@@ -49,51 +48,25 @@ DIFFERENCES = {
 }
 """(kind, field, how it differs) -> why."""
 
-ROLLS = delta(
-    "tool_calls",
-    tool_calls=[
-        {"index": 0, "id": "call_1", "type": "function", "function": {"name": "dice__roll", "arguments": "{}"}}
-    ],
-)
-SEARCHES = delta(
-    "tool_calls",
-    tool_calls=[
-        {
-            "index": 0,
-            "id": "call_2",
-            "type": "function",
-            "function": {"name": "web_search", "arguments": '{"query": "x"}'},
-        }
-    ],
-)
-
-
-def made_by_a_model() -> list[dict[str, Any]]:
-    """Events with every item that a chat model makes."""
-    calls = [
-        delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": arguments}}])
-        for i, (name, arguments) in enumerate(CALLS.items())
-    ]
-    chunks = sse(delta(reasoning_content="Hm."), delta(content="Hello"), *calls, delta("tool_calls"))
-    views = [View(summary=summary, encrypted=True, obfuscation=True) for summary in (False, True)]
-    return [event for view in views for event in translate(chunks, view=view, offers=offers()).events]
+ROLLS = called("dice__roll")
+SEARCHES = called("web_search", '{"query": "x"}')
 
 
 async def made_by_this_server() -> list[Any]:
     """Events and plain responses with every item of this server's tools: listed, called, failed, awaiting approval."""
     found: list[Any] = []
-    scripts = [
-        ([[ROLLS], said("5")], {}, None),
-        ([[ROLLS]], {"require_approval": "always"}, None),
-        ([said("None.")], {}, Listing(error="gone")),
-        ([[SEARCHES], said("Found.")], {}, None),
+    scripts: list[tuple[list[Any], dict[str, Any], Any, Listing | None]] = [
+        ([ROLLS, said("5")], {}, "5", None),
+        ([ROLLS, said("It failed.")], {}, boom, None),
+        ([ROLLS], {"require_approval": "always"}, "5", None),
+        ([said("None.")], {}, "5", Listing(error="gone")),
+        ([SEARCHES, said("Found.")], {}, "5", None),
     ]
-    for answers, changes, listing in scripts:
+    for answers, changes, answer, listing in scripts:
         for send in (stream, ask):
             made, _ = engine(*answers)
-            servers, web = Servers(), Web()
-            servers.answers["roll"] = output("5")
-            made.toolset = Toolset(web_search=web, mcp=servers, needs_lists=False)
+            servers = Servers(roll=answer)
+            made.toolset = Toolset(web_search=Web(), mcp=servers, needs_lists=False)
             if listing:
                 servers.lists["dice"] = listing
             tools = [{**MCP, **changes}, {"type": "web_search"}]
@@ -103,7 +76,7 @@ async def made_by_this_server() -> list[Any]:
 
 
 async def test_every_field_is_absent_or_null_as_openai_s_is() -> None:
-    events = [*made_by_a_model(), *await made_by_this_server()]
+    events = [*chain(*made_by_a_model()), *await made_by_this_server()]
     found = set().union(*map(faults, events))
 
     assert found - DIFFERENCES.keys() == set()

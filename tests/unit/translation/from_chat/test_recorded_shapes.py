@@ -109,20 +109,21 @@ CALLS = {
 }
 
 
-def offers() -> Any:
-    """What a model is offered that makes every kind of call."""
-    return toolbox_of(decode_request(json.dumps(ASKED).encode()), [], DIALECTS["generic"]).offers
-
-
-def ours() -> Shapes:
-    """The shapes of what this server makes of a chat model's answers."""
+def made_by_a_model() -> list[list[dict[str, Any]]]:
+    """What this server makes of a chat model's answer with every kind of item: the events, by each of two views."""
+    offers = toolbox_of(decode_request(json.dumps(ASKED).encode()), [], DIALECTS["generic"]).offers
     calls = [
         delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": said}}])
         for i, (name, said) in enumerate(CALLS.items())
     ]
     chunks = [delta(reasoning_content="Hm."), delta(content="Hello"), *calls, delta("tool_calls")]
     views = [View(summary=summary, encrypted=True, obfuscation=True) for summary in (False, True)]
-    return merged(shapes(translate(sse(*chunks), view=view, offers=offers()).events) for view in views)
+    return [translate(sse(*chunks), view=view, offers=offers).events for view in views]
+
+
+def ours() -> Shapes:
+    """The shapes of what this server makes of a chat model's answers."""
+    return merged(map(shapes, made_by_a_model()))
 
 
 def differences(theirs: Shapes, mine: Shapes) -> set[tuple[str, str, str]]:
