@@ -15,7 +15,7 @@ from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.runs.quota import StorageLease, StorageQuota
+from antiphon.runs.quota import StorageReservation, StorageQuota
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
@@ -124,7 +124,7 @@ class Engine:
         self.meter = Meter(self.store, self.now, responses)
         self.offload = Offload(self.shared.add("large_requests", thread_turns()))
 
-    async def reserve_storage(self, tenant: str, size: int = 0) -> StorageLease:
+    async def reserve_storage(self, tenant: str, size: int = 0) -> StorageReservation:
         """Reserve room for what a request of `size` bytes stores. Raises `ClientError` (429): see `StorageQuota`."""
         return await self.quota.reserve(self.bounds, tenant, size)
 

@@ -13,7 +13,7 @@ from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.runs.checkpoints import Checkpoint, Checkpoints
 from antiphon.runs.context import CHAINABLE, Context, store_item
-from antiphon.runs.quota import StorageLease
+from antiphon.runs.quota import StorageReservation
 from antiphon.runs.turn import output_text
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import (
@@ -124,7 +124,7 @@ class ForegroundRecorder:
     holding: set[str]
     """Responses of this process that hold something while they are made."""
     offload: Offload
-    room: StorageLease | None = None
+    reservation: StorageReservation | None = None
     """What is reserved of the tenant's storage quota, where it has one."""
     _frames: list[bytes] = field(default_factory=list)
     sees_events: bool = field(init=False)
@@ -145,8 +145,8 @@ class ForegroundRecorder:
                 await self._save(response, sealed, append=is_good, reply=reply)
         finally:
             self.holding.discard(response.id)
-            if self.room is not None:
-                self.room.release()
+            if self.reservation is not None:
+                self.reservation.release()
         if self.ticket.key and not is_good:
             await self._free_key()
 
@@ -164,8 +164,8 @@ class ForegroundRecorder:
     async def drop(self) -> None:
         """See `Recorder.drop`."""
         self.holding.discard(self.ticket.response_id)
-        if self.room is not None:
-            self.room.release()
+        if self.reservation is not None:
+            self.reservation.release()
         try:
             if self.conversation_id is not None:
                 await self.store.unlock(self.conversation_id, self.ticket.response_id)

@@ -84,7 +84,7 @@ async def prepare(
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
             await _hold(engine, recorder)
         if recorder is not None and engine.bounds.stored_bytes:
-            recorder.room = await engine.reserve_storage(tenant, identity.size)
+            recorder.reservation = await engine.reserve_storage(tenant, identity.size)
         is_small = recalled is None and not identity.is_large
         context = _new_context(engine, request, tenant) if is_small else None
         if context is None:

@@ -1,4 +1,4 @@
-"""Requests are held to a tenant's storage quota before they are worked on, also where many of them come at once.
+"""The storage quota of a tenant is checked before a request is processed, also for many requests at once.
 
 A response's size is known only when it is stored. So each request reserves what it is likely to store, and a request is
 admitted if what is stored, and what the requests before it have reserved here, is below the quota. Beyond the quota a
@@ -19,7 +19,7 @@ OUTPUT = 32 * 1024
 """Bytes that are reserved for an output, of some 8,000 tokens."""
 
 
-class StorageLease:
+class StorageReservation:
     """Bytes of a tenant's quota that are reserved for one request, until `release` or the end of `with`."""
 
     def __init__(self, reserved: dict[str, int], tenant: str, size: int) -> None:
@@ -50,16 +50,16 @@ class StorageQuota:
         self._reserved: dict[str, int] = {}
         """Bytes of the requests that are being worked on here, by tenant."""
 
-    async def reserve(self, bounds: Bounds, tenant: str, size: int) -> StorageLease:
+    async def reserve(self, bounds: Bounds, tenant: str, size: int) -> StorageReservation:
         """Reserve room for what a request of `size` bytes stores. Raises `ClientError` (429) where there is none."""
         if not bounds.stored_bytes:
-            return StorageLease(self._reserved, tenant, 0)
-        # Those before it may be stored meanwhile, and count twice then: rather that than not at all.
+            return StorageReservation(self._reserved, tenant, 0)
+        # Earlier requests may be stored meanwhile and then count twice: counting them never would be worse.
         before = self._reserved.get(tenant, 0)
-        lease = StorageLease(self._reserved, tenant, COPIES * size + OUTPUT)
+        reservation = StorageReservation(self._reserved, tenant, COPIES * size + OUTPUT)
         try:
             bounds.check_stored(await self._store.stored_bytes(tenant), before)
         except BaseException:
-            lease.release()
+            reservation.release()
             raise
-        return lease
+        return reservation
