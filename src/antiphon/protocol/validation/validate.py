@@ -101,7 +101,7 @@ def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
     """Return the body of `POST /responses`, wholly checked. Raises `ClientError` (400) for the first thing wrong.
 
     A parameter that the API does not have is an error unless `takes` accepts its name; the result is then a
-    `LocalRequest`. Whether a backend of this model takes it, is checked later (`Candidates.taking`).
+    `LocalRequest`. `Candidates.taking` checks later whether a backend of this model takes it.
     """
     return read_request(decode_object(body), takes)
 
