@@ -15,7 +15,7 @@ from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.runs.quota import StorageReservation, StorageQuota
+from antiphon.runs.quota import StorageQuota, StorageReservation
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
