@@ -162,6 +162,6 @@ def _named(area: str, name: str, refusal: Refusal) -> Table:
     if not refusal.is_named:
         return ()
     words = [f"the {key} `{value}`" for key, value in (("code", refusal.code), ("param", refusal.param)) if value]
-    sentence = f"{refusal.what} is told by {' and '.join(words)}."
+    sentence = f"{refusal.what} is rejected with {' and '.join(words)}."
     level: Level = "may" if refusal.level == "may" else "should"
     return (Requirement(f"{area}:{name}-named", level, refusal.source, sentence),)

@@ -72,7 +72,7 @@ TABLE: Table = (
     *BODIES,
     *FAULTS,
     *MANNERS,
-    should("chat:errors:unknown-model", API, "A chat model that nobody has is refused with a 404 or a 400."),
+    should("chat:errors:unknown-model", API, "An unknown chat model is refused with a 404 or a 400."),
     should("chat:errors:unknown-model-named", API, "The error about an unknown model has the code `model_not_found`."),
     must("chat:errors:streamed", API, "With `stream: true` bad messages get an HTTP error, not a stream."),
     must("chat:errors:streamed-tools", API, "With `stream: true` bad tools get an HTTP error, not a stream."),

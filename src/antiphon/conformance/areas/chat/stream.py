@@ -28,7 +28,7 @@ TABLE: Table = (
     should("chat:stream:finish-null", "chat-api streaming", "Until the end `finish_reason` is null or absent."),
     must("chat:stream:finish-last", "issue litellm#17652", "Nothing is said after the `finish_reason`."),
     must("chat:stream:done", "chat-api streaming", "The stream ends with `[DONE]`."),
-    must("chat:stream:usage", "chat-api streaming", "With `include_usage` the stream tells its usage."),
+    must("chat:stream:usage", "chat-api streaming", "With `include_usage` the stream reports its usage."),
     should("chat:stream:usage-last", "chat-api streaming", "Usage comes in the last chunk, which has no choices."),
     should("chat:stream:usage-same", "chat-api streaming", "A streamed prompt counts as many tokens as a plain one."),
     should("chat:stream:usage-null", "chat-api streaming", "Without `include_usage` no chunk tells usage."),

@@ -23,7 +23,7 @@ TABLE: Table = (
         "spec 9",
         "Until a background response is made, its output is empty and its usage null.",
     ),
-    must("responses:background:told", "spec 3", "A background response tells `background: true`."),
+    must("responses:background:told", "spec 3", "A background response shows `background: true`."),
     must(
         "responses:background:completed",
         "spec 9",

@@ -11,7 +11,7 @@ from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
     must("responses:chain:taken", "spec 10", "A response goes on from another by `previous_response_id`."),
-    must("responses:chain:echoed", "spec 3", "The response tells its `previous_response_id` back."),
+    must("responses:chain:echoed", "spec 3", "The response echoes its `previous_response_id`."),
     should(
         "responses:chain:counted", "issue ollama#15954", "A chained turn takes more input tokens than the same alone."
     ),

@@ -39,7 +39,7 @@ TABLE: Table = (
     should("responses:conversations:many-items", "spec 1", "More than 20 items at once are refused with 400."),
     must("responses:conversations:used", "spec 10", "A response can be made in a conversation, given by its id."),
     must("responses:conversations:used-object", "spec 2", "`conversation` may be an object with an id."),
-    must("responses:conversations:echoed", "spec 3", "The response tells its `conversation` as an object with the id."),
+    must("responses:conversations:echoed", "spec 3", "The response shows its `conversation` as an object with the id."),
     must(
         "responses:conversations:appended",
         "spec 10",

@@ -13,7 +13,7 @@ TABLE: Table = (
     should(
         "responses:hosted:web-search-told",
         "issue ollama#15954",
-        "A web search tool is told back among the tools, or refused.",
+        "A web search tool is echoed among the tools, or refused.",
     ),
     must("responses:hosted:web-search-item", "spec 5", "A web search is an item with an id, a status and an action."),
     must(
@@ -24,13 +24,13 @@ TABLE: Table = (
     should(
         "responses:hosted:file-search-told",
         "issue ollama#15954",
-        "A file search tool is told back among the tools, or refused.",
+        "A file search tool is echoed among the tools, or refused.",
     ),
     must("responses:hosted:file-search-unknown", "spec 13", "A file search in an unknown store is refused with a 4xx."),
     should(
         "responses:hosted:code-told",
         "issue ollama#15954",
-        "A code interpreter is told back among the tools, or refused.",
+        "A code interpreter is echoed among the tools, or refused.",
     ),
     must(
         "responses:hosted:code-item",
@@ -43,11 +43,11 @@ TABLE: Table = (
     should(
         "responses:hosted:image-told",
         "issue ollama#15954",
-        "Image generation is told back among the tools, or refused.",
+        "Image generation is echoed among the tools, or refused.",
     ),
     must("responses:hosted:image-item", "spec 5", "A generated image is an item with an id, a status and a result."),
     must("responses:hosted:image-order", "spec 16", "An image is in progress, generating, completed, in this order."),
-    should("responses:hosted:mcp-told", "issue ogx#4978", "An MCP tool is told back among the tools, or refused."),
+    should("responses:hosted:mcp-told", "issue ogx#4978", "An MCP tool is echoed among the tools, or refused."),
     must(
         "responses:hosted:mcp-unreachable",
         "spec 13",

@@ -33,7 +33,7 @@ def of_built_in(name: str, called: str) -> tuple[Requirement, ...]:
     area = f"responses:tools:{name}"
     history = should(f"{area}-history", "spec 5", f"A {called} call of the history is taken with its output.")
     return (
-        should(f"{area}-told", "spec 6", f"A {called} tool is told back among the tools, or refused."),
+        should(f"{area}-told", "spec 6", f"A {called} tool is echoed among the tools, or refused."),
         must(f"{area}-item", "spec 5", f"A {called} call has an id, a `call_id`, a status, and {WHOLE[name]}."),
         capability(should(f"{area}-used", "spec 6", f"The model uses the {called} tool where it must call one.")),
         capability(history) if name == "computer" else history,
@@ -62,7 +62,7 @@ TABLE: Table = (
     should(
         "responses:tools:namespace-history", "client codex", "A call with `namespace` in a history is taken as its own."
     ),
-    should("responses:tools:namespace-told", "spec 6", "A namespace is told back among the tools, with its tools."),
+    should("responses:tools:namespace-told", "spec 6", "A namespace is echoed among the tools, with its tools."),
     should("responses:tools:additional", "spec 5", "A tool of an input item `additional_tools` can be called."),
     should(
         "responses:tools:search-call",

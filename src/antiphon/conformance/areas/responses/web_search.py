@@ -42,7 +42,7 @@ TABLE: Table = (
     should(
         "responses:web-search:parameters",
         "spec 6",
-        "Filters, the user's location, the size of the context and a web from the cache are taken and told back.",
+        "Filters, the user's location, the size of the context and a web from the cache are accepted and echoed.",
     ),
     capability(should("responses:web-search:cited", "spec 16", "The model's answer cites what was found.")),
 )
@@ -167,7 +167,7 @@ TAKEN: dict[str, Item] = {
 
 
 def taking(name: str, tool: Item) -> Script:
-    """Return the script that sends a search tool, and looks for what was sent among the tools that are told back."""
+    """Return the script that sends a search tool, and looks for what was sent among the tools that are echoed."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Say hello.", tools=[tool])
@@ -181,7 +181,7 @@ def taking(name: str, tool: Item) -> Script:
 
 
 def _holds(told: Any, sent: Any) -> bool:
-    """Whether what is told back has all that was sent; servers fill in the rest."""
+    """Whether what is echoed has all that was sent; servers fill in the rest."""
     if isinstance(sent, dict):
         return all(_holds(at(told, key), value) for key, value in sent.items())
     return bool(told == sent)

@@ -1,4 +1,4 @@
-"""Parameters told back."""
+"""Echoed parameters."""
 
 from antiphon.conformance.areas.responses import echo
 from antiphon.conformance.samples import WEATHER

@@ -68,7 +68,7 @@ TABLE: Table = (
     should("responses:mcp:allowed-read-only", "spec 6", "With `read_only` in `allowed_tools` only such are listed."),
     must("responses:mcp:authorization-sent", "spec 6", "The MCP server gets `authorization` as a bearer token."),
     must("responses:mcp:headers-sent", "spec 6", "The MCP server gets the tool's `headers`."),
-    must("responses:mcp:secrets-hidden", "spec 6", "Neither `authorization` nor a header's value is told back."),
+    must("responses:mcp:secrets-hidden", "spec 6", "Neither `authorization` nor a header's value is echoed."),
     must("responses:mcp:secrets-hidden-stored", "spec 6", "Neither of them is in the stored response."),
     must("responses:mcp:secrets-hidden-streamed", "spec 6", "Neither of them is in any event."),
     must("responses:mcp:choice", "spec 6", "A `tool_choice` of an MCP tool has it called."),
