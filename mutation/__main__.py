@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,29 +54,38 @@ def main() -> None:
     arguments = parser.parse_args()
     seed = os.environ.pop("ANTIPHON_SEED", "") or str(SEED)
     areas = arguments.area or list(AREAS)
-    chosen = choose(areas, arguments.path, arguments.count, seed)
+    texts = sources(areas)
+    chosen = choose(areas, texts, arguments.path, arguments.count, seed)
     print(f"ANTIPHON_SEED={seed}: {len(chosen)} mutants of {', '.join(areas)}", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mut-") as folder:
         Path(folder).chmod(0o755)  # some tests run as another user
         with copies(ROOT, Path(folder), arguments.jobs) as places:
-            verdicts = list(judge(chosen, areas, places, began + arguments.seconds))
+            verdicts = list(judge(chosen, areas, texts, places, began + arguments.seconds))
     survivors = [verdict for verdict in verdicts if verdict.survived]
     print(report(verdicts, survivors), f"{time.monotonic() - began:.0f} s in all", sep="\n")
     if len(survivors) > MOST_SURVIVORS * len(verdicts):
         sys.exit(1)
 
 
-def choose(areas: Sequence[str], path: str, count: int, seed: str) -> list[tuple[str, Mutant]]:
+def sources(areas: Sequence[str]) -> dict[str, str]:
+    """Return the text of each file that is mutated or traced, by its path: files may change while mutants run."""
+    patterns = [*(source for area in areas for source in AREAS[area].sources), STATEMENTS]
+    return {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in expand(ROOT, patterns)}
+
+
+def choose(
+    areas: Sequence[str], texts: Mapping[str, str], path: str, count: int, seed: str
+) -> list[tuple[str, Mutant]]:
     """Choose so many mutants, the same number from each area where it has as many."""
-    pools = {area: _mutants_of(area, path, seed) for area in areas}
+    pools = {area: _mutants_of(area, texts, path, seed) for area in areas}
     chosen: list[tuple[str, Mutant]] = []
     while len(chosen) < count and any(pools.values()):
         chosen += [(area, pool.pop()) for area, pool in pools.items() if pool]
     return chosen[:count]
 
 
-def _mutants_of(area: str, part: str, seed: str) -> list[Mutant]:
+def _mutants_of(area: str, texts: Mapping[str, str], part: str, seed: str) -> list[Mutant]:
     """Return the mutants of an area in an order that depends on the seed and on the changed lines.
 
     So most of the chosen mutants stay chosen where code moves, or changes elsewhere.
@@ -84,21 +93,20 @@ def _mutants_of(area: str, part: str, seed: str) -> list[Mutant]:
     found: dict[Mutant, bytes] = {}
     for file in expand(ROOT, AREAS[area].sources):
         path = str(file.relative_to(ROOT))
-        text = file.read_text("utf-8")
         if part in path:
-            for one in mutants(path, text):
-                change = "\n".join(one.diff(text).splitlines()[3:])
+            for one in mutants(path, texts[path]):
+                change = "\n".join(one.diff(texts[path]).splitlines()[3:])
                 found[one] = hashlib.sha256(f"{seed}\n{file.name}\n{change}".encode()).digest()
     return sorted(found, key=lambda one: found[one])
 
 
 def judge(
-    chosen: Sequence[tuple[str, Mutant]], areas: Sequence[str], places: Copies, until: float
+    chosen: Sequence[tuple[str, Mutant]], areas: Sequence[str], texts: Mapping[str, str], places: Copies, until: float
 ) -> Iterator[Verdict]:
     """Run the tests of each mutant, several at once, and print what survives as it is found."""
     tests = {area: [str(path.relative_to(ROOT)) for path in expand(ROOT, AREAS[area].tests)] for area in areas}
     with ThreadPoolExecutor(places.count) as threads:
-        relevance = Relevance(ROOT, _trace(areas, places, threads))
+        relevance = Relevance(texts, _trace(areas, texts, places, threads))
 
         def verdict(area: str, mutant: Mutant) -> Verdict | None:
             if time.monotonic() > until:
@@ -107,19 +115,18 @@ def judge(
             if not relevant:
                 return Verdict(area, mutant, Outcome(0, 0.0, ""), 0)
             with places.one() as place:
-                return Verdict(area, mutant, place.judge(mutant, relevant), len(relevant))
+                return Verdict(area, mutant, place.judge(mutant, texts[mutant.path], relevant), len(relevant))
 
         for number, future in enumerate([threads.submit(verdict, *one) for one in chosen], 1):
             if found := future.result():
-                _show(f"{number} of {len(chosen)}", found)
+                _show(f"{number} of {len(chosen)}", found, texts[found.mutant.path])
                 yield found
 
 
-def _trace(areas: Sequence[str], places: Copies, threads: ThreadPoolExecutor) -> list[Trace]:
+def _trace(areas: Sequence[str], texts: Mapping[str, str], places: Copies, threads: ThreadPoolExecutor) -> list[Trace]:
     """Run all tests of these areas once, without a change."""
     began = time.monotonic()
-    sources = [*(source for area in areas for source in AREAS[area].sources), STATEMENTS]
-    files = [str(path.relative_to(ROOT)) for path in expand(ROOT, sources) if path.suffix == ".py"]
+    files = [path for path in texts if path.endswith(".py")]
     folders = expand(ROOT, (test for area in areas for test in AREAS[area].tests))
     tests = sorted({str(path.relative_to(ROOT)) for folder in folders for path in _test_files(folder)})
 
@@ -141,9 +148,8 @@ def _test_files(path: Path) -> Iterator[Path]:
     yield from path.rglob("test_*.py") if path.is_dir() else [path]
 
 
-def _show(which: str, verdict: Verdict) -> None:
+def _show(which: str, verdict: Verdict, text: str) -> None:
     if verdict.survived:
-        text = (ROOT / verdict.mutant.path).read_text("utf-8")
         how = f"{verdict.tests} tests run it, {verdict.outcome.seconds:.0f} s"
         print(f"\n{which} SURVIVED ({verdict.area}; {how}):\n{verdict.mutant.diff(text)}\n", flush=True)
 

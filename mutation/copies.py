@@ -25,8 +25,7 @@ LEAST_TEST_TIME, LEAST_TIME, TIMES = 15.0, 30.0, 4.0
 class Copy:
     """A copy of the repository, and the process that runs tests in it."""
 
-    def __init__(self, root: Path, folder: Path, program: "subprocess.Popen[bytes]") -> None:
-        self._root = root
+    def __init__(self, folder: Path, program: "subprocess.Popen[bytes]") -> None:
         self._folder = folder
         self._program = program
 
@@ -42,7 +41,7 @@ class Copy:
         command = (sys.executable, "-m", "mutation.worker")
         with subprocess.Popen(command, cwd=folder, env=environment, stdin=-1, stdout=-1) as program:
             try:
-                yield cls(root, folder, program)
+                yield cls(folder, program)
             finally:
                 program.kill() if sys.exc_info()[0] else program.stdin.close()  # type: ignore[union-attr]
 
@@ -56,12 +55,11 @@ class Copy:
         trace.lines = {str(Path(file).relative_to(self._folder)): lines for file, lines in trace.lines.items()}
         return trace
 
-    def judge(self, mutant: Mutant, tests: Sequence[PassedTest]) -> Outcome:
-        """Run tests on a mutant until one fails."""
-        text = mutant.apply((self._root / mutant.path).read_text("utf-8"))
+    def judge(self, mutant: Mutant, text: str, tests: Sequence[PassedTest]) -> Outcome:
+        """Run tests on a mutant of a text until one fails."""
         test_limit = max(LEAST_TEST_TIME, TIMES * max(test.seconds for test in tests))
         limit = max(LEAST_TIME, TIMES * sum(test.seconds for test in tests))
-        return self._ask(Order(mutant.path, text, [test.id for test in tests], test_limit, limit))
+        return self._ask(Order(mutant.path, mutant.apply(text), [test.id for test in tests], test_limit, limit))
 
     def _ask(self, order: TraceOrder | Order) -> Outcome:
         assert self._program.stdin is not None

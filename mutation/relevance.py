@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from mutation.mutants import Mutant
@@ -15,10 +14,10 @@ _STATEMENT_NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 
 
 class Relevance:
-    """Finds tests by what a trace of all of them has shown; `root` is the repository."""
+    """Finds tests by what a trace of all of them has shown; `texts` are the traced files and those of SQL, by path."""
 
-    def __init__(self, root: Path, traces: Iterable[Trace]) -> None:
-        self._root = root
+    def __init__(self, texts: Mapping[str, str], traces: Iterable[Trace]) -> None:
+        self._texts = texts
         self._tests: list[PassedTest] = []
         self._lines: dict[str, dict[int, set[int]]] = {}
         self._statements: dict[str, set[int]] = {}
@@ -31,7 +30,7 @@ class Relevance:
 
     def of(self, mutant: Mutant, folders: Collection[str]) -> list[PassedTest]:
         """Return the tests in these files and folders that run the changed statement, those on PostgreSQL last."""
-        text = (self._root / mutant.path).read_text("utf-8")
+        text = self._texts[mutant.path]
         found = self._of_code(mutant, text) if mutant.path.endswith(".py") else self._of_sql(mutant, text)
         tests = [self._tests[number] for number in found if self._is_below(self._tests[number].id, folders)]
         return sorted(tests, key=lambda test: (test.uses_postgres, test.seconds, test.id))
@@ -46,7 +45,14 @@ class Relevance:
         return found - {IMPORTED}
 
     def _of_sql(self, mutant: Mutant, text: str) -> set[int]:
-        return self._statements.get(_STATEMENT_NAME.findall(text, 0, mutant.begin)[-1], set())
+        """Return the tests that perform a statement through a function, and those that run a line that names it."""
+        name = _STATEMENT_NAME.findall(text, 0, mutant.begin)[-1]
+        found = set(self._statements.get(name, ()))
+        for path, tests in self._lines.items():
+            for number, line in enumerate(self._texts[path].splitlines(), 1):
+                if f'"{name}"' in line:
+                    found |= tests.get(number, set())
+        return found - {IMPORTED}
 
     def _is_below(self, test: str, folders: Iterable[str]) -> bool:
         return any(test.startswith((f"{folder}::", f"{folder}/")) for folder in folders)
