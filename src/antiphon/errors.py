@@ -104,6 +104,7 @@ class ConfigError(AntiphonError):
 
 
 _WORD = re.compile(r"[^\s'\"`<>]*[@?#][^\s'\"`<>]+|[^\s'\"`<>]+://[^\s'\"`<>]+")
+_PACKAGE = re.compile(r"@[a-z0-9-]+/[a-z0-9-]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*[.,;:]?(?:/|$))[^/]*")
 """What stands for host and port where the text ends within the password, as at a space."""
@@ -122,8 +123,8 @@ def redacted(url: str) -> str:
     These are passwords, users that may be tokens, values in the query, and fragments. The user of a database and
     harmless options stay.
     """
-    if url.startswith(("/", "~", "./")):
-        return url  # a path, where these characters have no meaning
+    if url.startswith(("/", "~", "./")) or _PACKAGE.fullmatch(url):
+        return url  # a path, or a package of npm, where these characters have no meaning
     scheme = found[0] if (found := _SCHEME.match(url)) else ""
     rest, user, at = url[len(scheme) :], "", ""
     if not (scheme == "sqlite://" and rest.startswith("/")):

@@ -36,6 +36,7 @@ def test_what_may_be_secret_in_a_url_is_left_out(url: str, shown: str) -> None:
         (f"Traces go to http://h/?key={SECRET}, at once.", "Traces go to http://h/?key=…"),
         ("Does its URL end in /v1? Use postgresql://user@host/database.", None),
         ("store: /home/me@work/a.db is locked", None),
+        ("Install it with `npm install -g @openai/codex`.", None),
     ],
 )
 def test_a_message_about_settings_quotes_no_secret(text: str, shown: str | None) -> None:

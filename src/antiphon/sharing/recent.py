@@ -1,0 +1,61 @@
+"""What was used lately, of all tenants, in a bounded number of bytes."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+PER_ENTRY = 512
+"""Bytes that an entry takes beside its value."""
+
+
+@dataclass(slots=True)
+class _Share(Generic[K, V]):
+    """The entries of one tenant with their sizes, the one used last at the end."""
+
+    entries: OrderedDict[K, tuple[V, int]] = field(default_factory=OrderedDict)
+    size: int = 0
+
+
+class Recent(Generic[K, V]):
+    """Values by tenant and key. Beyond `most_bytes`, the tenant that holds the most bytes loses its oldest value.
+
+    `weigh` returns the bytes that a value takes.
+    """
+
+    def __init__(self, most_bytes: int, weigh: Callable[[V], int]) -> None:
+        self.size = 0
+        """Bytes that all entries take."""
+        self._most, self._weigh = most_bytes, weigh
+        self._shares: dict[str, _Share[K, V]] = {}
+
+    def find(self, tenant: str, key: K) -> V | None:
+        """Return a value, which counts as used."""
+        share = self._shares.get(tenant)
+        if share is None or key not in share.entries:
+            return None
+        share.entries.move_to_end(key)
+        return share.entries[key][0]
+
+    def put(self, tenant: str, key: K, value: V) -> None:
+        """Keep a value in the place of the former one."""
+        share = self._shares.setdefault(tenant, _Share())
+        size = PER_ENTRY + self._weigh(value)
+        _, former = share.entries.pop(key, (None, 0))
+        share.entries[key] = value, size
+        share.size += size - former
+        self.size += size - former
+        while self.size > self._most:
+            self._drop()
+
+    def _drop(self) -> None:
+        tenant = max(self._shares, key=lambda name: self._shares[name].size)
+        share = self._shares[tenant]
+        _, (_, size) = share.entries.popitem(last=False)
+        share.size -= size
+        self.size -= size
+        if not share.entries:
+            del self._shares[tenant]

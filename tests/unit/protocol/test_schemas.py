@@ -1,0 +1,53 @@
+import time
+from typing import Any
+
+import pytest
+
+from antiphon.protocol.schemas import misfit
+
+CITY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "pattern": "^[A-Z]"}, "in": {"$ref": "#"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"name": "Rome"}', ""),
+        ('{"name": "Rome", "in": {"name": "Italy"}}', ""),
+        ('{"name": "Rome", "in": {"name": 1}}', "At $.in.name: 1 is not of type"),
+        ("{}", 'At $: "name" is a required property.'),
+        ('{"name": "rome"}', "At $.name:"),
+        ("Rome", "It is no JSON: JSON is malformed"),
+        ("", "It is no JSON"),
+        ('{"a":' * 100_000, "It is no JSON"),
+    ],
+)
+def test_a_text_that_does_not_fit_says_where(text: str, words: str) -> None:
+    said = misfit(CITY, text)
+    assert said.startswith(words) if words else said == ""
+
+
+@pytest.mark.parametrize("schema", [{"type": 3}, {"$ref": "http://127.0.0.1:1/x"}, {"pattern": "("}])
+def test_a_schema_that_is_none_is_fitted_by_any_json_and_nothing_is_fetched(schema: dict[str, Any]) -> None:
+    assert misfit(schema, '"x"') == ""
+
+
+def test_a_regular_expression_of_a_client_takes_no_long_time() -> None:
+    schema = {"type": "string", "pattern": "^(?=a)(a|a)*(?!x)$"}
+    began = time.monotonic()
+    assert misfit(schema, f'"{"a" * 40}x"') == ""
+    assert time.monotonic() - began < 5
+
+
+def test_schema_and_value_may_nest_deeply() -> None:
+    schema: dict[str, Any] = {"type": "object", "additionalProperties": {"$ref": "#"}}
+    text = '{"a":' * 400 + "{}" + "}" * 400
+    assert misfit(schema, text) == ""
+    nested: dict[str, Any] = {"type": "integer"}
+    for _ in range(5000):
+        nested = {"properties": {"a": nested}}
+    assert misfit(nested, "{}") == ""

@@ -1,0 +1,82 @@
+"""Which broken JSON has one meaning, and which is left to the model to write again."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.translation.broken_json import LONGEST, continued, repaired
+from antiphon.translation.json_guard import JsonGuard
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"cmd": "echo "hi" there", "n": 1}', {"cmd": 'echo "hi" there', "n": 1}),
+        ('{"code": "print("x")\nprint("y")"}', {"code": 'print("x")\nprint("y")'}),
+        ('{"code": "d = {"k": "v"}"}', {"code": 'd = {"k": "v"}'}),
+        ("{'cmd': 'ls', 'all': True, 'n': None}", {"cmd": "ls", "all": True, "n": None}),
+        ('{"re": "\\d+\\s"}', {"re": "\\d+\\s"}),
+        ('{"a": 1,}', {"a": 1}),
+        ('{"a": {"b": ["x", "y"', {"a": {"b": ["x", "y"]}}),
+        ('{"a": 1}}', {"a": 1}),
+        ('{a: 1, b: "x"}', {"a": 1, "b": "x"}),
+        ('{"a": "x" "b": 2}', {"a": "x", "b": 2}),
+        ('```json\n{"a": 1}\n```', {"a": 1}),
+        ('{\\"a\\": \\"b\\"}', {"a": "b"}),
+        ('{"a": \\"b\\"}', {"a": "b"}),
+        ('{"a": "", }', {"a": ""}),
+    ],
+)
+def test_what_is_certain_is_repaired(text: str, value: Any) -> None:
+    assert repaired(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "b',  # more of the string may be missing
+        '{"code": "if (x) { }',
+        '{"a": }',  # a value that nobody wrote
+        '{"a": 1}{"b": 2}',  # two objects
+        '{"a": 1 // why\n}',  # a comment would be lost
+        '{"a": tru',
+        '{"a": 0x1}',
+        '{"t": """abc"""}',
+        '{"p": "C:\\dir\\file"}',  # `\f` is an escape, too
+        '{"a": "he said: "yes", and "no": fine"}',
+        '{"a": 1.50,}',  # would be written otherwise
+        "path: src",
+        "[1, 2",
+        "",
+        '{"a": 1,' + " " * LONGEST + "}",
+    ],
+)
+def test_what_is_doubtful_is_not(text: str) -> None:
+    assert repaired(text) is None
+
+
+CODE = st.text(st.sampled_from(list("ab 1(){}[]:,.=+'\n")), min_size=1, max_size=30)
+
+
+@given(st.dictionaries(st.sampled_from(["path", "text", "n"]), CODE, min_size=1))
+def test_a_repair_of_raw_line_ends_never_changes_what_was_written(value: dict[str, str]) -> None:
+    broken = json.dumps(value).replace("\\n", "\n")[:-1] + ",}"
+    assert repaired(broken) in (None, value)
+
+
+@given(st.dictionaries(st.sampled_from(["path", "text"]), CODE, min_size=1))
+def test_what_was_sent_is_continued_to_the_same_value(value: dict[str, str]) -> None:
+    text = json.dumps(value)
+    for end in range(len(text)):
+        whole = continued(JsonGuard().feed(text[:end]), value)
+        assert whole is not None
+        assert json.loads(whole) == value
+
+
+def test_what_was_sent_otherwise_is_not_continued() -> None:
+    assert continued('{"a": "x", ', {"a": "y"}) is None
+    assert continued('{"a": "x"}', {"a": "x", "b": 1}) is None
+    assert continued('{"a": "\\u00e9', {"a": "é"}) is None
