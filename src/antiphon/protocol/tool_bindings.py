@@ -19,6 +19,14 @@ Kind = Literal[
     "mcp",
     "web_search",
 ]
+TextCalls = Literal["", "marked", "any", "wrapped"]
+"""Which calls are looked for in an answer's text: none, those in formats with marks, or bare JSON and Python too.
+
+`wrapped`: the whole answer is JSON, of which the text under `ANSWER` is what it says, where it is no call.
+"""
+
+ANSWER = "answer"
+
 Key = tuple[Kind, str, str]
 """A tool as the client knows it: its kind, its namespace and its name, empty where it has none."""
 
@@ -49,6 +57,8 @@ class Offer(Struct, frozen=True):
     """It is not any more what the client knew, or approved."""
     approval_request_id: str | None = None
     """The request by which the client approved a call."""
+    check: Literal["", "json", "schema"] = ""
+    """What is checked of a function's arguments: that they are a JSON object, or that they fit `parameters` too."""
     misfit: Callable[[str], str] | None = None
     """What is wrong with a custom tool's input, empty where it fits; None where any text will do."""
 

@@ -1,0 +1,194 @@
+"""A stretch of text that may be a call: which format it has, where it ends, and what may stand behind it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from antiphon.translation.from_chat.text_calls.formats import LONGEST_CLOSING, OPENINGS, Format, Head
+from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, TextCall, UnfinishedError
+from antiphon.translation.from_chat.text_calls.place import TURN_ENDS
+from antiphon.translation.from_chat.text_calls.values import finished
+
+MAX_HEAD = 300
+"""Characters within which a call says which format it has, and behind it whether its line ends."""
+
+MAX_TRIES = 16
+"""Closing marks inside values that are tried before the text is no call."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]*")
+
+
+class Verdict(NamedTuple):
+    """What became of a candidate: its calls, none where it is text, and the text that is left to read."""
+
+    calls: list[TextCall]
+    text: str
+    was_held: bool = False
+    """It began like a call."""
+
+
+class Candidate:
+    """Text from the place where a call may begin. `offers` are the tools that may be called.
+
+    Each step returns a `Verdict`, or None while more text must come. The verdict depends on the whole text alone, not
+    on the pieces in which it came, and the work is linear in it.
+    """
+
+    def __init__(self, heads: Sequence[Head], offers: Offers) -> None:
+        self._heads = heads
+        self._offers = offers
+        self._format: Format | None = None
+        self._pieces: list[str] = []
+        self._tail = ""
+        """The end of the pieces, in which a closing mark may have begun."""
+        self._tries = 0
+        self._calls: list[TextCall] = []
+        self._behind = ""
+        """What stands behind the calls, once they are found."""
+
+    def feed(self, text: str) -> Verdict | None:
+        """Take text."""
+        if self._calls:
+            self._behind += text
+            return self._look_behind(is_last=False)
+        if self._format is None:
+            self._pieces = ["".join((*self._pieces, text))]
+            if not self._choose():
+                return None if self._heads else self._no_call()
+            text, self._pieces = self._pieces[0], []
+        return self._search(text)
+
+    def end(self, *, is_answer: bool) -> Verdict:
+        """No more text comes. What has no closing mark is a call only where the answer itself ends (`is_answer`)."""
+        if not self._calls and self._format is not None and is_answer:
+            text = "".join(self._pieces)
+            try:
+                self._parse(text)
+            except NoCallError:
+                return self._no_call()
+        if not self._calls:
+            return self._no_call()
+        return self._look_behind(is_last=True) or self._no_call()
+
+    # Which format it has.
+
+    def _choose(self) -> bool:
+        """Settle the format; only those heads are left that it may still have."""
+        begun = self._pieces[0][:MAX_HEAD]
+        compact = "".join(begun.split())
+        near = [each for each in self._heads if each.before.startswith(compact) or compact.startswith(each.before)]
+        left: list[Head] = []
+        for head in near:
+            fits = _fits(head, compact, self._offers)
+            if fits:
+                self._format = head.format
+                return True
+            if fits is None and len(begun) < MAX_HEAD:
+                left.append(head)
+        self._heads = left
+        return False
+
+    # Where it ends.
+
+    def _search(self, text: str) -> Verdict | None:
+        closing = self._format.closing if self._format else None
+        if closing is None:
+            self._pieces.append(text)
+            return None
+        window = self._tail + text
+        taken = len(self._tail)
+        at = 0
+        while found := closing.search(window, at):
+            at = found.end()
+            self._pieces.append(window[taken:at])
+            taken = max(taken, at)
+            self._tries += 1
+            try:
+                self._parse("".join(self._pieces))
+            except UnfinishedError:
+                if self._tries < MAX_TRIES:
+                    continue
+                return self._no_call(window[taken:])
+            except NoCallError:
+                return self._no_call(window[taken:])
+            self._behind += window[taken:]
+            return self._look_behind(is_last=False)
+        self._pieces.append(window[taken:])
+        self._tail = window[max(at, len(window) - LONGEST_CLOSING) :]
+        return None
+
+    def _parse(self, text: str) -> None:
+        """Find the calls at the beginning of `text`. Raises `NoCallError`."""
+        if self._format is None:
+            raise NoCallError("No format fits.")
+        calls, end = self._format.parse(text, self._offers)
+        if not calls:
+            raise UnfinishedError("The call does not end.")
+        self._calls = [finished(call, self._offers) for call in calls]
+        self._pieces, self._behind = [text[:end]], text[end:]
+
+    # What stands behind it.
+
+    def _look_behind(self, *, is_last: bool) -> Verdict | None:
+        """Accept the calls where their line ends, or another call or the end of the turn follows; else it is prose."""
+        row, seen, more = self._format, self._behind[:MAX_HEAD], self._behind[MAX_HEAD:]
+        is_last = is_last or len(seen) == MAX_HEAD
+        if row is None or (row.stand != "token" and self._behind.strip()):
+            return self._no_call()
+        if row.stray:
+            stray = _at(seen.lstrip(), row.stray, is_last=is_last)
+            if stray is None:
+                return None
+            seen = seen.lstrip()[len(row.stray) :] if stray else seen
+        seen = _behind_turn(seen)
+        line = seen.lstrip(" \t\r")
+        if (not line and is_last) or line[:1] == "\n" or (row.closing and _begins_sentence(seen)):
+            return self._accept(seen + more)
+        compact = "".join(line.split())
+        follows = {_at(compact, mark, is_last=is_last) for mark in OPENINGS}
+        if True in follows:
+            return self._accept(seen + more)
+        follows.update(_at(line, mark, is_last=is_last) for mark in TURN_ENDS)
+        return None if None in follows else self._no_call()
+
+    def _accept(self, rest: str) -> Verdict:
+        raw = self._pieces[0] + self._behind[: len(self._behind) - len(rest)]
+        return Verdict([replace(call, raw=raw if not at else "") for at, call in enumerate(self._calls)], rest)
+
+    def _no_call(self, rest: str = "") -> Verdict:
+        return Verdict([], "".join((*self._pieces, self._behind, rest)), was_held=self._format is not None)
+
+
+def _begins_sentence(text: str) -> bool:
+    """Whether a sentence begins right there: LFM2's model card has its answer right behind the closing mark."""
+    return text[:1].isalpha() and not text[0].islower()
+
+
+def _behind_turn(text: str) -> str:
+    """Return `text` without the tokens that end the turn."""
+    while rest := next(
+        (text.lstrip(" ")[len(mark) :] for mark in TURN_ENDS if text.lstrip(" ").startswith(mark)), None
+    ):
+        text = rest
+    return text if rest is None else ""
+
+
+def _at(text: str, mark: str, *, is_last: bool) -> bool | None:
+    """Whether `text` begins with `mark`; None where more text may make it so."""
+    if text.startswith(mark):
+        return True
+    return None if not is_last and mark.startswith(text) else False
+
+
+def _fits(head: Head, text: str, names: Offers) -> bool | None:
+    """Whether `text` begins with `head` and any of `names` in it; None where more text may make it so."""
+    _, before, after = head
+    if after is None or not text.startswith(before):
+        return _at(text, before, is_last=False)
+    named = _NAME.match(text, len(before))
+    end = named.end() if named else len(before)
+    name = text[len(before) : end]
+    if end == len(text):
+        return None if any(each.startswith(name) for each in names) else False
+    return _at(text[end:], after, is_last=False) if name in names else False

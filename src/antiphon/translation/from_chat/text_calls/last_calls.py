@@ -1,0 +1,46 @@
+"""Calls at the very end of reasoning: a model that called before it closed its thinking."""
+
+from collections.abc import Mapping
+
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.from_chat.text_calls.found import TextCall
+from antiphon.translation.from_chat.text_calls.reader import Piece, TextCallReader
+
+
+class LastCallReader:
+    """Finds calls of `offers` in reasoning, where nothing but whitespace follows them and the answer ends with it.
+
+    vLLM and SGLang end the thinking where such a call begins (vllm#39056, vllm#32216, sglang#11764). What a model
+    thinks about calls is none: LM Studio's parser takes it for calls (lmstudio-bug-tracker#1592). Only formats with
+    marks count.
+    """
+
+    def __init__(self, offers: Mapping[str, Offer]) -> None:
+        self._reader = TextCallReader(offers, only_marked=True)
+        self._held: list[Piece] = []
+        """Calls, and whitespace between them, that may turn out to end the answer."""
+
+    def feed(self, text: str) -> str:
+        """Take reasoning; return what of it is certain to be reasoning by now."""
+        return self._sift(self._reader.feed(text))
+
+    def flush(self, *, is_answer: bool) -> tuple[str, list[TextCall]]:
+        """Return what was held back, as reasoning or as calls: these only where the answer is over (`is_answer`)."""
+        text = self._sift(self._reader.flush(is_answer=is_answer))
+        held, self._held = self._held, []
+        calls = [piece for piece in held if isinstance(piece, TextCall)]
+        return (text, calls) if is_answer else (text + _told(held), [])
+
+    def _sift(self, pieces: list[Piece]) -> str:
+        certain = ""
+        for piece in pieces:
+            if isinstance(piece, TextCall) or (self._held and piece.isspace()):
+                self._held.append(piece)
+            else:
+                certain += _told(self._held) + piece
+                self._held = []
+        return certain
+
+
+def _told(pieces: list[Piece]) -> str:
+    return "".join(piece.raw if isinstance(piece, TextCall) else piece for piece in pieces)

@@ -1,0 +1,175 @@
+"""Reads an answer's text as it streams, and finds the calls in it.
+
+Text is sent at once, except what may begin a call. What began like a call and is not one is released in order,
+byte for byte. Calls come whole: only their end distinguishes them from a mention of the format, and their arguments may
+have to be released as text.
+
+A call counts where a model writes one: at the beginning of a line or right behind a word, not in code, with nothing
+behind it on its line, and only of a tool that may be called.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.from_chat.text_calls.candidate import Candidate, Verdict
+from antiphon.translation.from_chat.text_calls.formats import Head, heads_of
+from antiphon.translation.from_chat.text_calls.found import TextCall
+from antiphon.translation.from_chat.text_calls.place import Place
+
+Piece = str | TextCall
+
+MAX_FAILED = 20
+"""Stretches of one answer that began like a call and were none: after so many it is about calls, and holds none.
+
+So no text is read more often than that.
+"""
+
+_MARKED = heads_of("token")
+_ON_LINE = heads_of("token", "line")
+_FIRST = heads_of("token", "line", "answer")
+
+
+def _begun(sign: str) -> str:
+    """Return the pattern of a mark's first character, behind which its second, whitespace or nothing yet stands."""
+    seconds = {re.escape(head.before[1]) for head in _ON_LINE if head.before[0] == sign}
+    return rf"{re.escape(sign)}(?=[\s{''.join(sorted(seconds))}]|$)"
+
+
+_SIGNS = re.compile(rf"\n|`+|~+|{_begun('<')}|{_begun('[')}")
+"""What changes the place in the text, or may begin a call inside it."""
+
+
+class TextCallReader:
+    """Finds the calls of `offers`, the tools that may be called by their names, in a text that comes in pieces.
+
+    With `only_marked`, only formats that have marks count.
+    """
+
+    def __init__(self, offers: Mapping[str, Offer], *, only_marked: bool = False) -> None:
+        self._offers = offers
+        self._place = Place()
+        self._candidate: Candidate | None = None
+        self._run: list[str] = []
+        """A run of backticks or tildes that may continue."""
+        self._on_line = _MARKED if only_marked else _ON_LINE
+        self._is_first = not only_marked
+        """Whether the answer has had nothing but whitespace, and may be a call as a whole."""
+        self._failed = 0
+
+    def feed(self, text: str) -> list[Piece]:
+        """Take text; return what is certain by now."""
+        pieces: list[Piece] = []
+        self._read(text, pieces)
+        return _joined(pieces) if len(pieces) > 1 else pieces
+
+    def flush(self, *, is_answer: bool) -> list[Piece]:
+        """Return what was held back: the answer is over (`is_answer`), or something else than text follows."""
+        pieces: list[Piece] = []
+        while self._candidate is not None:
+            candidate, self._candidate = self._candidate, None
+            text, is_refused = self._judge(candidate.end(is_answer=is_answer), pieces)
+            self._read(text, pieces, is_refused=is_refused)
+        if self._run:
+            self._end_run(pieces)
+        return _joined(pieces)
+
+    def _read(self, text: str, pieces: list[Piece], *, is_refused: bool = False) -> None:
+        """Read text. With `is_refused` no call begins at its first character."""
+        while text:
+            if self._candidate is None:
+                text = self._go_on_with_run(text, pieces) if self._run else self._scan(text, pieces, is_refused)
+                is_refused = False
+                continue
+            verdict = self._candidate.feed(text)
+            if verdict is None:
+                return
+            self._candidate = None
+            text, is_refused = self._judge(verdict, pieces)
+
+    def _judge(self, verdict: Verdict, pieces: list[Piece]) -> tuple[str, bool]:
+        """Take what became of a candidate; return the text to read on, and whether it is refused as a call."""
+        pieces += verdict.calls
+        if verdict.calls:
+            self._place.begin_line()
+        elif verdict.was_held:
+            self._failed += 1
+        return verdict.text, not verdict.calls
+
+    def _scan(self, text: str, pieces: list[Piece], is_refused: bool) -> str:
+        """Pass text up to where a call may begin; return what follows from there on."""
+        if self._is_first and not text.isspace():
+            return self._begin_answer(text, pieces)
+        at = 0
+        for match in _SIGNS.finditer(text):
+            start, sign = match.start(), match.group()
+            self._place.read(text[at:start])
+            at = start
+            heads = self._heads_at(sign)
+            if heads and not (is_refused and start == 0):
+                if start:
+                    pieces.append(text[:start])
+                self._candidate = Candidate(heads, self._offers)
+                return text[start:]
+            if sign == "\n":
+                self._place.begin_line()
+            elif sign[0] not in "`~":
+                continue
+            elif match.end() == len(text):
+                self._run = [sign]
+                break
+            else:
+                self._place.read_run(sign)
+            at = match.end()
+        if text := text[:at] if self._run else text:
+            pieces.append(text)
+        if not self._run:
+            self._place.read(text[at:])
+        return ""
+
+    def _begin_answer(self, text: str, pieces: list[Piece]) -> str:
+        """Pass the whitespace before the first word, where the whole answer may be a call; return what follows."""
+        self._is_first = False
+        rest = text.lstrip()
+        blank = text[: len(text) - len(rest)]
+        if "\n" in blank:
+            self._place.begin_line()
+        self._place.read(blank.rpartition("\n")[2])
+        if blank:
+            pieces.append(blank)
+        if self._place.begins_line:
+            self._candidate = Candidate(_FIRST, self._offers)
+        return rest
+
+    def _heads_at(self, sign: str) -> Sequence[Head]:
+        """Return how a call may begin with this sign here."""
+        if sign[0] in "\n~" or self._failed >= MAX_FAILED:
+            return ()
+        if self._place.begins_line:
+            return self._on_line
+        return _MARKED if sign[0] != "`" and self._place.follows_text else ()
+
+    def _go_on_with_run(self, text: str, pieces: list[Piece]) -> str:
+        rest = text.lstrip(self._run[0][0])
+        self._run.append(text[: len(text) - len(rest)])
+        if rest:
+            self._end_run(pieces)
+        return rest
+
+    def _end_run(self, pieces: list[Piece]) -> None:
+        run, self._run = "".join(self._run), []
+        self._place.read_run(run)
+        pieces.append(run)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces with texts that stand side by side as one: each is a delta that a client is sent."""
+    joined: list[Piece] = []
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+            continue
+        joined += ["".join(texts), piece] if texts else [piece]
+        texts = []
+    return [*joined, "".join(texts)] if texts else joined
