@@ -1,0 +1,1 @@
+"""Ollama's native API as a Chat Completions API, in both directions, without I/O."""
