@@ -36,8 +36,8 @@ test-nightly: $(VENV)/.installed-test ## run the unit and integration tests with
 test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
 	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest -rs tests/system/faults $(ARGS)
 
-# Codex comes from npm; where that is not, its tests are skipped, and the end says so.
-test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, as they are, against the server
+# npm installs Codex and the AI SDK; without npm or its registry their tests are skipped, and the summary says so.
+test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, against the server
 	$(BIN)/python -m pytest tests/system/clients -rs --timeout 400 $(ARGS)
 
 # Each server is installed once: llama.cpp is built for minutes, PyTorch is large. What is missing is said.

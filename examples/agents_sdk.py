@@ -20,5 +20,6 @@ agent = Agent(
     tools=[tide_at],
 )
 
-result = Runner.run_sync(agent, "When is the tide high in Dover?")
+# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+result = Runner.run_sync(agent, 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}')
 print(result.final_output)

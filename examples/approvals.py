@@ -15,7 +15,7 @@ SUMS: ToolParam = {
     "require_approval": {"never": {"read_only": True}},
 }
 
-said: ResponseInputParam = [{"role": "user", "content": "Call sums__add and sums__count."}]
+said: ResponseInputParam = [{"role": "user", "content": 'call add {"a": 1, "b": 1}\ncall count'}]
 before = None
 while said:
     response = client.responses.create(model="demo", input=said, tools=[SUMS], previous_response_id=before)

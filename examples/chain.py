@@ -15,7 +15,9 @@ TIDE: FunctionToolParam = {
     "strict": None,
 }
 
-asked = client.responses.create(model="demo", input="When is the tide high in Dover?", tools=[TIDE])
+# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+question = 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}'
+asked = client.responses.create(model="demo", input=question, tools=[TIDE])
 call = next(item for item in asked.output if item.type == "function_call")
 print("The model calls", call.name, "with", json.loads(call.arguments))
 

@@ -16,7 +16,9 @@ SUMS: ToolParam = {
     "require_approval": "never",
 }
 
-with client.responses.stream(model="demo", input="How much is one and one?", tools=[SUMS]) as stream:
+# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+question = 'How much is one and one?\ncall add {"a": 1, "b": 1}'
+with client.responses.stream(model="demo", input=question, tools=[SUMS]) as stream:
     for event in stream:
         if event.type == "response.output_item.done":
             item = event.item
@@ -29,5 +31,7 @@ with client.responses.stream(model="demo", input="How much is one and one?", too
     first = stream.get_final_response()
 print()
 
-second = client.responses.create(model="demo", input="Again.", tools=[SUMS], previous_response_id=first.id)
-print("The list is not told again:", ", ".join(item.type for item in second.output))
+second = client.responses.create(
+    model="demo", input='And two?\ncall add {"a": 2, "b": 2}', tools=[SUMS], previous_response_id=first.id
+)
+print("The list is not sent again:", ", ".join(item.type for item in second.output))

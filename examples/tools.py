@@ -24,8 +24,11 @@ TOOLS: list[ToolParam] = [
     {"type": "image_generation"},
 ]
 
-for said in ("note_place Dover", "tides__high_at Dover", "shell Dover"):
-    reply = client.responses.with_raw_response.create(model="demo", input=said, tools=TOOLS)
+# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+CALLS = ('note_place {"input": "Dover"}', 'tides__high_at {"place": "Dover"}', 'shell {"commands": ["date"]}')
+
+for call in CALLS:
+    reply = client.responses.with_raw_response.create(model="demo", input=f"call {call}", tools=TOOLS)
     for item in reply.parse().output:
         if item.type == "custom_tool_call":
             print("custom", item.name, item.input)

@@ -19,8 +19,15 @@ from antiphon.jobs.queue import Queued
 from antiphon.jobs.replay import CutOff
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
-from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
+from antiphon.protocol.resources import (
+    AddItems,
+    CompletionMessagesQuery,
+    CompletionsQuery,
+    CreateConversation,
+    InputItemsQuery,
+)
 from antiphon.runs.compact import compact
+from antiphon.runs.completion_recorder import CompletionRecorder
 from antiphon.runs.context import CHAINABLE
 from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.idempotency import Log, admit, check_key
@@ -37,7 +44,7 @@ from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.probe import StoreProbe
-from antiphon.stored import conversations, responses
+from antiphon.stored import chat_completions, conversations, responses
 from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families, known
 from antiphon.translation.wire import COMMENT, encode
 from antiphon.upstream.status import Status, status_of, together
@@ -48,6 +55,7 @@ __all__ = [
     "COMMENT",
     "IGNORED",
     "ApiKey",
+    "CompletionRecorder",
     "Count",
     "CutOff",
     "DayOfUse",
@@ -99,6 +107,7 @@ class Gateway:
         self._engine = engine
         self.new_id, self.now = engine.new_id, engine.now
         self.conversations = Conversations(engine)
+        self.completions = ChatCompletions(engine)
         self.takes = engine.models.takes
         """Whether some backend takes the parameter of a name, which the API does not have."""
         self.offload = engine.offload.run
@@ -259,7 +268,7 @@ class Gateway:
         if not self._engine.takes_work:
             raise going_away()
         route = await self._engine.router.route(request["model"], tenant=tenant)
-        passing = Passing(self._engine.observers, route, path, request, grant)
+        passing = Passing(self._engine.observers, route, path, request, grant, tenant)
         if is_large:
             await self._engine.offload.run(tenant, passing.encode)
         return passing
@@ -269,6 +278,14 @@ class Gateway:
         await self._engine.models.refresh()
         key, listed = await find_key(), self._engine.models.list()
         return listed if key is None else [model for model in listed if allows(key.limits, model["id"])]
+
+    def context_window(self, model: str) -> int | None:
+        """Return the tokens that prompt and answer may have together, None if they are unknown."""
+        return self._engine.models.context_window(model)
+
+    def sees_images(self, model: str) -> bool | None:
+        """Whether a model sees images or has them described, None if that is unknown."""
+        return True if self._engine.vision is not None else self._engine.models.sees_images(model)
 
     # API keys, limits, idempotency keys.
 
@@ -310,6 +327,40 @@ class Gateway:
     def reserved(self, ticket: RequestIdentity) -> AbstractAsyncContextManager[None]:
         """Hold a reserved key while the request runs; where it fails, the key is free for the next try."""
         return _reserved(self._engine, ticket)
+
+
+class ChatCompletions:
+    """Stored chat completions as methods."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def record(
+        self, request: JsonObject, tenant: str, size: int, *, is_large: bool = False
+    ) -> CompletionRecorder:
+        """Return what stores the answer to a request of `size` bytes. Raises `ClientError` (429) beyond the quota."""
+        reservation = await self._engine.reserve_storage(tenant, size)
+        return CompletionRecorder(self._engine, request, tenant, reservation, is_large=is_large)
+
+    def list(self, tenant: str, query: CompletionsQuery) -> Made:
+        """Return a page of the completions."""
+        return chat_completions.list_completions(self._engine, tenant, query)
+
+    def retrieve(self, tenant: str, completion_id: str) -> Made:
+        """Return a completion."""
+        return chat_completions.retrieve(self._engine, tenant, completion_id)
+
+    def update(self, tenant: str, completion_id: str, metadata: Mapping[str, str] | None) -> Made:
+        """Replace the metadata of a completion."""
+        return chat_completions.update(self._engine, tenant, completion_id, metadata)
+
+    def delete(self, tenant: str, completion_id: str) -> Made:
+        """Delete a completion."""
+        return chat_completions.delete(self._engine, tenant, completion_id)
+
+    def list_messages(self, tenant: str, completion_id: str, query: CompletionMessagesQuery) -> Made:
+        """Return a page of the messages of a completion's request."""
+        return chat_completions.list_messages(self._engine, tenant, completion_id, query)
 
 
 class Conversations:

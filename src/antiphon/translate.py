@@ -17,7 +17,7 @@ from antiphon.runs.context import nothing_given, previous_not_found
 from antiphon.runs.prepare import open_response, view_of
 from antiphon.translation.dialects.table import tell_dialect
 from antiphon.translation.from_chat.reader import ChatStream
-from antiphon.translation.to_chat.request import normalise_input, to_chat
+from antiphon.translation.to_chat.request import configured, normalise_input, to_chat
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.translation.wire import AnswerReader, conclude
@@ -55,7 +55,7 @@ class Translator:
             raise nothing_given()
         check_calls(items)
         keyring = keyring or _of_this_process()
-        toolbox = toolbox_of(decoded, items, family)
+        toolbox = toolbox_of(configured(decoded, items), items, family)
         unseal = Unsealer(keyring, "", refuses=False)
         self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal)
         self._writer = ResponseWriter(
@@ -71,6 +71,7 @@ class Translator:
             allowed=allowed_names(toolbox, decoded.tool_choice),
             call_ids=call_ids(items),
             only_one=decoded.parallel_tool_calls is False,
+            text_calls=toolbox.in_text,
             needs_reason=not family.ends_without_finish_reason,
         )
         self._answer = AnswerReader(chat, is_json)

@@ -13,15 +13,19 @@ from msgspec.structs import replace
 
 from antiphon.access.keyring import new_key
 from antiphon.application import Application, build, web_search_of
-from antiphon.config import BackendConfig, Settings
+from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.errors import ConfigError
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
+from antiphon.storage.contract import StoredProfile
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.probing.measurement import Measurement
 from tests.support.certificates import certificate
 from tests.support.replay import ReplayBackend
 from tests.support.small_web import KEY, small_web
@@ -154,6 +158,17 @@ async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
         await build(settings(BackendConfig(url=backend.url, dialect="vlm")), {})
 
 
+@pytest.mark.parametrize(("configured", "checked"), [(None, True), (False, False), (True, True)])
+async def test_whether_answers_are_checked_is_configured_by_backend_and_loops_for_all(
+    backend: ReplayBackend, configured: bool | None, checked: bool
+) -> None:
+    told = BackendConfig(url=backend.url, dialect="vllm", check_answers=configured)
+    async with house(settings(told, loop_calls=7, loop_text=0)) as built:
+        found = await built.engine.models.find("m")
+        assert (found.dialect.name, found.dialect.checks_answers) == ("vllm", checked)
+        assert (found.state.options.loop_calls, found.state.options.loop_text) == (7, 0)
+
+
 async def test_where_nothing_is_configured_openais_variables_are_heeded(
     backend: ReplayBackend, nobody_near: list[tuple[str, str]]
 ) -> None:
@@ -258,6 +273,25 @@ async def test_a_backend_is_asked_by_the_api_that_is_configured_and_by_default_b
     assert backend.requests == []
 
 
+@pytest.mark.parametrize(
+    ("written", "keep_alive"), [("", None), ("30m", "30m"), ("1h30m", "1h30m"), ("-1", -1), ("600", 600), (" 0 ", 0)]
+)
+async def test_ollama_has_the_window_and_the_time_in_memory_that_are_configured(
+    backend: ReplayBackend, written: str, keep_alive: str | int | None
+) -> None:
+    configured = BackendConfig(url=backend.url, api="ollama", num_ctx=8_192, keep_alive=written)
+    async with house(settings(configured)) as built:
+        (served,) = built.engine.models.backends
+        assert (served.options.num_ctx, served.options.keep_alive) == (8_192, keep_alive)
+        assert served.native is not None
+
+
+@pytest.mark.parametrize("written", ["forever", "30 minutes", "1d", "m", "--1"])
+async def test_a_time_in_memory_that_ollama_cannot_read_ends_the_start(written: str) -> None:
+    with pytest.raises(ConfigError, match="Write a duration such as `30m`"):
+        await build(settings(BackendConfig(url="http://127.0.0.1:1/v1", keep_alive=written)), {})
+
+
 @pytest.mark.parametrize(("name", "key_env"), [("brave", "BRAVE_API_KEY"), ("tavily", "TAVILY_API_KEY")])
 async def test_who_searches_the_web_takes_its_key_from_its_variable(name: str, key_env: str) -> None:
     async with small_web() as web:
@@ -287,3 +321,69 @@ def test_a_key_that_is_missing_is_told_by_its_variable() -> None:
 
 def test_nobody_searches_the_web_where_none_is_named() -> None:
     assert web_search_of(settings(), {"BRAVE_API_KEY": "x"}, Reach()) is None
+
+
+async def test_what_is_configured_for_a_model_holds_for_its_requests_and_changes_with_a_reload(
+    backend: ReplayBackend,
+) -> None:
+    one = BackendConfig(url=backend.url, name="gpu")
+    first = settings(one, models=[ModelConfig(name="m", backend="gpu", context_window=8192, stop=["x"])])
+    async with house(first) as built:
+        await built.listing
+        target = await built.engine.models.find("m")
+        assert (target.profile, target.defaults) == (
+            ModelProfile(context_window=8192),
+            ModelDefaults(parameters={"stop": ["x"]}),
+        )
+
+        await built.reload_backends(settings(one, models=[ModelConfig(name="*", vision=False)]), {})
+        assert ((await built.engine.models.find("m")).profile, target.defaults) == (ModelProfile(vision=False), None)
+
+
+async def test_the_model_that_describes_images_may_be_named_by_its_backend(backend: ReplayBackend) -> None:
+    one = BackendConfig(url=backend.url, name="gpu", aliases={"fast": "m"})
+    async with house(settings(one, vision="gpu/eye")) as built:
+        await built.listing
+        found = await built.engine.models.find("gpu/eye")
+        assert (found.state.name, found.model) == ("gpu", "eye")
+        assert (await built.engine.models.find("fast")).model == "m"
+        assert built.engine.vision is not None
+    async with house(settings(one)) as built:
+        assert built.engine.vision is None
+
+
+async def test_prompts_are_compared_unless_the_settings_say_otherwise(backend: ReplayBackend) -> None:
+    for wanted in (True, False):
+        async with house(settings(BackendConfig(url=backend.url), compare_prompts=wanted)) as built:
+            assert (built.engine.prompts is not None) == wanted
+
+
+async def test_a_model_at_a_backend_that_does_not_exist_ends_the_start(backend: ReplayBackend) -> None:
+    wrong = settings(BackendConfig(url=backend.url, name="gpu"), models=[ModelConfig(name="m", backend="gpo")])
+    with pytest.raises(ConfigError, match="names the backend 'gpo', which does not exist"):
+        await build(wrong, {})
+
+
+async def test_a_backend_that_is_found_has_what_is_configured_for_every_backend_and_for_its_name(
+    backend: ReplayBackend, nobody_near: list[tuple[str, str]]
+) -> None:
+    nobody_near.append(("ollama", backend.url))
+    models = [ModelConfig(name="m", vision=False), ModelConfig(name="m", backend="ollama", context_window=8192)]
+    models.append(ModelConfig(name="m", backend="lmstudio", context_window=1024))  # it does not run now
+    async with house(settings(models=models)) as built:
+        await built.listing
+        found = await built.engine.models.find("m")
+
+        assert found.profile == ModelProfile(vision=False, context_window=8192)
+
+
+async def test_a_profile_in_the_store_is_used_from_the_start(backend: ReplayBackend, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    store = await open_store(url)
+    body = Measurement(profile=ModelProfile(context_window=8192)).encode()
+    await store.put_profile(StoredProfile(backend.url, "m", "", body, 1))
+    await store.close()
+
+    async with house(replace(settings(BackendConfig(url=backend.url)), store=url)) as built:
+        await built.listing
+        assert (await built.engine.models.find("m")).profile == ModelProfile(context_window=8192)

@@ -18,29 +18,37 @@ class UnavailableError(Exception):
 
 
 def install(pinned: Path, what: str, command: str, *, folder: Path = CACHE, trial: tuple[str, ...] = ()) -> Path:
-    """Return a command of a package, and install it first where this version is not there yet.
+    """Return a command of a package; first install the package if this version is not installed.
 
     `pinned` has npm's package.json and its lock. `trial` are arguments with which the command only shows that it runs.
-    Raises `UnavailableError` where there is no npm, or no registry that it reaches.
+    Raises `UnavailableError` if npm is missing or cannot reach its registry.
     """
-    program, done = folder / "node_modules" / ".bin" / command, folder / "installed"
-    lock = pinned / "package-lock.json"
+    program = folder / "node_modules" / ".bin" / command
+    install_packages(pinned, what, folder=folder, trial=(str(program), *trial) if trial else ())
+    return program
+
+
+def install_packages(pinned: Path, what: str, *, folder: Path, trial: tuple[str, ...] = ()) -> None:
+    """Install the packages of a lock file into a folder, unless this version of the lock is installed there.
+
+    `trial` is a command that must succeed after the installation. Raises `UnavailableError` like `install`.
+    """
+    lock, done = pinned / "package-lock.json", folder / "installed"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "installing").open("w") as turnstile:
         fcntl.flock(turnstile, fcntl.LOCK_EX)  # another test process may be at it
         if not done.exists() or done.read_bytes() != lock.read_bytes():
             done.unlink(missing_ok=True)
-            _npm_ci(pinned, what, folder, (str(program), *trial) if trial else ())
+            _npm_ci(pinned, what, folder, trial)
             shutil.copy(lock, done)
-    return program
 
 
 def _npm_ci(pinned: Path, what: str, folder: Path, trial: tuple[str, ...]) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise UnavailableError(f"{what} is installed by npm, and there is none")
-    for file in pinned.iterdir():
-        shutil.copy(file, folder)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(pinned / name, folder)
     try:
         _run(folder, npm, "ci", "--no-audit", "--no-fund", "--fetch-retries=1")
         if trial:

@@ -33,13 +33,13 @@ USUAL_BACKEND = "http://127.0.0.1:11434/v1"
 USUAL_MCP_SERVER = "http://127.0.0.1:8100/mcp"
 THIS_MACHINE = ["127.0.0.1"]
 
-HELLO = "I am demo, Antiphon's scripted model. You said: "
+HELLO = "I am demo, Antiphon's scripted model. I received 1 message. You said: "
 
 ALONE = {
     "embed": (
         f"{HELLO}My name is Ada.\n",
         "(The)( user)",
-        "You said: What is my name?\ncompleted ",
+        "Your name is Ada.\ncompleted ",
         " tokens\n3 items went in\n",
     ),
     "chat_stream": ('"delta":"A greeting."', '"text":"Good day"', "event: response.completed\n"),
@@ -50,21 +50,21 @@ ALONE = {
     ),
 }
 WITH_A_SERVER = {
-    "sdk": (f"{HELLO}My name is Ada.\n{HELLO}What is my name?",),
+    "sdk": (f"{HELLO}My name is Ada.\nYour name is Ada.\n",),
     "chain": (
         "The model calls tide_at with {'place': 'Dover'}\n",
-        "The tool answered: At 14:05.\n",
+        "The tool returned: At 14:05.\n",
         "The answer was made from: message, function_call, function_call_output\n",
     ),
     "translator": ("0 response.created\n", " response.completed\n", f"completed {HELLO}Hello!\n"),
     "check_stream": (" events, sound\n",),
     "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
-    "websocket_mode": (f"{HELLO}My name is Ada. (", f"\n{HELLO}What is my name? ("),
+    "websocket_mode": (f"{HELLO}My name is Ada. (", "\nYour name is Ada. ("),
     "webhook": (f"response.completed {HELLO}Hello!\n",),
     "tools": (
         "custom note_place Dover\n",
         'function tides high_at {"place": "Dover"}\n',
-        "shell ['Dover']\n",
+        "shell ['date']\n",
         "Left out of what the model sees: image_generation\n",
     ),
     "compact": (
@@ -73,17 +73,17 @@ WITH_A_SERVER = {
         "By itself: ['compaction', 'message']\n",
         "On a trigger: ['compaction']\nWhat follows: ",
     ),
-    "agents_sdk": ("The tool answered: In Dover at 14:05.\n",),
+    "agents_sdk": ("The tool returned: In Dover at 14:05.\n",),
 }
 WITH_AN_MCP_SERVER = {
     "mcp_calls": (
         'sums has add\nadd {"a": 1, "b": 1} gave 2\n',
-        "The tool answered: 2\n",
-        "The list is not told again: mcp_call, message\n",
+        "The tool returned: 2\n",
+        "The list is not sent again: mcp_call, message\n",
     ),
     "approvals": (
         "add gave 2\nMay count be called with {}? Yes.\ncount gave 1\n",
-        "The tool answered: 1\n",
+        "The tool returned: 1\n",
     ),
 }
 

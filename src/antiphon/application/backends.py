@@ -1,11 +1,13 @@
 """Which backends the settings ask for; without any, those that are found on this machine, or the demo."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from antiphon.application.models import check_models, options_of
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
 from antiphon.errors import ConfigError
 from antiphon.translation.dialects.table import tell_dialect
@@ -15,6 +17,10 @@ from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.discover import discover, named_by_environment
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
+
+SECONDS = re.compile(r"-?\d{1,9}")
+DURATION = re.compile(r"-?(?:\d{1,9}(?:\.\d{1,9})?(?:ns|us|ms|s|m|h))+")
+"""How Go writes a duration."""
 
 
 @dataclass(slots=True)
@@ -31,7 +37,11 @@ async def backends_of(settings: Settings, environment: Mapping[str, str], before
     if settings.backends:
         return _configured(settings, environment, before)
     found = await _found(settings, environment)
-    return BackendSet(found, shares={backend.name: BackendOptions(api="auto") for backend in found})
+    names = [backend.name for backend in found]
+    check_models([one for one in settings.models if not one.backend], names)  # a backend may not be running yet
+    options = BackendOptions(api="auto", loop_calls=settings.loop_calls, loop_text=settings.loop_text)
+    shares = {name: replace(options, configured=options_of(settings.models, name)) for name in names}
+    return BackendSet(found, shares=shares)
 
 
 def check_backends(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
@@ -45,14 +55,17 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
         made = _http(settings, environment, name, configured.url, key_of(configured, environment), configured)
         line.backends.append(next((one for one in before if made.is_like(one)), made))
-        line.shares[name] = _share(configured, number)
+        share = _share(settings, configured, number)
+        aliases = {**_described_at(settings.vision, name), **share.aliases}
+        line.shares[name] = replace(share, aliases=aliases, configured=options_of(settings.models, name))
         if configured.dialect:
             tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
             line.dialects[name] = configured.dialect
+    check_models(settings.models, line.shares)
     return line
 
 
-def _share(configured: BackendConfig, number: int) -> BackendOptions:
+def _share(settings: Settings, configured: BackendConfig, number: int) -> BackendOptions:
     """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
     names = ["*"] if configured.models == "*" else configured.models
     return BackendOptions(
@@ -64,9 +77,37 @@ def _share(configured: BackendConfig, number: int) -> BackendOptions:
         configured.tenant_concurrency,
         configured.name or f"backend-{number}",
         api=configured.api,
+        num_ctx=configured.num_ctx,
+        keep_alive=_keep_alive(configured),
         cache=configured.cache,
+        cache_salt=configured.cache_salt,
         passthrough=_passthrough(configured),
+        check_answers=configured.check_answers,
+        loop_calls=settings.loop_calls,
+        loop_text=settings.loop_text,
     )
+
+
+def _keep_alive(configured: BackendConfig) -> str | int | None:
+    """Return the time as Ollama reads it: a duration such as `30m`, or a number of seconds.
+
+    Raises `ConfigError` for anything else.
+    """
+    value = configured.keep_alive.strip()
+    if SECONDS.fullmatch(value):
+        return int(value)
+    if value and not DURATION.fullmatch(value):
+        raise ConfigError(
+            f"The backend {configured.url} has '{value}' as `keep_alive`. Write a duration such as `30m` or `1h30m`, a "
+            "number of seconds, or `-1` to keep models in memory."
+        )
+    return value or None
+
+
+def _described_at(vision: str, backend: str) -> dict[str, str]:
+    """Return the alias that `vision = "backend/model"` makes at the backend of this name."""
+    place, _, model = vision.partition("/")
+    return {vision: model} if place == backend and model else {}
 
 
 def _passthrough(configured: BackendConfig) -> frozenset[str] | None:

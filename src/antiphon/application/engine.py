@@ -1,5 +1,7 @@
 """Settings become an engine, with the limits and the cache that they ask for."""
 
+from functools import partial
+
 from antiphon import ids
 from antiphon.access.keyring import Keyring
 from antiphon.cache.cache import Room
@@ -7,6 +9,9 @@ from antiphon.cache.semantic import Similarity
 from antiphon.config import Settings
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
+from antiphon.runs.prompt_memory import PromptMemory
+from antiphon.runs.respond import respond
+from antiphon.runs.vision import Vision
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
@@ -27,7 +32,7 @@ def engine_of(
     reads: FairScheduler,
 ) -> Engine:
     """Return the engine that these settings ask for, of parts that are made already."""
-    return Engine(
+    engine = Engine(
         models,
         store,
         ids.new_id,
@@ -42,10 +47,14 @@ def engine_of(
         queue_per_tenant=settings.background_queue_per_tenant,
         shared=shared,
         max_responses=settings.max_responses,
+        prompts=PromptMemory() if settings.compare_prompts else None,
         bounds=_bounds(settings),
         memory=Memory(max(settings.max_bodies, settings.max_body), settings.max_body),
         reads=reads,
     )
+    if settings.vision:
+        engine.vision = Vision(settings.vision, partial(respond, engine), engine.cache, measures.images)
+    return engine
 
 
 def _bounds(settings: Settings) -> Bounds:

@@ -19,6 +19,7 @@ from antiphon.application.tracing import tracing_of
 from antiphon.config import Settings
 from antiphon.errors import StoreError
 from antiphon.jobs.cleaner import Cleaner
+from antiphon.jobs.profiles import ProfileKeeper
 from antiphon.jobs.worker import Worker
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.runs.engine import Engine
@@ -58,6 +59,7 @@ class Application:
     cleaner: Cleaner | None = None
     traces: "Traces | None" = None
     watchdog: LoopWatchdog | None = None
+    profiles: ProfileKeeper | None = None
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
 
@@ -65,6 +67,8 @@ class Application:
         """Begin to make background responses, deliver webhooks, poll the backends and delete what has expired."""
         self.worker.start()
         self.courier.start()
+        if self.profiles is not None:
+            self.profiles.start()
         if self.watchdog is not None:
             self.watchdog.start()
         if self.watch is not None:
@@ -84,6 +88,9 @@ class Application:
         self.engine.models.assign(line.backends, line.dialects, line.shares, settings.fallback)
         self.backends = line.backends
         await self.engine.models.refresh()
+        if self.profiles is not None:
+            with suppress(StoreError):  # the next look comes
+                await self.profiles.load()
 
     async def drain(self) -> None:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
@@ -99,6 +106,8 @@ class Application:
         """Release everything; what was saved is on disk."""
         await self.drain()
         await self.worker.close()
+        if self.profiles is not None:
+            await self.profiles.close()
         self.listing.cancel()
         with suppress(asyncio.CancelledError):
             await self.listing
@@ -141,6 +150,9 @@ async def build(
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
     traces = _observe(engine, settings, begin_traces)
+    profiles = ProfileKeeper(store, models, ids.now, probes=settings.probe == "auto")
+    with suppress(StoreError):  # a server starts without them
+        await profiles.load()
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
     reach = webhook_reach(takes_private=settings.webhook_private_addresses, look_up=look_up)
     deliveries = shared.add("webhook_deliveries", delivery_turns())
@@ -149,7 +161,9 @@ async def build(
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
     cleaner = Cleaner(store, settings.purge_fraction, engine.upkeep)
     watchdog = LoopWatchdog(measures.loop_stalls.observe)
-    return Application(engine, line.backends, worker, courier, endpoints, listing, watch, cleaner, traces, watchdog)
+    return Application(
+        engine, line.backends, worker, courier, endpoints, listing, watch, cleaner, traces, watchdog, profiles
+    )
 
 
 async def _open_store(

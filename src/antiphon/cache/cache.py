@@ -17,7 +17,7 @@ from antiphon.cache.cached_answer import (
     noted,
     to_bytes,
 )
-from antiphon.cache.key import cache_key
+from antiphon.cache.key import cache_key, digest
 from antiphon.cache.semantic import Question, Similar, Similarity
 from antiphon.cache.single_flight import PATIENCE, Flight, Flights, Left
 from antiphon.errors import StoreError, log
@@ -81,11 +81,23 @@ class Cache:
         """Return the seconds for which an answer is kept."""
         return min(param.ttl or self._room.ttl, self._room.longest)
 
+    @property
+    def longest(self) -> int:
+        """Seconds for which anything is kept at most."""
+        return self._room.longest
+
+    async def digest(self, tenant: str, *parts: str) -> bytes:
+        """Return the key of what is kept beside answers; the first of `parts` says what it is. Raises `StoreError`."""
+        return digest(await self._key(), tenant, *parts)
+
     async def key(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> bytes:
         """Return the key of what is asked. Raises `StoreError`."""
+        return cache_key(await self._key(), tenant, request, items)
+
+    async def _key(self) -> bytes:
         if not self._secret:
             self._secret = await self._store.secret("cache", new_key())
-        return cache_key(self._secret, tenant, request, items)
+        return self._secret
 
     async def question(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> Question | None:
         """Return what is asked as it is compared with similar questions, None where it is not."""
@@ -107,7 +119,8 @@ class Cache:
 
 def origin_of(target: Target) -> Origin:
     """Return who answers, where this target does."""
-    return Origin(target.backend.name, target.backend.url, target.model)
+    defaults = target.defaults.digest if target.defaults is not None else ""
+    return Origin(target.backend.name, target.backend.url, target.model, defaults)
 
 
 @dataclass(slots=True)

@@ -56,11 +56,12 @@ _PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_
 
 
 class Origin(Struct, frozen=True, array_like=True):
-    """Who gave an answer: the backend's name and URL, and what it calls the model."""
+    """Who gave an answer: the backend's name and URL, what it calls the model, and the digest of its defaults."""
 
     backend: str
     url: str
     model: str
+    defaults: str = ""
 
 
 class KeptAnswer(Struct, kw_only=True, array_like=True):

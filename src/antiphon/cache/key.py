@@ -47,3 +47,12 @@ def cache_key(secret: bytes, tenant: str, request: CreateResponse, items: Sequen
     asked = replace(request, **_LEFT_OUT)
     told = [replace(item, id=None) for item in items]
     return hmac.digest(secret, _encode([tenant, asked, told, *purpose]), "sha256")
+
+
+def digest(secret: bytes, tenant: str, *parts: str) -> bytes:
+    """Return the digest (HMAC-SHA-256, 32 bytes) of texts; no key of an answer is the same."""
+    made = hmac.new(secret, b"parts", "sha256")
+    for part in (tenant, *parts):
+        encoded = part.encode("utf-8", "surrogatepass")
+        made.update(len(encoded).to_bytes(8, "big") + encoded)
+    return made.digest()

@@ -10,6 +10,7 @@ from aiohttp import web
 from antiphon.errors import ConfigError
 from antiphon.upstream.backend import Backend, Reply
 from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.demo.weak import WeakDemoBackend
 
 PREFIX = "/v1"
 
@@ -17,13 +18,14 @@ PREFIX = "/v1"
 def demo_backend(
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on, 0 takes a free one.")] = 8322,
+    weak: Annotated[bool, typer.Option("--weak", help="Also serve models with the weaknesses of local ones.")] = False,
 ) -> None:
     """Serve the model `demo` by /v1/chat/completions and /v1/models alone."""
-    asyncio.run(_serve(host, port))
+    asyncio.run(_serve(host, port, WeakDemoBackend() if weak else DemoBackend()))
 
 
-async def _serve(host: str, port: int) -> None:
-    runner = web.AppRunner(demo_app(DemoBackend()), access_log=None)
+async def _serve(host: str, port: int, backend: Backend) -> None:
+    runner = web.AppRunner(demo_app(backend), access_log=None)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

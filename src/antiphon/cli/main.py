@@ -17,9 +17,10 @@ FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "p
 
 COMMANDS = {
     "serve": "serving.serve",
-    "models": "models.models",
+    "models": "models.app",
     "status": "status.status",
     "ask": "ask.ask",
+    "launch": "launch.launch",
     "migrate": "storage.migrate",
     "purge": "storage.purge",
     "db": "storage.db",

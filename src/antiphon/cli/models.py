@@ -1,41 +1,160 @@
-"""`antiphon models`: what can be reached, as a table."""
+"""`antiphon models`: what can be reached, and what is known of each model."""
 
 import asyncio
+import json as encoder
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
 from antiphon.application import build
-from antiphon.cli.flags import BackendFlag, ConfigFlag
+from antiphon.cli import profiles
+from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
 from antiphon.cli.offered import offered
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
+from antiphon.errors import AntiphonError
 from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.probing.measurement import summary
+
+app = typer.Typer(help="List, probe and export models.", add_completion=False, rich_markup_mode=None)
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="The model, by the name that clients use.")]
+AtFlag = Annotated[
+    str | None,
+    typer.Option("--backend", metavar="NAME|URL", help="Backend: its name in the settings, or a base URL."),
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def models(backend: BackendFlag = None, config: ConfigFlag = None) -> None:
-    """List the models that can be reached."""
-    settings = read_settings(config, backend, store="sqlite://")
-    Console().print(_table(asyncio.run(_look(settings))))
+@app.callback(invoke_without_command=True)
+def models(context: typer.Context, backend: BackendFlag = None, config: ConfigFlag = None) -> None:
+    """List the models that can be reached, with what is known of each."""
+    if context.invoked_subcommand is None:
+        Console().print(asyncio.run(_listed(read_settings(config, backend))))
 
 
-async def _look(settings: Settings) -> list[BackendState]:
-    house = await build(settings)
+@app.command()
+def probe(
+    model: ModelArgument,
+    backend: AtFlag = None,
+    measure_window: Annotated[
+        bool, typer.Option("--measure-window", help="Also measure the context window, with long prompts.")
+    ] = False,
+    paid: Annotated[bool, typer.Option("--paid", help="Also probe a backend that may cost money.")] = False,
+    json: JsonFlag = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Ask a model short questions that show what it can do, and store the answers as its profile."""
+    settings = _at(backend, config, store)
+    console = Console(stderr=True, highlight=False, markup=False)
+    known = asyncio.run(profiles.probe(settings, model, _named(backend), console, measures=measure_window, paid=paid))
+    _print(known, as_json=json)
+
+
+@app.command()
+def show(
+    model: ModelArgument,
+    backend: AtFlag = None,
+    json: JsonFlag = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Show what is known of a model, and how it is known."""
+    _print(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))), as_json=json)
+
+
+@app.command()
+def export(
+    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="The model; all by default.")] = None,
+    backend: AtFlag = None,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Print what probes found as TOML for the settings file."""
+    tables = profiles.toml(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))))
+    if not tables:
+        raise AntiphonError(_no_profile(model))
+    sys.stdout.write(tables)
+
+
+@app.command()
+def forget(model: ModelArgument, backend: AtFlag = None, store: StoreFlag = None, config: ConfigFlag = None) -> None:
+    """Delete the stored profile of a model."""
+    count = asyncio.run(profiles.forget(_at(backend, config, store), model, _named(backend)))
+    if not count:
+        raise AntiphonError(_no_profile(model))
+    Console().print(f"Deleted {count} profile{'' if count == 1 else 's'}.", highlight=False)
+
+
+def _no_profile(model: str | None) -> str:
+    what = f" of the model '{model}'" if model else ""
+    return f"No profile{what} is stored for these backends. `antiphon models probe {model or 'MODEL'}` measures one."
+
+
+def _at(backend: str | None, config: Any, store: str | None) -> Settings:
+    """Return the settings, with the backend alone if the command has its URL."""
+    return read_settings(config, [backend] if backend and "://" in backend else None, store=store)
+
+
+def _named(backend: str | None) -> str:
+    return "" if backend is None or "://" in backend else backend
+
+
+async def _listed(settings: Settings) -> Table:
+    records = await profiles.stored(settings)
+    house = await build(profiles.in_memory(settings))
     try:
         await house.listing
-        return house.engine.models.backends
+        states = house.engine.models.backends
+        profiles.use(states, records)
+        return _table(states)
     finally:
         await house.close()
 
 
 def _table(served: list[BackendState]) -> Table:
-    table = Table(*(Column(name, overflow="fold") for name in ("model", "backend", "dialect", "API", "URL")))
-    for one in served:
-        place = (one.backend.name, one.dialect.name, one.api, one.backend.url or "in this process")
-        names = offered(one)
-        for name in names:
-            table.add_row(*map(Text, (name, *place)))
-        if one.error or not names:
-            table.add_row(Text(one.error or "no models", style="red"), *map(Text, place))
+    rows = [row for one in served for row in _rows(one)]
+    has_profiles = any(profile for *_, profile in rows)
+    names = ("model", "backend", "dialect", "API", "URL", *(("profile",) if has_profiles else ()))
+    table = Table(*(Column(name, overflow="fold") for name in names))
+    for name, *place, profile in rows:
+        cells = [name if isinstance(name, Text) else Text(name), *map(Text, place)]
+        table.add_row(*cells, *([Text(profile)] if has_profiles else []))
     return table
+
+
+def _rows(one: BackendState) -> Sequence[tuple[Any, ...]]:
+    """Return a row for each model of a backend, with its profile as the last cell; one for a backend without any."""
+    place = (
+        one.backend.name,
+        one.dialect.name,
+        "ollama" if one.native else one.api,
+        one.backend.url or "in this process",
+    )
+    names = offered(one)
+    rows: list[tuple[Any, ...]] = [
+        (name, *place, profiles.line(one, model["id"])) for name, model in zip(names, one.offers(), strict=True)
+    ]
+    if one.error or not names:
+        rows.append((Text(one.error or "no models", style="red"), *place, ""))
+    return rows
+
+
+def _print(known: Sequence[profiles.Known], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(encoder.dumps([one.as_json() for one in known], indent=2) + "\n")
+        return
+    console = Console(highlight=False, markup=False)
+    for one in known:
+        console.print(one.heading(), soft_wrap=True)
+        table = Table("fact", "value", "known from")
+        for cells in one.rows():
+            table.add_row(*map(Text, cells))
+        console.print(table)
+        console.print(summary(one.profile) or "Nothing is known of this model.", soft_wrap=True)

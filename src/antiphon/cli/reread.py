@@ -17,7 +17,7 @@ Read = Callable[[], Settings]
 PAUSE = 0.1
 """Seconds between two readings; all signals in between count as one."""
 
-TAKEN_OVER = {"backends", "fallback"}
+TAKEN_OVER = {"backends", "fallback", "models"}
 """Settings that need no new start."""
 
 

@@ -17,7 +17,7 @@ from antiphon.application import Application, build
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
-from antiphon.cli.settings import read_settings
+from antiphon.cli.settings import reachable, read_settings
 from antiphon.cli.workers import ServerMemory, supervise
 from antiphon.config import Settings, settings_file
 from antiphon.errors import ConfigError, log
@@ -203,7 +203,7 @@ def _listen(settings: Settings) -> socket.socket:
 async def _announce(current: Current, port: int, house: Application) -> None:
     settings = current.settings
     store = house.engine.store.url + (" (a new file)" if current.creates_store else "")
-    url = f"http://{_reachable(settings.host)}:{port}/v1"
+    url = f"http://{reachable(settings.host)}:{port}/v1"
     served = house.engine.models.backends
     models = house.engine.models.list()
     parts = [f"base URL {url}", f"store {store}", *map(_describe, served), *_tools(settings)]
@@ -256,8 +256,3 @@ def _warn_of_missing(settings: Settings) -> None:
     for one in programs:
         if shutil.which(one.command) is None:
             log.warning("The program of the MCP server '%s' is not found: see its 'command' and PATH.", one.label)
-
-
-def _reachable(host: str) -> str:
-    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - read, not bound
-    return f"[{address}]" if ":" in address else address

@@ -5,7 +5,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -17,7 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from antiphon.cli.flags import ConfigFlag
-from antiphon.cli.settings import read_settings
+from antiphon.cli.settings import address, read_settings
 from antiphon.errors import AntiphonError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
 from antiphon.upstream.backend_state import is_listed
@@ -58,20 +57,14 @@ def status(
     config: ConfigFlag = None,
 ) -> None:
     """Show the backends, the shared resources and the stored bytes of a running server, anew every second."""
-    address = (url or _address(config)).rstrip("/").removesuffix("/v1")
+    server = (url or address(read_settings(config))).rstrip("/").removesuffix("/v1")
     console = Console()
     if json:
-        sys.stdout.write(_fetch(address).decode() + "\n")
+        sys.stdout.write(_fetch(server).decode() + "\n")
     elif once or not console.is_terminal:
-        console.print(_shown(address, _read(address)))
+        console.print(_shown(server, _read(server)))
     else:
-        _watch(console, address)
-
-
-def _address(config: Path | None) -> str:
-    settings = read_settings(config)
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - read, not bound
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+        _watch(console, server)
 
 
 def _watch(console: Console, address: str) -> None:
@@ -114,7 +107,8 @@ def _shown(address: str, status: Status) -> Group:
     troubles += [Text(line, style="red") for line in _upkeep(status)]
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
     head = Text(f"{address}: {workers}, {status.responses_in_flight} responses being made")
-    return Group(head, table, *troubles, _resources(status.shared), *_storage(status.storage))
+    prompts = [_prompts(backend) for backend in status.backends if backend.prompt_bytes]
+    return Group(head, table, *troubles, *prompts, _resources(status.shared), *_storage(status.storage))
 
 
 def _upkeep(status: Status) -> list[str]:
@@ -136,6 +130,15 @@ def _row(one: BackendStatus) -> tuple[Text, ...]:
         Text(str(one.asked)),
         Text(str(one.failed)),
     )
+
+
+def _prompts(one: BackendStatus) -> Text:
+    """Return which part of the prompts of sessions a prefix cache can reuse, and where the newest break was."""
+    reused = f"{one.name}: {one.prompt_reused_bytes / one.prompt_bytes:.0%} of its prompts stood in the prompt before"
+    if not one.prompt_breaks:
+        return Text(reused)
+    prompts = "1 prompt did" if one.prompt_breaks == 1 else f"{one.prompt_breaks:,} prompts did"
+    return Text(f"{reused}; {prompts} not continue it, the newest from {one.last_prompt_break} on")
 
 
 def _resources(shared: Sequence[ResourceStatus]) -> Table:

@@ -14,10 +14,15 @@ from antiphon.jobs.cleaner import CHECK, objection
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 
-CALLED = {"keys": "idempotency keys", "api_keys": "API keys", "conversation_items": "conversation items"}
+CALLED = {
+    "keys": "idempotency keys",
+    "api_keys": "API keys",
+    "conversation_items": "conversation items",
+    "chat_completions": "chat completions",
+}
 """What people call the rows of a table, where its own name would not tell."""
 
-db = typer.Typer(help="Look after the store.", add_completion=False, rich_markup_mode=None)
+db = typer.Typer(help="Check the store.", add_completion=False, rich_markup_mode=None)
 
 
 def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:
@@ -27,7 +32,7 @@ def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 
 @db.callback()
 def about() -> None:
-    """Look after the store."""
+    """Check the store."""
 
 
 @db.command()

@@ -12,12 +12,12 @@ from antiphon.cli.settings import read_settings
 from antiphon.storage.contract import Delivery
 from antiphon.storage.open import open_store
 
-app = typer.Typer(help="Look at webhooks.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(help="Inspect webhook deliveries.", add_completion=False, rich_markup_mode=None)
 
 
 @app.callback()
 def about() -> None:
-    """Look at webhooks."""
+    """Inspect webhook deliveries."""
 
 
 @app.command()

@@ -5,12 +5,14 @@ The file is `antiphon.toml` in the working folder, or the one that `--config` or
 
 from antiphon.config.checks import check_url, clean_key, key_of
 from antiphon.config.load import PREFIX, load_settings, settings_file
+from antiphon.config.models import ModelConfig
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
 
 __all__ = [
     "PREFIX",
     "BackendConfig",
     "McpServerConfig",
+    "ModelConfig",
     "Settings",
     "check_url",
     "clean_key",

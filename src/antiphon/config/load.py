@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from antiphon.config.checks import check
+from antiphon.config.models import ModelConfig
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
 from antiphon.errors import ConfigError, log
 
@@ -18,16 +19,17 @@ PREFIX = "ANTIPHON_"
 OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
 """Variables that are no settings: the file of settings, and where the tests find recordings."""
 
-_IN_TABLE = re.compile(r"(backends|mcp_servers)\[(\d+)\]\.?(.*)")
+_IN_TABLE = re.compile(r"(backends|mcp_servers|models)\[(\d+)\]\.?(.*)")
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 
-_EXPECTED = re.compile(r"Expected `(\w+)`")
+_EXPECTED = re.compile(r"Expected `(\w+)(?: \| null)?`")
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text"}
 """How msgspec names a type, and what people call it."""
 
 _TABLES: dict[str, tuple[type[Struct], str, str]] = {
     "backends": (BackendConfig, "backend", "name"),
     "mcp_servers": (McpServerConfig, "MCP server", "label"),
+    "models": (ModelConfig, "model", "name"),
 }
 """What the tables of a setting are, what one is called, and by which of its keys."""
 
@@ -88,9 +90,19 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     if "mcp_servers" in values:
         pairs = (pair.partition("=") for pair in values["mcp_servers"].split())
         values["mcp_servers"] = [{"label": label, "url": url} for label, _, url in pairs]
+    if "models" in values:
+        values["models"] = _tables(values["models"], "MODELS")
     if "fallback" in values:
         values["fallback"] = _chains(values["fallback"])
     return values
+
+
+def _tables(text: str, name: str) -> Any:
+    """Return what a variable holds as JSON: a list of tables."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"The variable {PREFIX}{name} is wrong: it is not valid JSON: {error}.") from error
 
 
 def _chains(text: str) -> dict[str, list[str]]:
@@ -149,7 +161,8 @@ def _advice(what: str, place: str, kind: type[Struct]) -> str:
         near = get_close_matches(unknown[1], kind.__struct_fields__, 1)
         return f" Did you mean `{near[0]}`?" if near else ""
     wanted = get_type_hints(kind).get(place)
-    return f" Allowed: {', '.join(get_args(wanted))}." if get_origin(wanted) is Literal else ""
+    choices = next((one for one in (wanted, *get_args(wanted)) if get_origin(one) is Literal), None)
+    return f" Allowed: {', '.join(one or repr(one) for one in get_args(choices))}." if choices else ""
 
 
 def _source(setting: str, file: Path | None, told: Mapping[str, Any], given: Mapping[str, Any]) -> str:

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from antiphon.config.models import ModelConfig
+
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """One backend. Its key is never written here: `key_env` names the environment variable that holds it."""
@@ -16,8 +18,12 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Environment variable with its key; empty where it needs none."""
     dialect: str = ""
     """Family of backends that it belongs to; by default told from its URL and its list of models."""
-    api: Literal["auto", "chat", "responses"] = "auto"
-    """The API that it is asked by: Chat Completions, or Responses as it serves them itself."""
+    api: Literal["auto", "chat", "responses", "ollama"] = "auto"
+    """The API that it is called by: Chat Completions, Responses as it serves them itself, or Ollama's native API."""
+    num_ctx: Annotated[int, Meta(ge=1024, le=2**31 - 1)] = 65_536
+    """Tokens of the largest window that Ollama loads a model with, by its native API."""
+    keep_alive: str = ""
+    """How long Ollama keeps a model in memory after an answer, by its native API; empty for the server's own time."""
     models: list[str] | Literal["*"] = field(default_factory=list)
     """Models that it serves, or `*` for whatever is asked for; by default those that it lists."""
     aliases: dict[str, str] = field(default_factory=dict)
@@ -32,8 +38,12 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Requests of one tenant that each process sends it at once; 0 for as many as `concurrency`."""
     cache: bool = False
     """Whether its answers are kept, and given again to who asks the same."""
+    cache_salt: bool = False
+    """Whether each tenant's requests carry a `cache_salt` of its own: vLLM then reuses no prompt across tenants."""
     passthrough: list[str] | None = None
     """Parameters beside those of the Responses API that are forwarded to it; by default those of its dialect."""
+    check_answers: bool | None = None
+    """Whether its models' answers are checked and corrected; by default where its dialect says so."""
     connect_timeout: Annotated[float, Meta(gt=0)] | None = None
     """As the setting of this name, for this backend."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] | None = None
@@ -120,6 +130,14 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
     fallback: dict[str, list[str]] = field(default_factory=dict)
     """Models that may answer in another's place, where nobody can serve that one."""
+    models: list[ModelConfig] = field(default_factory=list)
+    """Models with defaults for their requests, or with facts that replace what is known of them."""
+    probe: Literal["off", "auto"] = "off"
+    """Whether a model on this machine or a private network is probed in the background once it is used."""
+    compare_prompts: bool = True
+    """Whether prompts are compared with those of the turn before, for local backends that reuse what they have read."""
+    vision: str = ""
+    """Model that describes images to models that see none; empty where images are sent to every model."""
     cache_ttl: Annotated[int, Meta(ge=1, le=31_536_000)] = 3600
     """How long an answer is kept to be given again, where the request does not say."""
     cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
@@ -150,6 +168,10 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a search may take."""
     web_search_results: Annotated[int, Meta(ge=1, le=20)] = 10
     """Results that the model is told of a search, where the request asks for a medium context and names no number."""
+    loop_calls: Annotated[int, Meta(ge=0, le=100)] = 4
+    """Identical rounds of calls after which the model gets a note; twice as many end the response. 0 for never."""
+    loop_text: Annotated[int, Meta(ge=0, le=1_000_000)] = 8192
+    """Characters that only repeat themselves, in text or reasoning, after which an answer ends; 0 for never."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
     connect_timeout: Annotated[float, Meta(gt=0)] = 2.0

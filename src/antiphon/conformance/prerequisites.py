@@ -22,12 +22,21 @@ USED = (
 )
 """What of conversations is about responses in them."""
 
+LISTED = ("responses:mcp:list-item", "responses:mcp:list-before")
+
+SEARCHED = ("responses:hosted:web-search-item", "responses:web-search:action")
+
+SEARCH = ("sources", "sources-unasked", "results-unasked", "citations", "cited", "goes-on", "max-tool-calls")
+"""What of web search is about a search that was made."""
+
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "chat:answer:made": (),
     "chat": (CHAT,),
     "chat:stream": (("chat:stream:streams",),),
     "chat:stream:streams": (CHAT,),
     "chat:stream:plain": (CHAT,),
+    "chat:stored": (("chat:stored:retrieved",),),
+    "chat:stored:retrieved": (CHAT,),
     "responses:objects:made": (),
     "responses": (RESPONSE,),
     "responses:stream": (STREAM,),
@@ -60,6 +69,13 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "responses:input-items:ids": (RESPONSE,),
     "responses:input-tokens": (("responses:input-tokens:count",),),
     "responses:input-tokens:count": (),
+    "responses:mcp": (LISTED,),
+    **dict.fromkeys(LISTED, (RESPONSE,)),
+    **dict.fromkeys((f"responses:mcp:{name}" for name in ("no-address", "no-label", "same-label")), (RESPONSE,)),
+    **dict.fromkeys((f"responses:web-search:{name}" for name in SEARCH), (SEARCHED,)),
+    "responses:hosted:web-search-order": (SEARCHED,),
+    "responses:hosted:code-order": (("responses:hosted:code-item",),),
+    "responses:hosted:image-order": (("responses:hosted:image-item",),),
     "responses:models": (("responses:models:list", "responses:models:entry"),),
     "responses:models:list": (),
     "responses:models:entry": (),

@@ -116,6 +116,12 @@ def for_chat(tool: dict[str, Any]) -> dict[str, Any]:
 
 CHAT_TOOLS = [for_chat(tool) for tool in TOOLS]
 
+
+def spelled(asked: str, *calls: str) -> str:
+    """Return a question and the calls that answer it, a line each: the scripted model `demo` makes only such calls."""
+    return "\n".join((asked, *(f"call {one}" for one in calls)))
+
+
 ASK_WEATHER = "What is the weather in Paris? Use get_weather."
 
 NESTED: dict[str, Any] = {

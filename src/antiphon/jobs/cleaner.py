@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from contextlib import suppress
 
-from antiphon.errors import StoreError, log, reportable
+from antiphon.errors import log
+from antiphon.periodic import Periodic
 from antiphon.runs.engine import Upkeep
 from antiphon.storage.contract import PurgeSize, Store
 
@@ -23,24 +23,13 @@ PATIENCE = 6.0
 CHECK = "Check the clock and retention_days, then run `antiphon purge --yes`."
 
 
-class Cleaner:
+class Cleaner(Periodic):
     """Purges one store, from `start` to `close`, and reports to `upkeep` what keeps it from purging."""
 
     def __init__(self, store: Store, fraction: float, upkeep: Upkeep) -> None:
+        super().__init__(LOOK_EVERY, "Deleting expired responses waits")
         self._store, self._fraction, self._upkeep = store, fraction, upkeep
         self._purged: float | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Begin to purge."""
-        self._task = asyncio.create_task(self._run())
-
-    async def close(self) -> None:
-        """Stop."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
 
     async def look(self) -> None:
         """Check the clock once, and purge where it is time. Raises `StoreError`."""
@@ -55,16 +44,6 @@ class Cleaner:
         self._report_size(size)
         if not size.is_too_large:
             await self._store.purge()
-
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self.look()
-            except StoreError as error:
-                log.debug("Deleting expired responses waits for the store: %s", error)
-            except Exception as error:
-                reportable(error)  # logs it; the next purge must come
-            await asyncio.sleep(LOOK_EVERY)
 
     def _report_skew(self, skew: float) -> None:
         was_off, is_off = (abs(one) > MOST_SKEW for one in (self._upkeep.clock_skew, skew))

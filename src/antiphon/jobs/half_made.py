@@ -120,8 +120,8 @@ class HalfMadeItem:
 
     item: Json
     is_done: bool = False
-    texts: dict[tuple[str, int], OpenText] = field(default_factory=dict)
-    """By what numbers it, and its number."""
+    texts: dict[tuple[str, int | None], OpenText] = field(default_factory=dict)
+    """By what numbers it, and its number; by nothing and None where the item has one text."""
 
     def read(self, event: Json) -> None:
         """Take an event of the item."""
@@ -130,10 +130,11 @@ class HalfMadeItem:
             return
         kind = PART_TEXTS.get(event["part"]["type"], "") if "part" in event else event["type"].rpartition(".")[0]
         by = next((name for name in PLACE[2:] if name in event), "")
-        text = self.texts.get((by, event.get(by, 0)))
+        key = by, event.get(by)
+        text = self.texts.get(key)
         if text is None and kind in TEXT_ENDS:
             place = {name: event[name] for name in PLACE if name in event}
-            text = self.texts[by, event.get(by, 0)] = OpenText(kind, place)
+            text = self.texts[key] = OpenText(kind, place)
         if text is not None:
             text.read(event)
 

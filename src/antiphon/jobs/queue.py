@@ -122,6 +122,10 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
 
     The items that are done stay, and what was open is closed as incomplete.
     """
+    try:
+        job = await _whole(engine, job)
+    except Lost:
+        return False
     stored = job.response
     writer = _writer(engine, msgspec.json.decode(stored.body, type=Response))
     writer.rewind(job.next_number)
@@ -148,7 +152,7 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
 async def work(engine: Engine, job: Job) -> None:
     """Make a background response to its end, unless somebody else writes to it.
 
-    Its memory is waited for before anything of it is decoded, and before its history is read.
+    Its memory is waited for before it is read or decoded, and before its history is read.
     """
     memory = Account(engine.memory, job.response.tenant, is_patient=True)
     try:
@@ -161,7 +165,14 @@ async def _work(engine: Engine, job: Job, memory: Account) -> None:
     try:
         if job.lost >= MOST_LOST:
             raise AntiphonError("The server had an error while processing your request.", code="server_error")
-        recorder = await _take_up(engine, job, memory)
+        intake = HistoryMemory(engine.bounds, memory)
+        if job.is_partial:
+            await intake.ahead(job.size, job.items)
+            job = await _whole(engine, job)
+        recorder = await _take_up(engine, job, intake)
+    except Lost:
+        engine.measures.jobs.add("lost")
+        return
     except Exception as error:
         await end(engine, job, reportable(error))
         engine.measures.jobs.add("done")
@@ -173,14 +184,23 @@ async def _work(engine: Engine, job: Job, memory: Account) -> None:
         engine.measures.jobs.add("lost")
 
 
+async def _whole(engine: Engine, job: Job) -> Job:
+    """Return all of a job. Raises `Lost` where somebody wrote to it meanwhile."""
+    if not job.is_partial:
+        return job
+    found = await engine.store.find_job(job.response.tenant, job.response.id)
+    if found is None or found.version != job.version:
+        raise Lost
+    return found
+
+
 def _takes(name: str) -> bool:
     """Take any parameter: it was checked when the job was queued, and `prepare_again` checks the model's backends."""
     return True
 
 
-async def _take_up(engine: Engine, job: Job, memory: Account) -> BackgroundRecorder:
+async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> BackgroundRecorder:
     stored = job.response
-    intake = HistoryMemory(engine.bounds, memory)
     await intake.add(weight_of_json(job.request))
     await intake.known(stored.input)
     is_large = len(job.request) > LARGE or len(stored.input) > MANY
@@ -202,7 +222,7 @@ async def _take_up(engine: Engine, job: Job, memory: Account) -> BackgroundRecor
         is_large=is_large,
     )
     recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
-    plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume, memory)
+    plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume, intake.account)
     recorder.run = Run(plan, engine)
     return recorder
 

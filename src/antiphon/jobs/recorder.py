@@ -131,7 +131,8 @@ class BackgroundRecorder:
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """See `Recorder.leave`: it goes on, here or elsewhere, unless somebody has ended it."""
         with suppress(StoreError):
-            return await self._engine.store.find_job(self._job.response.tenant, self._job.response.id) is None
+            stored = self._job.response
+            return await self._engine.store.find_job(stored.tenant, stored.id, few=True) is None
         return False
 
     async def save_checkpoint(self, work: Checkpoint) -> None:

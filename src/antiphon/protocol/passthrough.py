@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from antiphon.protocol.requests import ModelName
+from antiphon.protocol.requests import Metadata, ModelName
 
 
 class ChatMessage(Struct, kw_only=True):
@@ -30,6 +30,7 @@ class ChatCompletionRequest(Struct, kw_only=True):
     model: ModelName
     messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=100_000)]
     stream: bool | None = None
+    store: bool | None = None
     stream_options: ChatStreamOptions | None = None
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
@@ -45,6 +46,12 @@ class ChatCompletionRequest(Struct, kw_only=True):
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: bool | None = None
     response_format: dict[str, Any] | None = None
+
+
+class StoredChatRequest(Struct, kw_only=True):
+    """What the body of `POST /chat/completions` also holds with `store: true`."""
+
+    metadata: Metadata | None = None
 
 
 class EmbeddingsRequest(Struct, kw_only=True):

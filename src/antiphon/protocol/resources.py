@@ -7,7 +7,7 @@ from msgspec import Meta, Struct, field
 
 from antiphon.protocol.items.content import ItemId
 from antiphon.protocol.items.messages import InputItem
-from antiphon.protocol.requests import CreateResponse, Include, Metadata
+from antiphon.protocol.requests import CreateResponse, Include, Metadata, ModelName
 
 
 class CreateConversation(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -75,6 +75,28 @@ class InputItemsQuery(Struct, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
     order: Literal["asc", "desc"] = "desc"
     include: IncludeList = field(default_factory=list)
+
+
+class CompletionMessagesQuery(Struct, kw_only=True):
+    """`GET /chat/completions/{id}/messages`: a page of at most `limit`, oldest first by default."""
+
+    after: ItemId | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    order: Literal["asc", "desc"] = "asc"
+
+
+class CompletionsQuery(CompletionMessagesQuery, kw_only=True):
+    """`GET /chat/completions`: those of a model, by the name that was requested or the name that the backend gave,
+    and with this metadata."""
+
+    model: ModelName | None = None
+    metadata: Metadata | None = None
+
+
+class UpdateChatCompletion(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /chat/completions/{id}`; `null` removes all metadata."""
+
+    metadata: Metadata | None
 
 
 class StreamQuery(Struct, kw_only=True):

@@ -14,37 +14,35 @@ from typing import Any
 
 from msgspec.structs import replace as replace_struct
 
-from antiphon.errors import AntiphonError, BackendError, ClientError, log
-from antiphon.protocol.items.calls import CustomToolCall, ToolSearchCall, ToolSearchOutput
+from antiphon.errors import AntiphonError, BackendError, log
+from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.content import Item, OutputText
 from antiphon.protocol.items.messages import Compaction, CompactionTrigger, InputItem, Message
-from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.call_rules import CALLS, open_calls
-from antiphon.runs.auxiliary_calls import repair_of, summary_of
+from antiphon.runs.auxiliary_calls import summary_of
 from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.runs.loops import STOPPED
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import (
-    AuxiliaryCall,
     CallModel,
     Compact,
     FinishRun,
     ListTools,
+    ModelResult,
     RunTools,
-    Settle,
     SkipCompaction,
     Step,
     Steps,
     Tell,
 )
 from antiphon.runs.tool_policy import Approved, ToolPolicy
-from antiphon.runs.turn import ModelResult, RequestBuilder, Turn, added
+from antiphon.runs.turn import RequestBuilder, Turn, added
 from antiphon.tools.registry import Toolset
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.to_chat.prefix import joined
 from antiphon.translation.to_chat.tokens import tokens_of
 from antiphon.translation.to_responses.request import countable
-from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.choice import relaxed
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.tool_mapping.search import search
@@ -55,6 +53,10 @@ MAX_SEARCHES = 8
 
 THRESHOLD = 100_000
 """Tokens from which a context is compacted where the client leaves that to the server."""
+
+
+CROWDED = 0.8
+"""Part of the model's window from which a context is compacted in any case: the rest is for the summary."""
 
 
 class AgenticTurn(Turn):
@@ -77,7 +79,6 @@ class AgenticTurn(Turn):
         )
         self._cap = plan.request.max_output_tokens
         self._searches = 0
-        self._is_optional = False
         self.steps = self._steps = self._decide()
 
     def next(self) -> Step:
@@ -92,12 +93,6 @@ class AgenticTurn(Turn):
     def is_late(self) -> None:
         """The time that this server's own tools may take is over."""
         self._hosted.is_late = True
-
-    def failed(self, error: AntiphonError) -> None:
-        """See `Turn.failed`."""
-        if not self._is_optional:
-            raise error
-        self._result = ModelResult(Finish("completed", None, BackendError(error.message, gist=error.gist)))
 
     # What happens, in its order.
 
@@ -126,9 +121,8 @@ class AgenticTurn(Turn):
             made = len(self._made()) if self.builder.request.max_tool_calls else 0
             result = yield from self._ask()
             ending = result.ending
-            for call in ending.held:
-                if isinstance(call, StreamingCustomCall):
-                    yield from self._repair(call) if ending.error is None else iter([Settle(call, call.text)])
+            if ending.held and (error := (yield from self._corrections(ending))):
+                return replace_struct(ending, error=error)
             if ending.error is not None or ending.outcome != "completed":
                 return ending
             goes_on = yield from self._carry_out(ending)
@@ -214,26 +208,8 @@ class AgenticTurn(Turn):
             log.warning("The context was not compacted: %s", error.gist)
         return error
 
-    def _repair(self, call: StreamingCustomCall) -> Steps:
-        """Have a custom tool's input written once more; what does not fit then is passed as it was."""
-        self._is_optional = True
-        item = CustomToolCall(call_id=call.call_id, name=call.offer.name, input=call.text)
-        if call.offer.namespace:
-            item.namespace = call.offer.namespace
-        answer = yield from self._ask_aside(
-            lambda: repair_of(self.builder.request, self.builder.items, item, call.misfit)
-        )
-        inputs = [
-            each.input for each in answer.items if isinstance(each, CustomToolCall) and each.status == "completed"
-        ]
-        self._is_optional = False
-        fits = bool(inputs) and call.offer.misfit is not None and not call.offer.misfit(inputs[0])
-        if not fits:
-            log.warning("The input of a custom tool does not fit its grammar.")
-        yield Settle(call, inputs[0] if fits else call.text)
-
     def _finish(self, ending: Finish) -> FinishRun:
-        return FinishRun(Finish(ending.outcome, self.usage, ending.error))
+        return FinishRun(Finish(ending.outcome, self.usage, ending.error, note=ending.note))
 
     # Asking the model.
 
@@ -246,27 +222,14 @@ class AgenticTurn(Turn):
                     return ModelResult(Finish("completed", None))
                 self._relax()
             built = builder.build(builder.request, self._conversation(), self._limit_tools)
+            if builder.target.may_have_window:
+                built = builder.fitted(
+                    built, lambda: builder.build(builder.request, self._conversation(), self._limit_tools)
+                )
             calls = hosted.left, hosted.sources(), hosted.call_ids()
-            yield CallModel(built.body, built.toolbox, built.allowed, built.api, *calls)
-        return result
-
-    def _ask_aside(
-        self, what: Callable[[], tuple[CreateResponse, list[InputItem]]], *, compacts: bool = False
-    ) -> Generator[Step, None, ModelResult]:
-        while (result := self._taken()) is None:
-            try:
-                built = self.builder.build(*what(), self._limit_tools)
-            except ClientError as error:  # this backend cannot be asked for that
-                self.failed(error)
-            else:
-                yield AuxiliaryCall(built.body, built.toolbox, built.allowed, built.api, compacts)
-        return result
-
-    def _taken(self) -> ModelResult | None:
-        """Return the result that was not looked at yet, its tokens counted."""
-        result = self._result
-        if result is not None:
-            self._usage, self._result = self.own_usage, None
+            if built.note == STOPPED:
+                return ModelResult(Finish("max_messages", None, note=STOPPED))
+            yield CallModel(built.body, built.toolbox, built.allowed, built.api, built.check, built.note, *calls)
         return result
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
@@ -301,15 +264,15 @@ class AgenticTurn(Turn):
 
     @property
     def _limit(self) -> int | None:
-        """Tokens from which the context is to be compacted."""
-        return min(
-            (entry.compact_threshold or THRESHOLD for entry in self.builder.request.context_management or ()),
-            default=None,
-        )
+        """Tokens from which the context is to be compacted: no more than most of the model's window, where known."""
+        wanted = [entry.compact_threshold or THRESHOLD for entry in self.builder.request.context_management or ()]
+        if wanted and (window := self.builder.target.window) is not None:
+            wanted.append(int(window * CROWDED))
+        return min(wanted, default=None)
 
     def _is_crowded(self, limit: int) -> bool:
         """Whether what the model is about to see is too long, and there is something to fold away."""
-        folded = [place for place, item in enumerate(self.builder.items) if isinstance(item, Compaction)]
+        folded = [place for place, item in enumerate(self.builder.items) if type(item) is Compaction]
         new = self.builder.items[folded[-1] + 1 :] if folded else self.builder.items
         is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
         return is_worth and self._size(self.builder.items) >= limit

@@ -110,8 +110,7 @@ class ChainCache:
         known = known or _Known(Prefix(), ChainExtent(0, False))
         depth = len(new) + known.extent.length
         if depth > 1:
-            parent = response.previous_response_id
-            extent = await store.measure_chain(response.tenant, response.id, depth + 1, parent)
+            extent = await store.measure_chain(response.tenant, response.id, depth + 1)
             if extent.length != depth:
                 self._forget(known)
                 return await self._read(store, response, reads, intake, offload)
@@ -148,7 +147,7 @@ class ChainCache:
     ) -> Prefix | None:
         """Read the whole chain. One that begins in a conversation is not remembered: the conversation may change."""
         # Measured first: what is read whole afterwards was whole then.
-        extent = await store.measure_chain(response.tenant, response.id, intake.most, response.previous_response_id)
+        extent = await store.measure_chain(response.tenant, response.id, intake.most)
         await intake.measured(extent)
         stored = await store.history(response.tenant, response.id, extent)
         if stored is None:

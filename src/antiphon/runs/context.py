@@ -22,9 +22,9 @@ from antiphon.runs.history_memory import HistoryMemory
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store, StoredItem
+from antiphon.storage.contract import LargeItem, Store, StoredItem
 from antiphon.translation.to_chat.prefix import MANY, Conversation, Prefix
-from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.to_chat.request import as_sent, normalise_input
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that another can follow."""
@@ -343,13 +343,18 @@ class _References:
                 status=404,
                 param="input",
             )
-        (found,) = await load_few([stored], self._offload, self._context.tenant)
+        (loaded,) = await load_few([stored], self._offload, self._context.tenant)
+        found = as_sent(loaded)
         if type(found) is McpApprovalRequest and (self._history or self._context.conversation_end is not None):
             raise _request_outside_history()
         return found
 
     async def _load(self, item_id: str) -> StoredItem | None:
-        stored = await self._store.find_item(self._context.tenant, item_id)
+        stored = await self._store.find_item(self._context.tenant, item_id, few=True)
+        if isinstance(stored, LargeItem):
+            self._bounds.check_referred(self._size + stored.size)
+            await self._intake.ahead(stored.size, 1)
+            stored = await self._store.find_item(self._context.tenant, item_id)
         if stored is not None:
             self._size += len(stored.body) + len(stored.sealed or "")
             self._bounds.check_referred(self._size)

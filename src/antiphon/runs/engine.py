@@ -15,7 +15,9 @@ from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.quota import StorageQuota, StorageReservation
+from antiphon.runs.vision import Vision
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
@@ -85,6 +87,10 @@ class Engine:
     """How much is kept of answers, to be given again."""
     chains: ChainCache = field(default_factory=ChainCache)
     """The chains that were followed lately."""
+    prompts: PromptMemory | None = field(default_factory=PromptMemory)
+    """The newest prompts of sessions; None where prompts are not compared."""
+    vision: Vision | None = None
+    """Describes images to models that see none; None where these are sent images like others."""
     bounds: Bounds = field(default_factory=Bounds)
     """How much state a request may bring, load and leave behind."""
     memory: Memory = field(default_factory=Memory)

@@ -38,6 +38,12 @@ class HistoryMemory:
         self.bounds.check_conversation(conversation)
         await self.add(weight(conversation.size, conversation.items))
 
+    async def ahead(self, size: int, items: int) -> None:
+        """Obtain memory for data that is not read yet. Once it is read and `known`, it is not counted again."""
+        before = weight(size, items)
+        await self.account.obtain(before)
+        self._due -= before
+
     async def read(self, stored: Sequence[StoredItem]) -> None:
         """Obtain what the items of a history take besides, as their text shows; they are not decoded yet."""
         wide = sum(len(item.body) for item in stored if not item.body.isascii())

@@ -136,6 +136,8 @@ async def _count(engine: Engine, request: CreateResponse, context: Context) -> C
     target = await engine.models.find(request.model)
     refused = frozenset(target.refused)
     unseal = Unsealer(engine.keyring, tenant, refuses=False)
+    if target.defaults is not None:
+        request = target.defaults.complete(request, context.items)
     if target.api_for(request, context.items) == "responses":
         origin = state_origin(target)
         translate = partial(to_responses, request, context.items, target.dialect, refused, unseal=unseal, origin=origin)

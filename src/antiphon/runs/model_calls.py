@@ -4,32 +4,39 @@ The turn hears how a call ended, the writer what the model said, the observers a
 """
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
-from antiphon.errors import AntiphonError, BackendError
+from antiphon.access.cache_salt import PARAMETER, salt_of
+from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.response import Usage
+from antiphon.protocol.schemas import JUDGE
+from antiphon.runs.engine import Engine
 from antiphon.runs.plan import RunPlan
+from antiphon.runs.prompt_reuse import compare, prompt_of
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
-from antiphon.runs.turn import RENAMES, Turn
-from antiphon.sharing.offload import Offload
-from antiphon.telemetry.observers import Call, Observers, ResponseRecord
+from antiphon.runs.turn import RENAMES, Turn, added
+from antiphon.runs.vision import Vision
+from antiphon.sharing.loading import load
+from antiphon.telemetry.observers import Call, ResponseRecord
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
+from antiphon.translation.to_chat.cut_prompts import is_cut, message_of
 from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat.request import output_cap
+from antiphon.translation.to_chat.reuse import Fingerprint
 from antiphon.translation.to_chat.tokens import asked_tokens, tokens_of
+from antiphon.translation.to_chat.vision import described, images_in
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
 from antiphon.upstream.retry_policy import rejected
-
-PATHS: Mapping[Api, str] = {"chat": "/chat/completions", "responses": "/responses"}
-"""The endpoint of each API."""
 
 JSON_TYPES = {"application/json", "text/json"}
 
@@ -97,17 +104,27 @@ class ModelCaller:
     """
 
     def __init__(
-        self, plan: RunPlan, turn: Turn, writer: ResponseWriter, observers: Observers, offload: Offload
+        self,
+        plan: RunPlan,
+        turn: Turn,
+        writer: ResponseWriter,
+        engine: Engine,
     ) -> None:
-        self._plan, self._offload = plan, offload
+        self._plan, self._offload = plan, engine.offload
         self._turn = turn
         self._writer = writer
         self._route = plan.route
-        self._observers = observers
+        self._observers = engine.observers
+        self._vision = engine.vision
+        self._seen: Usage | None = None
+        """The tokens that descriptions of images took."""
         self._request = plan.request
         tenant = plan.context.tenant
         self._chain = f"{tenant}\0{plan.response.id}"
         """What later responses call the chain of this one."""
+        self._prompts = engine.prompts
+        self._prompt: Fingerprint | None = None
+        """The prompt that was sent last, where it is to be compared."""
         self._newest: AnswerStream | None = None
         """The newest answer that is the client's."""
         self._call: Call | None = None
@@ -137,17 +154,31 @@ class ModelCaller:
         if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
+        if isinstance(step, CallModel) and step.check is not None and JUDGE not in sys.modules:
+            await load(JUDGE)
         context = plan.context
+        profile = route.target.profile
+        if profile is not None and profile.vision is False and self._vision is not None:
+            try:
+                step = await self._with_descriptions(step, self._vision)
+            except AntiphonError as error:
+                self._turn.failed(error)
+                return None
+        if route.target.state.options.cache_salt:
+            step.body[PARAMETER] = salt_of(context.tenant)
         if not (context.is_large or context.prefix) or not context.is_translated_beside:
             body = encode_body(step.body)
         else:
             body = await self._offload.run(context.tenant, encode_large_body, step.body)
+        self._prompt = None
+        if route.target.dialect.prefix_cache and self._prompts is not None:
+            self._prompt = await prompt_of(step, plan, self._offload)
         try:
             await route.acquire()
             self._call = call = Call(record, route.target, step.body)
             upstream = self._upstream = await attempt(
                 route,
-                PATHS[step.api],
+                route.target.chat_path if step.api == "chat" else "/responses",
                 body,
                 self._observers,
                 call,
@@ -191,7 +222,8 @@ class ModelCaller:
 
     def spent(self) -> tuple[int, int]:
         """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
-        usage = self._turn.own_usage or Usage()
+        seen = self._seen or Usage()
+        usage = added(self._turn.own_usage, seen) or seen
         output = 0 if self._turn.own_usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
         unreported = self.uncounted
         if not unreported:
@@ -222,13 +254,18 @@ class ModelCaller:
                 call_ids=self._plan.call_ids | own.call_ids if own else self._plan.call_ids,
                 only_one=only_one,
                 hosted_left=own.hosted_left if own else 0,
+                text_calls=step.toolbox.in_text,
                 sources=own.sources if own else None,
                 preopened=target.preopened,
                 needs_reason=not target.dialect.ends_without_finish_reason,
                 cap=output_cap(step.body),
+                check=own.check if own else None,
+                loop_text=target.state.options.loop_text if target.dialect.checks_answers else 0,
             )
         if own is not None:
             self._newest = stream
+            if own.note is not None:
+                self._writer.notes.append(own.note)
         return stream
 
     def conclude(self, stream: ModelStream) -> None:
@@ -239,12 +276,36 @@ class ModelCaller:
         call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls
         is_silent = ending.error is not None and not stream.has_said()
         if ending.error is None:
+            if stream.upstream.target.dialect.cuts_prompts:
+                self._check_prompt(stream, ending)
+                call.error = ending.error
             self._route.succeeded(self._chain)
+            if self._prompt is not None and self._prompts is not None:
+                compare(self._prompts, self._prompt, call.body, plan=self._plan, to=call.target, chain=self._chain)
         elif not self._is_settled(stream, ending.error, is_silent=is_silent):
             return
         items = [] if stream.writer is self._writer else stream.writer.output
         self._turn.answered(ending, items, is_silent=is_silent)
         self._route.target.preopened = answer.preopened
+
+    def _check_prompt(self, stream: ModelStream, ending: Finish) -> None:
+        """Turn the answer to a prompt that the backend has cut into an error."""
+        target, body, usage = stream.upstream.target, stream.upstream.record.body, ending.usage
+        if usage is None or "messages" not in body or not is_cut(body, usage.input_tokens, target.window):
+            return
+        message = message_of(target.name, usage.input_tokens, tokens_of(body))
+        ending.error = ClientError(message, code="context_length_exceeded", param="input")
+
+    async def _with_descriptions(self, step: CallModel | AuxiliaryCall, vision: Vision) -> CallModel | AuxiliaryCall:
+        """Return the step for a model that sees no images. Raises `BackendError` where one cannot be described."""
+        plan, target, images = self._plan, self._route.target, images_in(step.body, step.api)
+        if not images or plan.request.model == vision.model:
+            return step
+        is_stored = plan.request.store is not False
+        texts, usage = await vision.describe(images, plan.context.tenant, is_stored=is_stored)
+        self._seen = added(self._seen, usage)
+        log.info("Images that reach '%s' as descriptions by '%s': %d.", target.name, vision.model, len(texts))
+        return replace(step, body=described(step.body, step.api, target.dialect, texts.__getitem__))
 
     def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish()

@@ -9,6 +9,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
+from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.metering import UNMETERED, UsageLease
 from antiphon.errors import BackendError
 from antiphon.protocol.json_pieces import pieces
@@ -50,7 +51,9 @@ class Passing:
         path: str,
         request: dict[str, Any],
         grant: UsageLease | None,
+        tenant: str = "",
     ) -> None:
+        self._tenant = tenant
         self._observers, self._route, self._grant = observers, route, grant or UNMETERED
         self._path, self._request = path, request
         self._newest: Call | None = None
@@ -77,9 +80,13 @@ class Passing:
         return newest
 
     def _body_for(self, target: Target) -> bytes:
-        if self._parts is not None:
-            return _encode(target.model).join(self._parts)
-        return _encode({**self._request, "model": target.model})
+        is_salted = target.state.options.cache_salt and OPERATIONS[self._path] == "chat"
+        salt = {PARAMETER: salt_of(self._tenant)} if is_salted else {}
+        if self._parts is None:
+            return _encode({**self._request, "model": target.model, **salt})
+        whole = _encode(target.model).join(self._parts)
+        # Behind one that the client sent: of two, the last one counts.
+        return whole[:-1] + b"," + _encode(salt)[1:] if salt else whole
 
     def encode(self) -> None:
         """Encode a large request piece by piece, which a thread does."""

@@ -36,7 +36,6 @@ class Run(StepLoop):
     """One response being made. Iterate `events`, or await `result`; once, and one of the two."""
 
     def __init__(self, plan: RunPlan, engine: Engine) -> None:
-        self.plan = plan
         self._recorder = plan.recorder
         # Nothing of these refers back to the run: all of a request is freed when it ends, without the collector.
         route, tenant, keyring = plan.route, plan.context.tenant, engine.keyring
@@ -174,23 +173,28 @@ class Run(StepLoop):
     def _fail(self, error: BaseException) -> None:
         """It ends with an error, or is cut short. Raises what is not for the client to see as an event."""
         stop = self.stop_cause
-        if isinstance(error, asyncio.CancelledError):
-            if stop is None or not stop.interrupts or self._task is None or self._task.uncancel():
+        try:
+            if isinstance(error, asyncio.CancelledError):
+                if stop is None or not stop.interrupts or self._task is None or self._task.uncancel():
+                    raise error
+                error = stop.error or Steered()
+            if isinstance(error, Steered):  # what was open is closed as incomplete already
+                self._start()
+                conclude(self._writer, Finish("steered", self._turn.usage))
+            elif isinstance(error, Exception) and self.phase in ANNOUNCED:
+                self._writer.fail(reportable(error), self._turn.usage)
+            else:
                 raise error
-            error = stop.error or Steered()
-        if isinstance(error, Steered):  # what was open is closed as incomplete already
-            self._start()
-            conclude(self._writer, Finish("steered", self._turn.usage))
-        elif isinstance(error, Exception) and self.phase in ANNOUNCED:
-            self._writer.fail(reportable(error), self._turn.usage)
-        else:
-            raise error
+        finally:
+            del error  # what is raised refers to this frame, and so to all of the request
 
     async def _end(self, step: FinishRun | None) -> list[Event]:
         """Make the response durable, then emit its end: as the turn decided, unless it has failed."""
         if step is not None:
             if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:
                 raise step.ending.error
+            if self.is_stream and self.phase is Phase.PENDING:
+                self._start()
             conclude(self._writer, step.ending)
         is_announced = self.phase in ANNOUNCED
         self._enter(Phase.FINISHING)
@@ -252,6 +256,7 @@ class Run(StepLoop):
         record.outcome = "queued" if stop is not None and stop.reason is StopReason.HANDED_ON else status
         record.target = target = self.plan.route.target
         record.model = target.name
+        record.notes = self._writer.notes
         if self._cache is not None:
             record.target, record.cache = self.target, self.cache
         for hand_over in self._engine.observers.ended:

@@ -87,8 +87,10 @@ class ServerSteps:
                 self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
                 for hand_over in self._observers.returned:
                     hand_over(use)
-            case Settle(call, text):
-                call.settle(text)
+            case Settle(held, text, note):
+                held.settle(text)
+                if note is not None:
+                    self._writer.notes.append(note)
             case SkipCompaction():
                 self._record.skipped_compactions += 1
             case Compact(summary):

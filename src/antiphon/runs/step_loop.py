@@ -36,6 +36,7 @@ class StepLoop(ABC):
     def __init__(
         self, plan: RunPlan, engine: Engine, writer: ResponseWriter, turn: Turn, record: ResponseRecord
     ) -> None:
+        self.plan = plan
         self.context = plan.context
         """What the response started from."""
         self._is_small = not plan.context.is_large and plan.context.prefix is None
@@ -50,11 +51,11 @@ class StepLoop(ABC):
         self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
         self._writer = writer
         self._turn = turn
-        self._asking = ModelCaller(plan, turn, writer, engine.observers, engine.offload)
+        self._asking = ModelCaller(plan, turn, writer, engine)
         self._own: ServerSteps | None = None
-        """Performs the steps that call no model; None where the turn has none."""
+        """Performs the steps that call no model; None until there is one."""
         if turn.steps is not None:
-            self._own = ServerSteps(plan, turn, writer, record, engine.observers, engine.keyring)
+            self._own = self._server_steps()
         self._task: asyncio.Task[Any] | None = None
         self._answer: ModelStream | None = None
         """The answer that is being read."""
@@ -176,9 +177,10 @@ class StepLoop(ABC):
                 await self._asking.close()
             elif self.is_stream or isinstance(step, AuxiliaryCall):
                 self._answering(step)
-        elif self._own is not None:
+        else:
             if self.is_stream and isinstance(step, ListTools | RunTools):
                 self._start()
+            self._own = self._own or self._server_steps()
             await self._own.begin(step)
 
     async def _continue_step(self) -> bool:
@@ -220,6 +222,10 @@ class StepLoop(ABC):
             await self._asking.close()
         finally:
             self._is_closing = False
+
+    def _server_steps(self) -> ServerSteps:
+        engine = self._engine
+        return ServerSteps(self.plan, self._turn, self._writer, self.record, engine.observers, engine.keyring)
 
     def _drain(self) -> list[Event]:
         """Return the events that go out now."""

@@ -11,11 +11,13 @@ from antiphon.protocol.response import Usage
 from antiphon.protocol.tools import McpTool
 from antiphon.runs.checkpoints import ToolCallRecord
 from antiphon.runs.tool_policy import Approved
+from antiphon.translation.checked_items import CheckedCall, CheckedMessage, TextCheck
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import Finish
+from antiphon.translation.writer import Note
 
 
 class CallModel(Struct, frozen=True):
@@ -28,6 +30,10 @@ class CallModel(Struct, frozen=True):
     """The names that may be called, None where any may."""
     api: Api
     """The API in which the backend is asked."""
+    check: TextCheck | None = None
+    """The schema that the text is to fit."""
+    note: Note | None = None
+    """The note to a model that repeats itself."""
     hosted_left: int | None = None
     """How many calls of this server's own tools are heard, None for any number."""
     sources: Mapping[str, str] = {}
@@ -45,6 +51,13 @@ class AuxiliaryCall(Struct, frozen=True):
     api: Api
     compacts: bool = False
     """The client is told, once the backend answers, that what came before is being made shorter."""
+
+
+class ModelResult(Struct, frozen=True):
+    """How one call of the model ended, and the items that it made."""
+
+    ending: Finish
+    items: Sequence[Item] = ()
 
 
 class Tell(Struct, frozen=True):
@@ -75,10 +88,11 @@ class RunTools(Struct, frozen=True):
 
 
 class Settle(Struct, frozen=True):
-    """End a call that was held, with this input."""
+    """End an item that was held, with this text; `note` says what was done about it."""
 
-    call: StreamingCustomCall
+    held: StreamingCustomCall | CheckedCall | CheckedMessage
     text: str
+    note: Note | None = None
 
 
 class Compact(Struct, frozen=True):

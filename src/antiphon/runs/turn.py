@@ -6,36 +6,49 @@ CallModel ── refused(error) ──> CallModel, without the parameter or with
 `agentic_turn.py` has the turns that do more than that.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from antiphon.access.unseal import state_origin
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.messages import InputItem, ItemList
+from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Response, Usage
 from antiphon.protocol.tools import Tool
-from antiphon.runs.steps import CallModel, FinishRun, Step, Steps
+from antiphon.runs.corrections import Corrected, corrections, question, text_check
+from antiphon.runs.loops import STOPPED, nudged
+from antiphon.runs.steps import AuxiliaryCall, CallModel, FinishRun, ModelResult, Step, Steps
 from antiphon.runs.truncate import drop_oldest, thin_out
+from antiphon.translation.checked_items import CheckedMessage, TextCheck
 from antiphon.translation.dialects.dialect import Api
-from antiphon.translation.learned import refused_parameter, refused_types
+from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
+from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.translation.to_chat.reasoning import Unseal
-from antiphon.translation.to_chat.request import Body, responses_parameter, to_chat
-from antiphon.translation.to_responses.request import extras, field_of, refused_field, to_responses
+from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
+from antiphon.translation.to_chat.tokens import tokens_of
+from antiphon.translation.to_responses.request import countable, extras, field_of, refused_field, to_responses
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, toolbox_of
 from antiphon.translation.wire import Finish
-from antiphon.upstream.backend_errors import is_overflow, read_failure, too_long
+from antiphon.translation.writer import Note
+from antiphon.upstream.backend_errors import beyond_window, is_overflow, read_failure, too_long
 from antiphon.upstream.backend_state import Target
+
+ANSWER = 1024
+"""Tokens of a model's window that are kept for its answer, where the request does not say."""
+
+ANSWER_SHARE = 8
+"""At most this part of the window: one eighth."""
 
 MAX_REFUSALS = 8
 """Refused parameters of one response; a backend that refuses more means something else."""
 
-REFUSALS = {400, 422}
+REJECTED = 400
+REFUSALS = {REJECTED, 422}
 """Statuses of a request that a backend does not understand."""
 
 UNOPENED = "invalid_encrypted_content"
@@ -56,6 +69,10 @@ class BuiltRequest(Struct, frozen=True):
     allowed: frozenset[str] | None
     """The names that may be called, None where any may."""
     api: Api
+    check: TextCheck | None = None
+    """The schema that the text is to fit, where that is checked here."""
+    note: Note | None = None
+    """The note to a model that repeats itself, or the end of its calls."""
 
 
 class RequestBuilder:
@@ -108,27 +125,66 @@ class RequestBuilder:
     ) -> BuiltRequest:
         """Return what to send; `limit` takes tools out of what is offered. Raises `ClientError` where it cannot be."""
         target = self.target
-        dialect, refused = target.dialect, frozenset(target.refused)
+        dialect, refused, defaults = target.dialect, frozenset(target.refused), target.defaults
         api = "chat" if target.api == "chat" else self.api_for(request, items)
         self.api = api
+        if defaults is not None:
+            request = defaults.complete(request, items)
         if api == "responses":
             origin = "" if self._is_without_blobs else state_origin(target)
             self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
             self._body["model"] = target.model
+            if defaults is not None:
+                defaults.fill(self._body, request, refused, api)
             return BuiltRequest(self._body, Toolbox(), None, api)
+        if isinstance(items, ItemList) and ConfigurationUpdate in items.kinds:
+            request = configured(request, items)
         taught = dialect.taught(refused) if refused else dialect
         is_bare = request.tools is None and isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS)
         toolbox = Toolbox() if is_bare else toolbox_of(request, items, taught, self._served)
         if limit is not None:
             limit(toolbox)
+        note = None
+        if dialect.checks_answers and not is_bare:
+            items, note = nudged(items, target.state.options.loop_calls)
         self._body = to_chat(
             request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
         )
         self._body["model"] = target.model
+        if defaults is not None:
+            defaults.fill(self._body, request, refused)
         if self._is_plain:
             self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
-        return BuiltRequest(self._body, toolbox, allowed, api)
+        check = None
+        if request.text is not None and dialect.checks_answers:
+            check = text_check(request, items, self._body, is_doubtful=target.is_loose)
+        return BuiltRequest(self._body, toolbox, allowed, api, check, note)
+
+    def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
+        """Return a request to a model whose window is known, shortened and built anew until it fits the window.
+
+        Some backends cut a longer prompt silently, so it is not sent. One that may not be shortened is sent as it is,
+        for the window may be larger than it was when it was measured. But where a backend is known to cut prompts, one
+        that is too long by any count raises `ClientError` (400, `context_length_exceeded`).
+        """
+        window = self.target.window
+        while window is not None and (size := self._size(built)) > window - self._room(window):
+            if not self.shorten():
+                is_doubtful = size <= window or built.api != "chat" or not self.target.dialect.cuts_prompts
+                if is_doubtful or not is_longer(built.body, window):
+                    break
+                raise beyond_window(self.target.name, window)
+            built = build()
+        return built
+
+    def _room(self, window: int) -> int:
+        """Return the tokens of the window that are kept for the answer, where the prompt may be shortened for it."""
+        return self.request.max_output_tokens or min(ANSWER, window // ANSWER_SHARE)
+
+    @staticmethod
+    def _size(built: BuiltRequest) -> int:
+        return tokens_of(countable(built.body) if built.api == "responses" else built.body)
 
     # What follows from a refusal.
 
@@ -152,6 +208,8 @@ class RequestBuilder:
         if error.code == UNOPENED and self._has_blobs and not self._is_without_blobs:
             self._is_without_blobs = True
             return
+        if self._learns_schema(status, body):
+            return
         name = self._refused_name(status, body)
         if name is None and self._falls_back(status, body):
             return
@@ -159,6 +217,10 @@ class RequestBuilder:
         if name is None or name in self.target.refused or self._refusals > MAX_REFUSALS:
             raise error
         self.target.refused.add(name)
+
+    def learn_schema(self, error: AntiphonError) -> bool:
+        """The answer was an error that may be about a schema. Return whether another request may do."""
+        return self._learns_schema(REJECTED, error.message.encode())
 
     def confirm(self) -> None:
         """Chat had an answer to what was refused: so it was not the request that was wrong."""
@@ -194,17 +256,22 @@ class RequestBuilder:
         """Whether the backend was sent reasoning that it had sealed itself."""
         return self.api == "responses" and any("encrypted_content" in item for item in self._body["input"])
 
+    def _learns_schema(self, status: int, body: bytes) -> bool:
+        """Return whether an error about a schema teaches what to omit; services report it to their client.
+
+        Each lesson leaves less of the schemas, so they have an end.
+        """
+        if self.api == "responses" or not self.target.dialect.checks_answers:
+            return False
+        lesson = refused_schema(status, body, self._body)
+        if lesson is not None:
+            self.target.refused.add(lesson)
+        return lesson is not None
+
     def _refused_name(self, status: int, body: bytes) -> str | None:
         if self.api == "responses":
             return refused_field(status, body, self._body, self.request.include)
         return refused_parameter(status, body, self._body)
-
-
-class ModelResult(Struct, frozen=True):
-    """How one call of the model ended, and the items that it made."""
-
-    ending: Finish
-    items: Sequence[Item] = ()
 
 
 class Turn:
@@ -215,6 +282,8 @@ class Turn:
         """Has the target; another one once that one failed before its first byte."""
         self._result: ModelResult | None = None
         self._usage: Usage | None = None
+        self._is_optional = False
+        """The response is complete without this call."""
         self.steps: Steps | None = None
         """What is decided, where that is more than to ask the model; to be closed when nothing more is."""
 
@@ -234,12 +303,21 @@ class Turn:
 
     def next(self) -> Step:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
+        if self.steps is not None:
+            return next(self.steps)
         result = self._result
         if result is None:
             builder = self.builder
             built = builder.build(builder.request, builder.items)
-            return CallModel(built.body, built.toolbox, built.allowed, built.api)
+            if builder.target.may_have_window:
+                built = builder.fitted(built, lambda: builder.build(builder.request, builder.items))
+            if built.note == STOPPED:
+                return FinishRun(Finish("max_messages", self._usage, note=STOPPED))
+            return CallModel(built.body, built.toolbox, built.allowed, built.api, built.check, built.note)
         ending = result.ending
+        if ending.held:
+            self.steps = self._finish_corrected()
+            return next(self.steps)
         usage = ending.usage if self._usage is None else added(self._usage, ending.usage)
         self._usage, self._result = usage, None
         return FinishRun(ending if usage is ending.usage else replace(ending, usage=usage))
@@ -250,16 +328,19 @@ class Turn:
     def answered(self, ending: Finish, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
         """The backend's answer was read to its end; `items` is what it made, where it was asked aside.
 
-        Some backends say only in their stream that the input is too long. As long as nothing was said (`is_silent`),
-        that is like a refusal.
+        Some backends say only in their stream that the input is too long, or that they can make no grammar of a schema
+        (hermes-agent#67349, of LM Studio). As long as nothing was said (`is_silent`), that is like a refusal.
         """
-        if ending.error is None:
+        error = ending.error
+        if error is None:
             if self.builder.suspects is not None:
                 self.builder.confirm()
-        elif is_silent and is_overflow(ending.error):
+        elif is_silent and is_overflow(error):
             if self.builder.shorten():
                 return
             ending = replace(ending, error=too_long())
+        elif is_silent and self.builder.learn_schema(error):
+            return
         self._result = ModelResult(ending, items)
 
     def asks_plainly(self) -> bool:
@@ -279,7 +360,63 @@ class Turn:
 
     def failed(self, error: AntiphonError) -> None:
         """The backend could not be asked. Raises the error, unless the response is whole without what was asked."""
-        raise error
+        if not self._is_optional:
+            raise error
+        self._result = ModelResult(Finish("completed", None, BackendError(error.message, gist=error.gist)))
+
+    # What an answer has wrong.
+
+    def _finish_corrected(self) -> Steps:
+        """Correct what the answer holds, and finish."""
+        result = self._taken()
+        if result is not None:
+            error = yield from self._corrections(result.ending)
+            ending = result.ending
+            yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
+
+    def _corrections(self, ending: Finish) -> Generator[Step, None, AntiphonError | None]:
+        """Correct what the answer holds. Return why the response fails, if so."""
+        if any(isinstance(held, CheckedMessage) for held in ending.held):
+            self.builder.target.breaks_schemas = True
+        return (yield from corrections(ending, self._ask_again))
+
+    def _ask_again(self, held: Corrected) -> Generator[Step, None, ModelResult]:
+        """Have an item written once more; the response is whole without."""
+        self._is_optional = True
+        items = self._conversation() if isinstance(held, CheckedMessage) else self.builder.items
+        answer = yield from self._ask_aside(lambda: question(self.builder.request, items, held))
+        self._is_optional = False
+        return answer
+
+    def _ask_aside(
+        self, what: Callable[[], tuple[CreateResponse, list[InputItem]]], *, compacts: bool = False
+    ) -> Generator[Step, None, ModelResult]:
+        """Call the model for something that the client does not see."""
+        builder = self.builder
+        while (result := self._taken()) is None:
+            try:
+                built = builder.build(*what(), self._limit_tools)
+                if builder.target.may_have_window:
+                    built = builder.fitted(built, lambda: builder.build(*what(), self._limit_tools))
+            except ClientError as error:  # this backend cannot do that
+                self.failed(error)
+            else:
+                yield AuxiliaryCall(built.body, built.toolbox, built.allowed, built.api, compacts)
+        return result
+
+    def _taken(self) -> ModelResult | None:
+        """Return the result that was not looked at yet, its tokens counted."""
+        result = self._result
+        if result is not None:
+            self._usage, self._result = self.own_usage, None
+        return result
+
+    def _conversation(self) -> Sequence[InputItem]:
+        """Return what was said until now."""
+        return self.builder.items
+
+    def _limit_tools(self, toolbox: Toolbox) -> None:
+        """Take out of what is offered what was used often enough."""
 
 
 def added(before: Usage | None, more: Usage | None) -> Usage | None:

@@ -8,7 +8,6 @@ with next to no text.
 """
 
 import asyncio
-import gc
 import math
 
 from antiphon.errors import AntiphonError, ClientError
@@ -17,10 +16,7 @@ from antiphon.sharing.scheduler import SHARE
 MEBIBYTE = 1024 * 1024
 
 LARGE = 64 * 1024
-"""Bytes from which on more than the bytes themselves is counted, and from which on a body counts towards `SWEEP`."""
-
-SWEEP = 128 * MEBIBYTE
-"""Bytes of released large bodies after which the garbage collector runs: these are few objects for its own count."""
+"""Bytes from which on more than the bytes themselves is counted."""
 
 PER_BYTE = 3
 """Bytes of memory that a byte of a body or of a history takes."""
@@ -61,7 +57,6 @@ class Memory:
         self.size = self.left = size
         self._least = least
         self._held: dict[str, int] = {}
-        self._litter = 0
 
     def take(self, size: int, tenant: str = "") -> None:
         """Hold `size` more bytes.
@@ -94,11 +89,6 @@ class Memory:
             self._held[tenant] -= size
             if not self._held[tenant]:
                 del self._held[tenant]
-        if size >= LARGE:
-            self._litter += size
-        if self._litter >= SWEEP:
-            self._litter = 0
-            gc.collect()
 
     def most(self, tenant: str = "") -> int:
         """Return the bytes that a tenant may hold where nobody else holds any."""

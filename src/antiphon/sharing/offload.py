@@ -53,7 +53,10 @@ class Offload:
             raise
         finally:
             scheduler.leave(tenant, loop.time() - begun)
-        return done.result()
+        try:
+            return done.result()
+        finally:
+            del done  # what it raises refers to this frame, and so to the data
 
     def close(self) -> None:
         """Release the threads."""

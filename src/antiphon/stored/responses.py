@@ -44,7 +44,7 @@ def _shown_response(stored: StoredResponse, include: Collection[str]) -> dict[st
 
 async def delete(store: Store, tenant: str, response_id: str) -> dict[str, Any]:
     """Forget a response and say so. Raises `ClientError`: 404 where it is unknown, 400 while it is being made."""
-    if await store.find_job(tenant, response_id) is not None:
+    if await store.find_job(tenant, response_id, few=True) is not None:
         raise ClientError("Cannot delete an in-flight response.", param="response_id")
     if not await store.delete(tenant, response_id):
         raise not_found(response_id)

@@ -29,7 +29,9 @@ class AccessLog(Observer):
 
     def began(self, record: ResponseRecord) -> None:
         """See `Observer.began`."""
-        known = replace(current.get(), response_id=record.response.id, backend="", model="", cache="", outcome="")
+        known = replace(
+            current.get(), response_id=record.response.id, backend="", model="", cache="", outcome="", corrected=""
+        )
         current.set(known)
 
     def asked(self, call: Call) -> None:
@@ -39,6 +41,8 @@ class AccessLog(Observer):
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
         known = replace(current.get(), outcome=record.outcome, cache=record.cache or "")
+        if record.notes:
+            known = replace(known, corrected=", ".join(f"{kind} {done}" for kind, done in record.notes))
         if log.isEnabledFor(logging.INFO):
             known = replace(known, model=_model(record.target))
         current.set(known)

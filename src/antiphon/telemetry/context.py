@@ -26,6 +26,8 @@ class About(Struct, frozen=True, gc=False):
     """The id of the API key that the request came with."""
     outcome: str = ""
     """The response's status, once it has ended."""
+    corrected: str = ""
+    """What was wrong in what the model said, and what was done about it, such as `arguments repaired`."""
     trace_id: str = ""
     is_exchange: bool = False
     """It is one HTTP request with one reply."""

@@ -23,7 +23,7 @@ OWN = "antiphon"
 FIELDS = "fields"
 """The attribute of a record that holds more of what a line says, by name."""
 
-SHOWN = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "trace_id")
+SHOWN = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "corrected", "trace_id")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -38,7 +38,9 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """See `logging.Formatter.format`."""
         known = about()
-        named = " ".join(filter(None, (known.request_id, known.response_id, known.backend, known.outcome)))
+        named = " ".join(
+            filter(None, (known.request_id, known.response_id, known.backend, known.outcome, known.corrected))
+        )
         text = f"{_time(record)} {record.levelname} {record.name}: {_message(record, self._quotes)}"
         return "\n  ".join([f"{text} [{_printable(named)}]" if named else text, *_fault(record, self._quotes)])
 

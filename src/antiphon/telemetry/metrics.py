@@ -179,8 +179,16 @@ class Measures:
             "antiphon_mcp_tools_left_out", "Tools in lists of MCP servers that cannot be used.", "reason"
         )
         self.cache = Counter("antiphon_cache_lookups", "Looks into the response cache.", "outcome")
+        self.images = Counter(
+            "antiphon_images_described", "Images in requests to models that see none, by what came of them.", "outcome"
+        )
         self.skipped_compactions = Counter(
             "antiphon_compactions_skipped", "Compactions that would have left a context beyond its threshold.", "model"
+        )
+        self.corrections = Counter(
+            "antiphon_corrections",
+            "Faults in what models said: repaired, asked for again, or left broken; loops: nudged, or stopped.",
+            *("model", "kind", "outcome"),
         )
         self.jobs = Counter(
             "antiphon_background_jobs", "Background responses: claimed here, done here, or lost to another.", "outcome"
@@ -273,6 +281,8 @@ class ResponseMetrics(Observer):
             measures.responses.values[model, record.outcome] += 1
         if record.skipped_compactions:
             measures.skipped_compactions.add(model, by=record.skipped_compactions)
+        for kind, outcome in record.notes:
+            measures.corrections.add(model, kind, outcome)
         if record.cache is not None:
             measures.cache.add(record.cache)
         if record.cache != "hit" and (usage := record.response.usage) is not None:
@@ -311,10 +321,15 @@ def known(
         each("oldest_wait_seconds", OLDEST, lambda served: served.slots.usage.oldest_wait),
         each("up", "Whether a backend is asked: 0 where it was taken out.", is_up),
         each("ejections", "Times that a backend was taken out.", lambda served: served.health.ejections, "counter"),
+        each("prompt_bytes", "Bytes of prompts of sessions.", lambda served: served.prompts.size, "counter"),
+        each("prompt_reused_bytes", REUSED, lambda served: served.prompts.reused, "counter"),
+        each("prompt_breaks", BREAKS, lambda served: served.prompts.breaks, "counter"),
         *_shared(shared),
     ]
 
 
+REUSED = "Bytes of these prompts with which the prompt of the turn before began too."
+BREAKS = "Prompts that did not continue the prompt of the turn before."
 OLDEST = "For how long the first of the waiting operations has waited; 0 where none waits."
 
 

@@ -10,6 +10,7 @@ from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.wire import Finish
+from antiphon.translation.writer import Note
 from antiphon.upstream.backend_state import Target
 
 Operation = Literal["chat", "embeddings"]
@@ -38,6 +39,8 @@ class ResponseRecord(Struct, eq=False):
     """The model that was asked, by the name that clients know."""
     cache: CacheStatus | None = None
     """What the cache was to it; None where the cache has no part in it."""
+    notes: Sequence[Note] = ()
+    """What was wrong in what the model said, and what was done about it."""
     skipped_compactions: int = 0
     """Times that the context was too long for `compact_threshold`, and a compaction would not have helped."""
     outcome: str = ""

@@ -11,16 +11,16 @@ from antiphon.telemetry.metrics import Measures
 READS = {
     *("load", "history", "measure_chain", "find_item", "find_job", "owned", "held", "heartbeats", "tail"),
     *("load_conversation", "items", "input_page", "conversation_page", "stored_bytes", "conversation_item"),
-    "storage_use",
+    *("storage_use", "load_completion", "completion_page", "completion_messages"),
     *("find_key", "load_endpoint", "endpoints", "due", "deliveries", "backlog", "check", "clock_skew", "purge_size"),
-    *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage"),
+    *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage", "profiles"),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "heartbeat", "expire_worker"),
     *("release_job", "purge", "create_conversation", "update_conversation", "delete_conversation", "add_items"),
     *("delete_item", "lock", "unlock", "reserve", "free_key", "put_endpoint", "delete_endpoint", "claim_delivery"),
     *("delivered", "postpone", "secret", "check_writable", "keep_answer", "trim_answers", "put_api_key"),
-    *("take", "charge"),
+    *("take", "charge", "save_completion", "update_completion", "delete_completion", "put_profile", "delete_profile"),
 }
 """The store's methods that are timed."""
 

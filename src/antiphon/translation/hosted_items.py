@@ -19,6 +19,7 @@ from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.translation.built_in_items import STREAMING
+from antiphon.translation.checked_items import CheckedCall
 from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.writer import ResponseWriter
 
@@ -214,6 +215,8 @@ HOSTED: dict[Kind, type[HostedCall]] = {"mcp": StreamingMcpCall, "web_search": S
 
 def streaming(writer: ResponseWriter, call_id: str, offer: Offer) -> StreamingCall:
     """Return the call of this tool, which opens now or later."""
+    if offer.check:
+        return CheckedCall(writer, call_id, offer)
     kind = ApprovalRequest if offer.needs_approval else HOSTED.get(offer.kind) or STREAMING[offer.kind]
     return kind(writer, call_id, offer)
 

@@ -69,11 +69,17 @@ class StreamingMessage:
         self._annotations.add(annotation)
         self._tell_annotations(text)
 
-    def close(self, status: Status) -> None:
-        """End the message."""
+    @property
+    def pieces(self) -> list[str]:
+        """The text of the part that is open, in a list that grows."""
+        return self._text.pieces if self._text is not None else []
+
+    def close(self, status: Status) -> "StreamingMessage | None":
+        """End the message. Returns it where something is still to be done about it."""
         self._close_part()
         item = Message(id=self.id, status=status, role="assistant", content=self._content)
         self._writer.close_item(self._output_index, item)
+        return None
 
     def _open_text(self) -> GrowingText:
         self._close_part()
@@ -151,6 +157,11 @@ class StreamingReasoning:
     def text(self) -> str:
         """The reasoning so far."""
         return "".join(self._text)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The reasoning so far, in a list that grows."""
+        return self._text
 
     def add(self, delta: str) -> None:
         """Append reasoning."""

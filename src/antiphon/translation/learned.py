@@ -1,4 +1,4 @@
-"""What a backend's 400 teaches: a parameter that it does not take, a field that it misses (lessons L33 and L55)."""
+"""What a backend's refusal teaches: a parameter that it does not take, a field that it misses (lessons L33 and L55)."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -7,9 +7,15 @@ from typing import Any
 
 import msgspec
 
-from antiphon.translation.dialects.dialect import REASONING_FIELDS
+from antiphon.translation.dialects.dialect import REASONING_FIELDS, SCHEMA_LESSON
+from antiphon.translation.to_chat.schemas import GROUPS, Group, groups_in, schemas_in
 
 _STATUSES = frozenset({400, 422})
+_NO_TOOLS_STATUSES = _STATUSES | {500}
+"""llama.cpp answers tools without `--jinja` with a 500 (LLMKube#126)."""
+_SCHEMA_STATUSES = _STATUSES | {500}
+"""llguidance's "Unimplemented keys" is a 500 of vLLM, "invalid JSON schema in format" one of Ollama."""
+
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
 _STRICT = frozenset({"tools", "response_format"})
 """What has a `strict` inside."""
@@ -35,6 +41,15 @@ _WORDINGS = (
     r"NAME type is unavailable",  # DeepSeek, of response_format
     r"NAME['\"`]? does not support \S{1,40} with this model\. only the default",  # OpenAI
 )
+_NO_TOOLS = (
+    r"(?:does not|doesn't) support (?:native )?tools?\b(?! (?:of|with|other|named|in|when))",  # Ollama
+    r"(?:does not|doesn't) support (?:tool|function)[- ](?:use|call(?:s|ing)?)\b",
+    r"(?:tool|function)[- ](?:use|call(?:s|ing)?) (?:is|are) not (?:supported|available|enabled)\b",
+    r"tools param requires --jinja",  # llama.cpp
+    r"tool[ _]choice\b[^.]{0,40} requires --",  # vLLM without --enable-auto-tool-choice or --tool-call-parser
+)
+"""How servers say that they, or their model, take no tools at all."""
+
 _MISSING = re.compile(
     r"(?:missing )?`?(reasoning_content|reasoning)`?"
     r" (?:in the thinking mode must be passed back|is missing in assistant|field in the assistant message)",
@@ -61,6 +76,15 @@ _TYPES = (
 )
 """How servers refuse a type of tools or items. Near such words alone a name counts: a message may quote the request."""
 
+_SCHEMA_WORDINGS = (
+    r"json schema conversion failed|pattern must start with",  # llama.cpp
+    r"(?:parse|parsing|compile|compiling|invalid) (?:\w{1,20} ){0,2}grammar|grammar error",  # llama.cpp, vLLM
+    r"invalid json schema|invalid schema for (?:function|response_format)",  # Ollama, OpenAI
+    r"unimplemented keys|not supported by (?:xgrammar|guidance|llguidance|outlines|lm-format-enforcer)",  # vLLM
+    r"schema (?:\w{1,20} ){0,3}(?:unsupported|not supported)|unsupported (?:json )?schema",
+)
+"""How servers say that they can make no grammar of a schema."""
+
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -75,12 +99,43 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
 
     `body` is the error as it came and `sent` the Chat request. The answer is one of `sent`'s optional keys, or `strict`
     (of functions and schemas), or `messages.` and a reasoning field, each to be left out; or `+` and a reasoning field
-    that every answer with calls must have. `Dialect.taught` knows what each means.
+    that every answer with calls must have; or `tools`, which are then described in the prompt. `Dialect.taught`
+    knows what each means.
     """
+    if "tools" in sent and status in _NO_TOOLS_STATUSES and _takes_no_tools(body):
+        return "tools"
     if status not in _STATUSES:
         return None
     accused = (_match(name, sent) for name in _names(_decoded(body)))
     return next((lesson for lesson in accused if lesson), None)
+
+
+def _takes_no_tools(body: bytes) -> bool:
+    texts = [one[:_LONGEST] for one in _heard(_decoded(body)) if isinstance(one, str)]
+    return any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts)
+
+
+def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> str | None:
+    """Return the lesson of an error about a schema, None where the error is about something else.
+
+    `body` is the error as it came and `sent` the Chat request. The lesson is `schema:` and the group of
+    `to_chat.schemas.GROUPS` that the error names, else the first group that `sent` has; `Dialect.taught` knows it.
+    """
+    if status not in _SCHEMA_STATUSES:
+        return None
+    said = " ".join(one for one in _heard(_decoded(body)) if isinstance(one, str))[:_LONGEST]
+    if not any(wording.search(said) for wording in _compiled(_SCHEMA_WORDINGS)):
+        return None
+    used = groups_in(schemas_in(sent))
+    named = next((group.name for group in GROUPS if group.name in used and _names_group(said, group)), None)
+    lesson = named or next(iter(used), None)
+    return SCHEMA_LESSON + lesson if lesson else None
+
+
+def _names_group(said: str, group: Group) -> bool:
+    if group.words and re.search(group.words, said, re.IGNORECASE):
+        return True
+    return any(re.search(rf"['\"`]{re.escape(keyword)}['\"`]", said) for keyword in group.keywords)
 
 
 def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:

@@ -4,10 +4,12 @@ A function call streams its arguments. A custom tool's call streams the text ins
 where a grammar is to be fitted.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
+from antiphon.errors import BackendError
 from antiphon.protocol import events
 from antiphon.protocol.items.calls import (
     CustomToolCall,
@@ -122,11 +124,15 @@ class StreamingCall:
 class StreamingCustomCall(StreamingCall):
     """A custom tool's call: the text is what stands in the first string of the arguments, else all of them."""
 
+    kind = "custom_input"
+    complaint = "The input of a custom tool does not fit its grammar."
+    failure: BackendError | None = None
+
     def _begin(self) -> None:
         self._strings = JsonStrings()
         self._text: list[str] = []
         self._place: Path | None = None
-        self._is_told = self.offer.misfit is None
+        self.is_told = self.offer.misfit is None
         self.misfit = ""
         """What is wrong with the input of a call that is held."""
         self._open(self._custom("in_progress", ""))
@@ -140,7 +146,7 @@ class StreamingCustomCall(StreamingCall):
 
     def _say(self, piece: str) -> None:
         self._text.append(piece)
-        if self._is_told:
+        if self.is_told:
             self._tell(piece)
 
     def _tell(self, piece: str) -> None:
@@ -165,12 +171,18 @@ class StreamingCustomCall(StreamingCall):
         """The input so far."""
         return "".join(self._text)
 
+    def fitting(self, items: Sequence[Item]) -> str | None:
+        """Return the input of another answer that fits, None where it has none."""
+        calls = [one for one in items if isinstance(one, CustomToolCall) and one.status == "completed"]
+        fits = bool(calls) and self.offer.misfit is not None and not self.offer.misfit(calls[0].input)
+        return calls[0].input if fits else None
+
     def settle(self, text: str) -> None:
         """End a call that was held, with this input."""
         self._end("completed", text)
 
     def _end(self, status: Status, text: str) -> None:
-        if text and not self._is_told:
+        if text and not self.is_told:
             self._tell(text)
         event = events.CustomInputDone(output_index=self._output_index, item_id=self.id, input=text)
         self.writer.emit(event)

@@ -15,8 +15,9 @@ from msgspec import Struct
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Usage
+from antiphon.translation.items import StreamingMessage
 from antiphon.translation.tool_items import StreamingCall
-from antiphon.translation.writer import ResponseWriter
+from antiphon.translation.writer import Note, ResponseWriter
 
 COMMENT = b": keep-alive\n\n"
 
@@ -167,10 +168,12 @@ class Finish(Struct):
     outcome: FinishReason
     usage: Usage | None
     error: AntiphonError | None = None
-    held: Sequence[StreamingCall] = ()
-    """Calls that are not told to their end: this server is to carry them out, or their input is to be mended."""
+    held: Sequence[StreamingCall | StreamingMessage] = ()
+    """Items that are still open: calls that this server performs, and items to correct."""
     are_used_up: bool = False
     """Calls that this server would have carried out were not heard: there were enough."""
+    note: Note | None = None
+    """What was done about a model that repeats itself."""
 
 
 class AnswerStream(Protocol):
@@ -270,6 +273,8 @@ class AnswerReader:
 
 def conclude(writer: ResponseWriter, ending: Finish) -> None:
     """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it."""
+    if ending.note is not None:
+        writer.notes.append(ending.note)
     if ending.error is not None:
         writer.fail(ending.error, ending.usage)
     elif ending.outcome == "completed":

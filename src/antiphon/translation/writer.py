@@ -37,6 +37,10 @@ Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
 
 
+Note = tuple[str, str]
+"""What of an answer was wrong (`arguments`, `text`, `custom_input`, `loop`), and what was done about it."""
+
+
 class View(Struct, frozen=True):
     """What of a response its client asked to see (specification sections 2 and 10.5)."""
 
@@ -77,6 +81,8 @@ class ResponseWriter(Struct):
     """The output index of the item opened last, -1 before the first."""
     tells_error: bool = True
     """Whether an `error` goes before `response.failed`."""
+    notes: list[Note] = field(default_factory=list)
+    """What was corrected in what the model said."""
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
     """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
     _gate: int | None = None

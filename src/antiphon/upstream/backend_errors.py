@@ -67,6 +67,16 @@ def too_long(param: str | None = "input") -> ClientError:
     return ClientError(TOO_LONG, code="context_length_exceeded", param=param)
 
 
+def beyond_window(model: str, window: int) -> ClientError:
+    """Return the error for input that is longer than the model's known window, at a backend that would cut it."""
+    text = (
+        f"Your input exceeds the context window of '{model}', which is {window:,} tokens, and its backend would cut it "
+        "silently. Shorten the input. If the window has grown since it was measured, have the server's operator run "
+        "`antiphon models probe` again."
+    )
+    return ClientError(text, code="context_length_exceeded", param="input")
+
+
 def overloaded(wait: float) -> BackendError:
     """Return the error for one request more than a backend's queue holds, which may have passed in `wait` seconds."""
     headers = waits(min(wait, LONGEST_WAIT))

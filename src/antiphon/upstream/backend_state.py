@@ -1,29 +1,54 @@
 """One backend: its options, what it says of itself, what it does now, and how its requests ended."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.translation.dialects.dialect import Api, Dialect
-from antiphon.translation.dialects.table import DIALECTS
+from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
+from antiphon.translation.dialects.table import GENERIC
+from antiphon.translation.ollama.request import CHAT, PASSTHROUGH
+from antiphon.translation.to_chat.defaults import ModelDefaults, combined
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
+
+if TYPE_CHECKING:
+    from antiphon.upstream.ollama import OllamaBackend
 
 ANY = "*"
 """Among a backend's models: any name that is requested."""
 
 LATEST = ":latest"
 
+CHAT_COMPLETIONS = "/chat/completions"
+
+NUM_CTX = 65_536
+"""Tokens of the largest window of Ollama's models by default: its documentation recommends 64,000 for agents."""
+
 
 def is_listed(model: str, listed: Iterable[str]) -> bool:
     """Whether the model is among these. Ollama lists `llama3:latest` and answers to `llama3`."""
     return any(name in (model, model + LATEST) for name in listed)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How an operator configured a model: facts that replace what was measured, and defaults for its requests."""
+
+    name: str
+    """The name that clients use, or the backend's own; `*` for every model."""
+    profile: ModelProfile = NOTHING_KNOWN
+    defaults: ModelDefaults | None = None
+
+    def is_for(self, model: str, name: str) -> bool:
+        """Whether this concerns the model that the backend calls `model` and clients call `name`."""
+        return self.name in {ANY, name} or is_listed(self.name, [model])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +68,26 @@ class BackendOptions:
     """Requests of one tenant at once; 0 for as many as `concurrency`."""
     label: str = ""
     """The backend's name in replies to clients; empty for its own name."""
-    api: Literal["auto", "chat", "responses"] = "chat"
+    api: Literal["auto", "chat", "responses", "ollama"] = "chat"
     """The API in which it is called; `auto` leaves that to its family, or to a probe."""
+    num_ctx: int = NUM_CTX
+    """Tokens of the largest window that Ollama loads models with."""
+    keep_alive: str | int | None = None
+    """How long Ollama keeps a model in memory after an answer; None leaves it to the server."""
     cache: bool = False
     """Its answers are cached."""
+    cache_salt: bool = False
+    """Its prefix cache is kept apart by tenant (`access/cache_salt.py`)."""
     passthrough: frozenset[str] | None = None
     """Parameters that are forwarded to it though the API does not have them; None for those of its family."""
+    check_answers: bool | None = None
+    """Whether its models' answers are checked and corrected; None where its family says so."""
+    loop_calls: int = 4
+    """Identical rounds of calls after which the model gets a note; twice as many end the response; 0 for never."""
+    loop_text: int = 8192
+    """Characters that only repeat themselves, after which an answer ends; 0 for never."""
+    configured: Sequence[ModelOptions] = ()
+    """What was configured for its models; a later one replaces what an earlier one says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +98,8 @@ class LoadReport:
     """Models in its memory."""
     free: int | None = None
     """Slots that are free, by its own count."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Tokens of the windows of models in its memory, by its own names; of Ollama alone."""
 
     def has_loaded(self, model: str) -> bool:
         """Whether this model is in its memory; true where the backend does not report that."""
@@ -66,6 +107,20 @@ class LoadReport:
 
 
 NO_REPORT = LoadReport()
+
+
+@dataclass(slots=True)
+class PromptCounts:
+    """What the backend's prefix cache could reuse of the prompts of sessions."""
+
+    size: int = 0
+    """Bytes of these prompts."""
+    reused: int = 0
+    """Bytes of them that the prompt of the turn before had too, at the same place."""
+    breaks: int = 0
+    """Prompts that did not continue the prompt of the turn before."""
+    last_break: str = ""
+    """The first part that had changed in the newest one of these."""
 
 
 class BackendState:
@@ -85,6 +140,10 @@ class BackendState:
     """Whether only the server itself can say in which API to call it."""
     api: Api
     """The API in which it is called: as configured, else as its family says, else as a probe found."""
+    caller: Backend
+    """What its models are called through: the backend, or `native`."""
+    chat_path: str
+    """The path of Chat requests at `caller`."""
     passthrough: frozenset[str]
     """Parameters that are forwarded to it though the API does not have them."""
 
@@ -96,12 +155,20 @@ class BackendState:
         on_change: Callable[[], object] = lambda: None,
     ) -> None:
         self.backend = backend
+        self._family = dialect
+        """Its dialect, before what the options say of it."""
         self.dialect = dialect
         self.options = options
         self.probed: Api | None = None
         """The API that a probe of the server found."""
+        self.speaks_natively: bool | None = None
+        """Whether the server has Ollama's native API, None until it has answered."""
+        self.native: OllamaBackend | None = None
+        """The backend by that API, where it is called by it."""
         self.models: list[dict[str, Any]] = []
         """As it listed them last."""
+        self.measured: Mapping[str, ModelProfile] = {}
+        """What probes found about its models, by the names that it uses itself."""
         self.targets: dict[str, Target] = {}
         """What is known of its models, by the name that clients use."""
         self._followers: WeakSet[Target] = WeakSet()
@@ -120,6 +187,7 @@ class BackendState:
         """Requests that it received; each call of one response counts."""
         self.failed = 0
         """How many of them failed through its own fault."""
+        self.prompts = PromptCounts()
         self.turn = 0.0
         """See `Candidate.turn`."""
         self._on_change = on_change
@@ -133,30 +201,88 @@ class BackendState:
         options: BackendOptions | None = None,
         models: list[dict[str, Any]] | None = None,
         probed: Api | None = None,
+        speaks_natively: bool | None = None,
+        measured: Mapping[str, ModelProfile] | None = None,
     ) -> None:
         """Change what is given. Requests in flight keep their slots; another backend is probed anew."""
         if backend is not None and backend is not self.backend:
-            self.backend, self.probed = backend, None
-        self.dialect = dialect or self.dialect
+            self.backend, self.probed, self.speaks_natively, self.native = backend, None, None, None
+        self._family = dialect or self._family
+        if options is not None and (options.num_ctx, options.keep_alive) != (
+            self.options.num_ctx,
+            self.options.keep_alive,
+        ):
+            self.native = None
         self.options = options or self.options
         self.probed = probed or self.probed
+        if speaks_natively is not None:
+            self.speaks_natively = speaks_natively
         if models is not None:
             self.models = models
+        if measured is not None:
+            self.measured = measured
         self._compute()
         self._on_change()
 
     def _compute(self) -> None:
-        options, dialect = self.options, self.dialect
-        wanted = dialect.api if options.api == "auto" else options.api
+        options, dialect = self.options, self._family
+        if options.check_answers is not None and options.check_answers != dialect.checks_answers:
+            dialect = replace(dialect, checks_answers=options.check_answers)
+        self.dialect = dialect
+        is_native = options.api == "ollama" or (self.may_be_native and bool(self.speaks_natively))
+        wanted = "chat" if options.api == "ollama" else dialect.api if options.api == "auto" else options.api
+        self.native = (self.native or self._natively()) if is_native else None
+        self.caller = self.native or self.backend
+        self.chat_path = CHAT if self.native else CHAT_COMPLETIONS
         self.name = self.backend.name
         self.label = options.label or self.name
         self.is_probed = wanted == "probe"
         self.api = (self.probed or "chat") if wanted == "probe" else wanted
-        self.passthrough = dialect.passthrough if options.passthrough is None else options.passthrough
+        known = PASSTHROUGH if is_native else dialect.passthrough
+        self.passthrough = known if options.passthrough is None else options.passthrough
         concurrency = 1 if dialect.one_at_a_time else options.concurrency
         self.slots.resize(concurrency, options.queue, options.tenant_concurrency)
         for target in self._followers:
             target.follow()
+
+    @property
+    def may_be_native(self) -> bool:
+        """Whether it is called by Ollama's native API if it has it."""
+        return self.options.api == "auto" and self.dialect.name == "ollama"
+
+    def _natively(self) -> "OllamaBackend":
+        from antiphon.upstream.ollama import OllamaBackend  # noqa: PLC0415 - for servers of Ollama alone
+
+        options = self.options
+        return OllamaBackend(
+            self.backend, options.num_ctx, options.keep_alive, self.configured_window, self.reported_window
+        )
+
+    def configured_window(self, model: str) -> int | None:
+        """Return the window that the operator configured for the model that the backend calls by this name."""
+        windows = (one.profile.context_window for one in self.options.configured if one.is_for(model, model))
+        return next((window for window in reversed([*windows]) if window is not None), None)
+
+    def profile_of(self, model: str, name: str) -> ModelProfile:
+        """Return what is known of a model: what was configured for it, else what was measured.
+
+        `model` is the name that the backend uses itself, `name` the one that clients use.
+        """
+        found = self.measured.get(model) or self.measured.get(model + LATEST) or NOTHING_KNOWN
+        for one in self.configured_for(model, name):
+            found = found.under(one.profile)
+        return found
+
+    def configured_for(self, model: str, name: str) -> Iterator[ModelOptions]:
+        """Yield what was configured for a model; what concerns its name itself comes last, and wins."""
+        for one in sorted(self.options.configured, key=lambda one: one.name == name):
+            if one.is_for(model, name):
+                yield one
+
+    def reported_window(self, model: str) -> int:
+        """Return the window that the model had in memory when the backend was polled last; 0 if it was not there."""
+        windows = self.load.windows
+        return windows.get(model) or windows.get(model + LATEST, 0)
 
     def target(self, model: str, name: str) -> "Target":
         """Return what is known of a model; what was learned of it outlives a new list of models."""
@@ -168,7 +294,7 @@ class BackendState:
 
     def may_take(self, parameter: str) -> bool:
         """Whether it takes a parameter that the API does not have, or can still turn out to: it was not reached yet."""
-        return parameter in self.passthrough or (not self.is_reached and self.dialect is DIALECTS["generic"])
+        return parameter in self.passthrough or (not self.is_reached and self.dialect.name == GENERIC)
 
     def called(self, name: str) -> str | None:
         """Return what this backend calls the model of this name, None where it does not serve it."""
@@ -188,12 +314,16 @@ class BackendState:
 
 
 class Target:
-    """A model at a backend. `refused` and `preopened` are learned from its answers, and kept as long as this object.
+    """A model at a backend. What is learned from its answers is kept as long as this object.
 
-    `backend`, `dialect` and `api` are those of its `state`, which keeps them up to date.
+    `backend`, `dialect` and `api` are those of its `state`, which keeps them up to date; the dialect is that of the
+    model, where something is known of it. `chat_path` is the path of Chat requests at `backend`.
     """
 
-    __slots__ = ("__weakref__", "api", "backend", "dialect", "model", "name", "preopened", "refused", "state")
+    __slots__ = (
+        *("__weakref__", "api", "backend", "breaks_schemas", "chat_path", "defaults", "dialect", "may_have_window"),
+        *("model", "name", "preopened", "profile", "refused", "state"),
+    )
 
     def __init__(self, state: BackendState, model: str, name: str) -> None:
         self.state = state
@@ -203,15 +333,50 @@ class Target:
         """What clients call it."""
         self.refused: set[str] = set()
         """Parameters that the backend rejected, and types of tools and items that its Responses API rejected."""
+        self.profile: ModelProfile | None = None
+        """What is known of the model: what was configured, else what was measured."""
+        self.defaults: ModelDefaults | None = None
+        """What was configured for its requests."""
         self.preopened = False
         """Its template opens `<think>`."""
+        self.breaks_schemas = False
+        """Its text broke the schema that it was to fit."""
+        self.may_have_window = False
+        """Whether `window` may be known."""
         self.follow()
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether its text may well break a schema: it did so once, or a probe found that nothing holds it."""
+        return self.breaks_schemas or (self.profile is not None and self.profile.json_held is False)
 
     def follow(self) -> None:
         """Take over what its backend's state says."""
-        self.backend = self.state.backend
-        self.dialect = self.state.dialect
-        self.api = self.state.api
+        state = self.state
+        self.backend, self.chat_path = state.caller, state.chat_path
+        self.dialect = state.dialect
+        self.api = state.api
+        if state.measured or state.options.configured or self.profile is not None:
+            self._follow_model()
+        self.may_have_window = state.native is not None or self.profile is not None
+
+    def _follow_model(self) -> None:
+        """Take over what is known of the model, and was configured for it."""
+        before, found = self.profile, self.state.profile_of(self.model, self.name)
+        self.defaults = None
+        for one in self.state.configured_for(self.model, self.name):
+            self.defaults = combined(self.defaults, one.defaults)
+        self.profile = found if found != NOTHING_KNOWN else None
+        if self.profile is not None:
+            self.dialect = self.dialect.profiled(self.profile)
+            self.preopened = self.preopened or (before != found and found.thinking == "preopened")
+
+    @property
+    def window(self) -> int | None:
+        """The tokens of prompt and answer together that the model can have; None where that is unknown."""
+        if self.state.native is not None:
+            return self.state.native.window(self.model)
+        return self.profile.context_window if self.profile else None
 
     def takes(self, names: Collection[str]) -> bool:
         """Whether parameters of these names, which the API does not have, are forwarded, and were not rejected."""

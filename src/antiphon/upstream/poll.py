@@ -4,10 +4,10 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from antiphon.errors import BackendError, log
+from antiphon.periodic import Periodic
 from antiphon.upstream.backend_state import NO_REPORT, BackendState, LoadReport
 from antiphon.upstream.registry import ModelRegistry
 
@@ -17,26 +17,14 @@ LARGEST = 4 * 1024 * 1024
 GAUGE = re.compile(rb"^vllm:num_requests_waiting(?:\{[^}]*\})? +([0-9.eE+-]+)", re.MULTILINE)
 
 
-class Poll:
+class Poll(Periodic):
     """Polls all backends every `interval` seconds, from `start` to `close`."""
 
     def __init__(self, registry: ModelRegistry, interval: float) -> None:
+        super().__init__(interval)
         self._registry = registry
-        self._interval = interval
-        self._task: asyncio.Task[None] | None = None
         self._gone: set[str] = set()
         """Backends that are unreachable according to the log."""
-
-    def start(self) -> None:
-        """Begin to poll."""
-        self._task = asyncio.create_task(self._run())
-
-    async def close(self) -> None:
-        """Poll no longer."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
 
     async def look(self) -> None:
         """Poll once: ask every backend for its models and for what it has loaded, side by side."""
@@ -53,14 +41,6 @@ class Poll:
         for name in sorted(self._gone & missed.keys() - gone):
             log.info("The backend '%s' is there again.", name)
         self._gone = gone
-
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self.look()
-            except Exception as error:
-                log.error("A fault in Antiphon", exc_info=error)
-            await asyncio.sleep(self._interval)
 
 
 async def _update_load(state: BackendState) -> None:
@@ -80,9 +60,11 @@ async def _report(state: BackendState) -> LoadReport:
 
 
 def of_ollama(body: bytes) -> LoadReport:
-    """`/api/ps`: `{"models": [{"name": "llama3:latest", …}]}`."""
+    """`/api/ps`: `{"models": [{"name": "llama3:latest", "context_length": 8192, …}]}`."""
     models = _members(_value(body), "models")
-    return LoadReport(loaded=frozenset(str(one.get("name") or one.get("model")) for one in models))
+    named = {str(one.get("name") or one.get("model")): one.get("context_length") for one in models}
+    windows = {name: window for name, window in named.items() if isinstance(window, int)}
+    return LoadReport(loaded=frozenset(named), windows=windows)
 
 
 def of_llamacpp(body: bytes) -> LoadReport:

@@ -13,6 +13,7 @@ from antiphon.translation.dialects.table import tell_dialect
 from antiphon.upstream.backend import Backend, Listing
 from antiphon.upstream.backend_state import ANY, BackendOptions, BackendState, Target
 from antiphon.upstream.candidates import Candidates
+from antiphon.upstream.context_window import context_window
 from antiphon.upstream.retry_policy import unanswered
 
 STALE_AFTER = 5.0
@@ -149,6 +150,24 @@ class ModelRegistry:
                 seen.setdefault(model["id"], _model_object(model))
         return list(seen.values())
 
+    def context_window(self, name: str) -> int | None:
+        """Return the smallest context window among the backends that serve a model, in tokens; None if unknown.
+
+        `name` is the name that clients use.
+        """
+        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
+        windows = [context_window(state, called, name) for state, called in serving]
+        return min((window for window in windows if window is not None), default=None)
+
+    def sees_images(self, name: str) -> bool | None:
+        """Whether a model sees images at each backend that serves it, None if that is unknown.
+
+        `name` is the name that clients use.
+        """
+        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
+        known = {state.profile_of(called, name).vision for state, called in serving}
+        return False if False in known else True if known == {True} else None
+
     async def _poll(self, state: BackendState) -> None:
         """List a backend's models; not while it is busy if it takes one request at a time: its list can wait.
 
@@ -184,6 +203,12 @@ class ModelRegistry:
             found = await probe(backend)
             if found is not None and state.backend is backend:
                 state.update(probed=found)
+        if state.may_be_native and state.speaks_natively is None:
+            from antiphon.upstream.ollama import speaks_natively  # noqa: PLC0415 - for servers of Ollama alone
+
+            is_native = await speaks_natively(backend)
+            if is_native is not None and state.backend is backend:
+                state.update(speaks_natively=is_native)
 
     def _missed(self, state: BackendState, error: BackendError) -> None:
         """Note that a backend could not be asked for its models."""

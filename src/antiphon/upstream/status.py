@@ -34,6 +34,14 @@ class BackendStatus(Struct, kw_only=True):
     asked: int
     failed: int
     ejections: int
+    prompt_bytes: int
+    """Of prompts of sessions, where the backend keeps those that it has read; 0 elsewhere."""
+    prompt_reused_bytes: int
+    """Bytes of these that the prompt of the turn before had too, at the same place."""
+    prompt_breaks: int
+    """Prompts that did not continue the prompt of the turn before."""
+    last_prompt_break: str
+    """The first part that had changed in the newest one of these; empty where each prompt continued the one before."""
     models: list[str]
     loaded: list[str] | None
     """Models in its memory, where it tells."""
@@ -164,6 +172,10 @@ def _backend(served: BackendState, now: float) -> BackendStatus:
         asked=served.asked,
         failed=served.failed,
         ejections=health.ejections,
+        prompt_bytes=served.prompts.size,
+        prompt_reused_bytes=served.prompts.reused,
+        prompt_breaks=served.prompts.breaks,
+        last_prompt_break=served.prompts.last_break,
         models=[model["id"] for model in served.offers()],
         loaded=None if loaded is None else sorted(loaded),
         error=served.error,
@@ -192,6 +204,10 @@ def _together(known: Sequence[BackendStatus]) -> BackendStatus:
         asked=total(lambda one: one.asked),
         failed=total(lambda one: one.failed),
         ejections=total(lambda one: one.ejections),
+        prompt_bytes=total(lambda one: one.prompt_bytes),
+        prompt_reused_bytes=total(lambda one: one.prompt_reused_bytes),
+        prompt_breaks=total(lambda one: one.prompt_breaks),
+        last_prompt_break=max((one.last_prompt_break for one in known), key=len),
         error=min((one.error for one in known), key=len),
         last_error=newest.last_error,
         last_error_ago=newest.last_error_ago,

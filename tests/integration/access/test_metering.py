@@ -8,7 +8,7 @@ from bench import keys
 from bench.figures import SLOT_CALLS
 
 from antiphon.access.metering import Meter
-from antiphon.storage.contract import BucketState
+from antiphon.storage.contract import BucketState, Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.keys import issued
 
@@ -41,6 +41,19 @@ async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back()
         await meter.settle()
 
     assert leaving.cancelled()
+    await store.close()
+
+
+async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
+    """What it reserved would count where its limits are changed while the request runs."""
+    store = SqliteStore.open("sqlite://")
+    _, key = await issued(store, requests_per_minute=10)
+    meter = Meter(store, time.time)
+
+    with await meter.admit(key, "m", lambda: 100):
+        changed = await store.take(key.id, Limits(tokens_per_day=100), 0)
+
+    assert changed.tokens_today == 0
     await store.close()
 
 

@@ -7,13 +7,16 @@ import signal
 from pathlib import Path
 
 import aiohttp
+import msgspec
 from rich.console import Console
 
 from antiphon.cli.status import _shown
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import open_store
-from antiphon.upstream.status import Status, together
+from antiphon.upstream.backend_state import PromptCounts
+from antiphon.upstream.status import Status, status_of, together
 from tests.support.cli import antiphon, serving
+from tests.support.engine import engine
 from tests.support.replay import ReplayBackend
 
 GONE = "http://127.0.0.1:9/v1"
@@ -149,3 +152,24 @@ def test_the_clock_that_differs_most_is_shown() -> None:
     assert status.storage is None
     assert "The store did not answer: the stored bytes are unknown." in captured.get()
     assert "This server's clock is 90 s behind the store's. Nothing is deleted." in captured.get()
+
+
+def printed(status: Status) -> str:
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(_shown("http://a", status))
+    return shown.get()
+
+
+def test_what_a_prefix_cache_can_reuse_and_where_it_broke_are_shown() -> None:
+    def told(reused: int, breaks: int) -> Status:
+        made, _ = engine(dialect="llamacpp")
+        served = made.models.backends[0]
+        served.prompts = PromptCounts(1000, reused, breaks, "message 3 (user, text)" if breaks else "")
+        return status_of(made.models, 0, {})
+
+    both = msgspec.json.decode(msgspec.json.encode(together([told(900, 0), told(1000, 2)])), type=Status)
+
+    assert "scripted: 90% of its prompts stood in the prompt before\n" in printed(told(900, 0))
+    assert "95% of its prompts stood in the prompt before; 2 prompts did not continue it" in printed(both)
+    assert "the newest from message 3 (user, text) on" in printed(both)

@@ -8,7 +8,7 @@ from antiphon.config import Settings
 from antiphon.conformance.choice import chosen
 from antiphon.conformance.judging import Plan, judge
 from antiphon.conformance.report import Report
-from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.demo.weak import WeakDemoBackend
 from tests.support.server import serve
 from tests.support.small_web import small_web
 
@@ -23,24 +23,24 @@ LACKING = {"chat:parameters:n"}
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
 UNSHOWN = {
-    *("responses:headers:challenge", "responses:websocket:refused-well", "responses:web-search:citations"),
-    "responses:limits:too-long-named",
+    *("responses:headers:challenge", "responses:websocket:refused-well", "responses:limits:too-long-named"),
+    *(f"{api}:{name}" for api in ("chat:tools", "responses:calls") for name in ("chosen", "argued")),
 }
-"""What nothing can show: no key is asked for, WebSockets are taken, `demo` cites nothing and reads any length."""
+"""What nothing can show: no key is asked for, WebSockets are taken, `demo` reads any length, and chooses no tool."""
 
 BY_CHANCE = {"responses:cancel:no-usage", "responses:websocket:steer-accepted", "responses:websocket:steered"}
 """What is shown only if `demo` is cancelled, or steered, before it has answered."""
 
-UNSHOWN_RULES = {"annotation", "command", "error", "failed", "image", "mcp"}
-"""First words of the rules that no stream shows: `demo` cites nothing, and no stream has a request for approval."""
+UNSHOWN_RULES = {"command", "error", "failed", "image", "mcp"}
+"""First words of the rules that no stream shows, such as those of a request for approval."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def report() -> Report:
-    async with small_web() as web, serve(DemoBackend()) as served:
+    async with small_web() as web, serve(WeakDemoBackend()) as served:
         settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.0/8"])
         served.engine.toolset = toolset_of(settings)
-        return await judge(Plan(base_url=served.url, requirements=chosen()))
+        return await judge(Plan(base_url=served.url, model="demo", requirements=chosen()))
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -66,4 +66,4 @@ async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_sho
 
 
 async def test_it_takes_a_few_hundred_requests(report: Report) -> None:
-    assert report.requests < 600
+    assert report.requests < 650

@@ -9,7 +9,7 @@ from antiphon.ids import Clock
 from antiphon.jobs import cleaner as cleaners
 from antiphon.jobs.cleaner import Cleaner, objection
 from antiphon.runs.engine import Upkeep
-from antiphon.storage.contract import Reply, Store, StoredResponse
+from antiphon.storage.contract import Reply, Store, StoredCompletion, StoredResponse
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
@@ -78,6 +78,16 @@ async def test_a_purge_of_too_much_is_held_and_reported_once(
 
     await Cleaner(store, 0.4, upkeep).look()
     assert (await count(store), upkeep.purge_held) == (14, 0)
+    await store.close()
+
+
+async def test_chat_completions_count_towards_a_purge_of_too_much(store_url: str) -> None:
+    store = await opened(store_url)
+    for number in range(3):
+        await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=10))
+        await store.save_completion(StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=10))
+    size = await store.purge_size(0.5)
+    assert (size.expired, size.total) == (6, 6)
     await store.close()
 
 

@@ -222,6 +222,12 @@ PARTIAL: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str, dict[str, An
         'Pa"',
         {"type": "function_call", "name": "weather", "call_id": "call_0", "arguments": '{"city":"Pa'},
     ),
+    "function call in parts": (
+        {"tools": [WEATHER]},
+        [call("weather", '{"city":'), delta(tool_calls=[{"index": 0, "function": {"arguments": '"Pa'}}])],
+        'Pa"',
+        {"type": "function_call", "name": "weather", "call_id": "call_0", "arguments": '{"city":"Pa'},
+    ),
     "custom call": (
         {"tools": [NOTE]},
         [call("note", '{"input":"milk and ')],

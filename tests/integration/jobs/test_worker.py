@@ -3,6 +3,8 @@
 import asyncio
 import json
 import time
+from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -220,6 +222,39 @@ async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pyt
         await worker._look_at_others()
 
     assert looks * workers.LOOK_EVERY >= workers.SILENCE
+
+
+async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where this server cannot reach the store, the other may not have reached it either."""
+
+    class Failing(SqliteStore):
+        fails = False
+
+        async def heartbeats(self) -> Mapping[str, int]:
+            if self.fails:
+                raise StoreError("The store cannot be reached.")
+            return await super().heartbeats()
+
+    store = Failing.open("sqlite://", now=lambda: NOW)
+    made, _ = engine(store=store)
+    await queue(made)
+    assert await store.claim("dead", 10) is not None
+    now = 1000.0
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    worker = Worker(made)
+    await worker._look_at_others()
+    looks = 0
+    for store.fails in (*[False] * 5, True):
+        now += workers.LOOK_EVERY
+        with pytest.raises(StoreError) if store.fails else nullcontext():
+            await worker._look_at_others()
+    store.fails = False
+    while "dead" in await store.heartbeats():
+        now += workers.LOOK_EVERY
+        looks += 1
+        await worker._look_at_others()
+
+    assert looks > workers.SILENCE / workers.LOOK_EVERY
 
 
 async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ import pytest
 from antiphon import ids
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.gateway import Gateway
-from antiphon.jobs.queue import enqueue, work
+from antiphon.jobs.queue import MOST_LOST, cancel, enqueue, work
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_compact_request, decode_create_conversation, decode_request
 from antiphon.runs.compact import compact
@@ -20,7 +21,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import Memory, weight
-from antiphon.storage.contract import StoredItem
+from antiphon.storage.contract import LargeItem, StoredItem
 from antiphon.storage.open import open_store
 from antiphon.stored import conversations
 from tests.support.engine import ask, begin, engine, said
@@ -170,3 +171,91 @@ async def test_background_work_waits_for_memory(store_url: str) -> None:
     assert ended is not None
     assert (ended.status, held(made)) == ("completed", 0)
     await made.store.close()
+
+
+LARGE = "x" * 600_000
+"""A text that the store does not read before there is memory for it."""
+
+
+async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(store_url: str) -> None:
+    made, _ = await following(said("fine"), said("fine"), store=store_url)
+    found = await made.store.load("", (await ask(made, input=LARGE))["id"])
+    assert found is not None
+    refer = [{"type": "item_reference", "id": found.input[0].id}]
+    read: list[StoredItem | None] = []
+    find = made.store.find_item
+
+    async def spied(*which: Any, **how: Any) -> StoredItem | None:
+        read.append(await find(*which, **how))
+        return read[-1]
+
+    made.store.find_item = spied  # type: ignore[method-assign]
+    made.memory.take(SIZE - 1000)
+    assert await overloaded(made, input=refer)
+    assert [type(item) for item in read] == [LargeItem]
+
+    made.memory.release(SIZE - 1000)
+    run = await begin(made, input=refer)
+    assert weight(600_000) < held(made) < weight(700_000)
+    assert (await run.result()).status == "completed"
+    assert held(made) == 0
+    await made.store.close()
+
+
+@pytest.mark.parametrize("field", ["input", "instructions"])
+async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(store_url: str, field: str) -> None:
+    made, _ = await following(said("fine"), store=store_url)
+    await is_queued(made, {field: LARGE})
+    job = await made.store.claim(made.worker, 1, 1)
+    assert job is not None
+    data = job.request, job.called, list(job.response.input), job.response.body
+    assert (job.is_partial, data) == (True, (b"", b"", [], b"" if field == "instructions" else job.response.body))
+    find, read = made.store.find_job, []
+
+    async def spied(*which: Any, **how: Any) -> Any:
+        read.append(held(made))
+        return await find(*which, **how)
+
+    made.store.find_job = spied  # type: ignore[method-assign]
+    made.memory.take(SIZE - 1000)
+    take, tries = made.memory.take, []
+    made.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
+    working = asyncio.create_task(work(made, job))
+    while not tries:
+        await asyncio.sleep(0)
+    assert (working.done(), read) == (False, [])
+    made.memory.release(SIZE - 1000)
+    await working
+
+    assert min(read) > weight(600_000)
+    ended = await made.store.load("", job.response.id)
+    assert ended is not None
+    assert (ended.status, held(made)) == ("completed", 0)
+    await made.store.close()
+
+
+async def test_a_large_background_job_that_another_has_ended_is_left_alone() -> None:
+    made, _ = await following()
+    await is_queued(made, {"input": LARGE})
+    job = await made.store.claim(made.worker, 1, 1)
+    assert job is not None
+    await cancel(made, "", job.response.id)
+
+    await work(made, job)
+
+    ended = await made.store.load("", job.response.id)
+    assert ended is not None
+    assert (ended.status, len(ended.input), held(made)) == ("cancelled", 1, 0)
+
+
+async def test_a_large_background_job_whose_workers_died_fails_with_its_items() -> None:
+    made, _ = await following()
+    await is_queued(made, {"input": LARGE})
+    job = await made.store.claim(made.worker, 1, 1)
+    assert job is not None
+
+    await work(made, replace(job, lost=MOST_LOST))
+
+    ended = await made.store.load("", job.response.id)
+    assert ended is not None
+    assert (ended.status, len(ended.input)) == ("failed", 1)

@@ -331,6 +331,19 @@ async def test_max_tool_calls_are_all_that_is_called() -> None:
     assert "tools" not in backend.requests[2]
 
 
+async def test_a_model_that_makes_the_same_call_for_ever_is_told_so_and_then_ends_incomplete() -> None:
+    made, backend = engine(*[ROLLS] * 20)
+    servers = with_tools(made)
+    events = await stream(made, tools=[MCP])
+    response = events[-1]["response"]
+
+    assert_event_stream(events)
+    assert (response["status"], response["incomplete_details"]) == ("incomplete", {"reason": "max_messages"})
+    assert (len(servers.used), len(backend.requests)) == (8, 8)
+    told = ["rounds of calls were identical" in json.dumps(request) for request in backend.requests]
+    assert told == [False] * 4 + [True] * 4
+
+
 async def test_a_model_that_calls_for_ever_ends_incomplete() -> None:
     made, backend = engine(*[ROLLS] * 9)
     servers = with_tools(made, rounds=4)

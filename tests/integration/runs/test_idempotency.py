@@ -1,9 +1,12 @@
 """Which requests an `Idempotency-Key` takes for the same."""
 
+import asyncio
+
 import pytest
 
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.validate import LARGE
+from antiphon.runs import idempotency
 from antiphon.runs.idempotency import admit
 from antiphon.runs.persistence import RequestIdentity
 from tests.support.engine import engine
@@ -31,3 +34,17 @@ async def test_a_large_body_that_differs_is_another_request() -> None:
         await admit(made, "", "key", "/v1/responses", other, "resp")
 
     assert refused.value.code == "idempotency_key_reused"
+
+
+async def test_the_same_request_waits_for_the_first_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "LOOK_AGAIN", 0.005)
+    monkeypatch.setattr(idempotency, "PATIENCE", 0.02)
+    made, _ = engine()
+    first = await admit(made, "", "key", "/v1/responses", b"{}", "resp")
+    assert isinstance(first, RequestIdentity)
+    with pytest.raises(ClientError) as refused:
+        async with asyncio.timeout(30):
+            await admit(made, "", "key", "/v1/responses", b"{}", "resp")
+
+    assert (refused.value.status, refused.value.code) == (409, "idempotency_in_progress")
+    assert made.holding == {first.response_id}

@@ -235,6 +235,30 @@ async def test_a_chain_goes_on_from_a_compaction_without_what_came_before() -> N
     assert "We built" in messages[1]["content"]
 
 
+async def test_the_model_reads_what_a_client_sends_before_a_compaction() -> None:
+    made, backend = engine(said("We built src/a.py."), said("Yes."), said("Tide."))
+    compaction = (await ask(made, input=[*LONG, TRIGGER], store=False))["output"]
+    secret = {"role": "assistant", "content": "The word is tide."}
+    again = await ask(made, input=[secret, *compaction, {"role": "user", "content": "And then?"}])
+    await ask(made, previous_response_id=again["id"], input="The word?")
+    sent, chained = ([message["content"] for message in request["messages"]] for request in backend.requests[1:])
+
+    assert (sent[0], sent[2]) == ("The word is tide.", "And then?")
+    assert "The word is tide." not in chained
+    assert "We built src/a.py." in chained[0]
+
+
+async def test_a_referenced_compaction_replaces_nothing_either() -> None:
+    made, backend = engine(said("We built src/a.py."), said("Yes."))
+    made_before = await ask(made, input=[*LONG, TRIGGER])
+    reference = {"type": "item_reference", "id": made_before["output"][0]["id"]}
+    await ask(made, input=[LONG[1], reference, {"role": "user", "content": "And then?"}])
+    contents = [message["content"] for message in backend.requests[1]["messages"]]
+
+    assert contents[0] == "Done: src/a.py."
+    assert "We built src/a.py." in contents[1]
+
+
 async def test_a_model_that_gives_no_summary_fails_the_trigger() -> None:
     made, _ = engine(called("look"))
     events = await stream(made, input=[*LONG, TRIGGER], tools=[weather()])

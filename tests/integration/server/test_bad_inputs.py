@@ -137,10 +137,15 @@ async def test_items_that_do_not_belong_together_are_refused(
         ("GET", "/responses/a/b/c", 404, "unknown_url"),
         ("GET", "/responses/", 404, "unknown_url"),
         ("GET", "/models/none", 404, "model_not_found"),
+        ("DELETE", "/models/none", 404, "model_not_found"),
         ("GET", "/" + "y" * 10_000, 404, "unknown_url"),
         ("PUT", "/responses", 405, "method_not_supported"),
         ("POST", "/models", 405, "method_not_supported"),
-        ("GET", "/chat/completions", 405, "method_not_supported"),
+        ("PUT", "/chat/completions", 405, "method_not_supported"),
+        ("GET", "/chat/completions/none", 404, None),
+        ("GET", "/chat/completions/%00/messages", 404, None),
+        ("DELETE", "/chat/completions/none", 404, None),
+        ("DELETE", "/models/m", 403, "insufficient_permissions"),
     ],
 )
 async def test_what_is_not_there_is_said_in_the_envelope(

@@ -276,14 +276,23 @@ async def test_a_request_that_is_sent_again_with_its_key_is_counted_once(backend
 async def test_a_background_response_that_is_cancelled_gives_back_what_it_took(
     backend: ReplayBackend, store_url: str
 ) -> None:
-    never = asyncio.Event()
-    backend.script = lambda request: Answer([], wait=never)
+    never, calls = asyncio.Event(), asyncio.Semaphore(0)
+
+    def script(request: dict[str, Any]) -> Answer:
+        calls.release()
+        return Answer([], wait=never)
+
+    backend.script = script
     async with holding(backend, store_url, tokens_per_day=2_000) as (served, kept):
         for _ in range(3):  # each takes more than a thousand
             queued = await served.sdk.responses.create(model="m", input="Hi", background=True)
+            await calls.acquire()  # from then on the prompt counts
             await served.sdk.responses.cancel(queued.id)
+            await gone(served)
             await served.engine.meter.settle()
-        assert await used(served) == requests(3, 0, 0)
+        while (counts := await used(served))["input_tokens"] < 3 * 8:  # the worker charges once it has stopped
+            await asyncio.sleep(0.01)
+        assert counts == requests(3, 3 * 8, 0)
         level = await served.engine.store.take(kept.id, kept.limits, 1)
         assert level.is_granted
         assert level.tokens_today < 100

@@ -24,6 +24,7 @@ from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 
 HI = {"model": "m", "input": "Hi"}
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "store": True}
 MESSAGE = {"type": "message", "role": "user", "content": "A secret of mine"}
 
 OF_A_REQUEST = {"x-request-id", "date", "openai-processing-ms"}
@@ -33,6 +34,7 @@ WITHOUT_IDS = {
     *("GET /v1/models", "POST /v1/chat/completions", "POST /v1/embeddings", "GET /v1/usage"),
     *("GET /healthz", "GET /readyz", "GET /metrics", "GET /status", "GET /openapi.json", "GET /v1/webhook_event_types"),
     *("POST /v1/webhook_endpoints", "GET /v1/webhook_endpoints", "GET /v1/models/model", "GET /v1/responses"),
+    *("GET /v1/chat/completions", "DELETE /v1/models/model"),
 }
 """Endpoints to which nobody can give an id of what is stored."""
 
@@ -47,6 +49,7 @@ IN_A_BODY = {
 BODIES: Mapping[str, Any] = {
     "POST /v1/conversations/conversation_id": {"metadata": {"a": "b"}},
     "POST /v1/conversations/conversation_id/items": {"items": [MESSAGE]},
+    "POST /v1/chat/completions/completion_id": {"metadata": {"a": "b"}},
     "POST /v1/webhook_endpoints/endpoint_id": {"name": "mine now"},
     "POST /v1/webhook_endpoints/endpoint_id/test": {"event_type": "response.completed"},
     "POST /v1/webhook_endpoints/endpoint_id/rotate_secret": {},
@@ -69,6 +72,7 @@ class Owned:
     items: dict[str, str]
     conversation: str
     endpoint: str
+    completion: str
 
     def kinds(self) -> Iterator[tuple[str, str]]:
         """Every id, by the name that it has in a path."""
@@ -76,6 +80,7 @@ class Owned:
         yield from (("item_id", one) for one in self.items.values())
         yield "conversation_id", self.conversation
         yield "endpoint_id", self.endpoint
+        yield "completion_id", self.completion
 
 
 @dataclass
@@ -142,12 +147,14 @@ async def own(house: House, backend: ReplayBackend) -> Owned:
         {"input": inputs[0]["id"], "output": plain["output"][0]["id"], "of a conversation": items[0]["id"]},
         conversation["id"],
         endpoint["id"],
+        (await house.made("/v1/chat/completions", CHAT))["id"],
     )
 
 
 def like(one: str) -> str:
     """An id of the same kind and length that never was."""
-    made = new_id(one.partition("_")[0])
+    kind = re.split("(?<=[_-])", one, maxsplit=1)[0]
+    made = kind + new_id("").removeprefix("_")
     return made[: len(one)].ljust(len(one), "0")
 
 
@@ -197,6 +204,11 @@ async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, bac
     await all_is_there(house, owned)
 
 
+async def test_no_list_begins_behind_a_foreign_completion(house: House, backend: ReplayBackend) -> None:
+    foreign = (await house.made("/v1/chat/completions", CHAT))["id"]
+    await same(house, "GET", f"/v1/chat/completions?after={foreign}", foreign)
+
+
 async def all_is_there(house: House, owned: Owned) -> None:
     """What the stranger tried has changed nothing."""
     for one in owned.responses.values():
@@ -205,6 +217,8 @@ async def all_is_there(house: House, owned: Owned) -> None:
     assert working["status"] in ("queued", "in_progress")
     status, _, told = await house.ask("GET", f"/v1/conversations/{owned.conversation}/items", house.owner)
     assert (status, len(json.loads(told)["data"])) == (200, 3)
+    status, _, told = await house.ask("GET", f"/v1/chat/completions/{owned.completion}", house.owner)
+    assert (status, json.loads(told)["metadata"]) == (200, {})
     status, _, told = await house.ask("GET", f"/v1/webhook_endpoints/{owned.endpoint}", house.owner)
     assert (status, json.loads(told)["name"]) == (200, "n")
 
@@ -296,7 +310,7 @@ async def test_what_is_cached_for_one_is_asked_anew_for_another(house: House, ba
 async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend) -> None:
     await own(house, backend)
     await house.served.engine.meter.settle()
-    for path in ("/v1/webhook_endpoints", "/v1/usage"):
+    for path in ("/v1/webhook_endpoints", "/v1/usage", "/v1/chat/completions"):
         mine, theirs = [
             json.loads((await house.ask("GET", path, who))[2])["data"] for who in (house.owner, house.stranger)
         ]

@@ -8,10 +8,12 @@ from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import (
     Announcement,
+    CompletionQuery,
     ItemPage,
     PageQuery,
     Store,
     StoredAnswer,
+    StoredCompletion,
     StoredItem,
     StoredResponse,
     WebhookEndpoint,
@@ -75,7 +77,7 @@ async def save_chain(store: Store, ends: StoredItem = ENDS) -> None:
 async def follows_what_is_known(store: Store) -> bool:
     """Whether a response is counted with the one before it, whose own length is known."""
     await store.measure_chain("", "old", 9)
-    return (await store.measure_chain("", "ends", 9, "old")).length == 2
+    return (await store.measure_chain("", "ends", 9)).length == 2
 
 
 async def is_on_the_page(store: Store) -> bool:
@@ -87,7 +89,7 @@ async def is_in_the_history(store: Store) -> bool:
 
 
 async def is_measured(store: Store) -> bool:
-    return (await store.measure_chain("", "new", 9, "ends")).is_whole
+    return (await store.measure_chain("", "new", 9)).is_whole
 
 
 async def is_counted(store: Store) -> bool:
@@ -165,6 +167,22 @@ async def test_no_history_waits_to_read_what_has_expired(
     assert await store.history("", name) is None
 
 
+async def test_a_chat_completion_is_known_until_the_second_before(store: Store, clock: Clock) -> None:
+    name = "chatcmpl-1"
+    await store.save_completion(StoredCompletion(name, b"{}", ("m", "m"), messages=[b"{}"], expires_at=END))
+    known = []
+    for now in (END - 1, END):
+        clock.times = [now]
+        page = await store.completion_page("", CompletionQuery(1, metadata={}))
+        found = [await store.load_completion("", name), await store.completion_messages("", name, PageQuery(1))]
+        changed = await store.update_completion("", name, b"{}")
+        behind = await store.completion_page("", CompletionQuery(1, name))
+        known.append([*map(bool, found), bool(changed), bool(page.completions), not behind.is_unknown])
+
+    assert known == [[True] * 5, [False] * 5]
+    assert not await store.delete_completion("", name)
+
+
 async def give_up_a_delivery(store: Store) -> None:
     await store.put_endpoint(WebhookEndpoint("we_1", "", "n", "https://a.b", [EVENT], 1, 1, "whsec_x"))
     queued = response("queued", None, OLD)
@@ -177,12 +195,14 @@ async def give_up_a_delivery(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "age"), [("responses", 0), ("answers", 0), ("keys", KEPT), ("deliveries", KEPT_FAILURES)]
+    ("table", "age"),
+    [("responses", 0), ("chat_completions", 0), ("answers", 0), ("keys", KEPT), ("deliveries", KEPT_FAILURES)],
 )
 async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, table: str, age: int) -> None:
     clock.times = [END]
     await save_chain(store)
     await store.keep_answer(StoredAnswer("", b"key", b"{}", END, END))
+    await store.save_completion(StoredCompletion("chatcmpl-1", b"{}", ("m", "m"), expires_at=END))
     await store.reserve("", "key", b"print", "resp_1", "w")
     await give_up_a_delivery(store)
     for at, count in ((END + age - 1, 0), (END + age, 1)):

@@ -10,6 +10,9 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
+from antiphon.storage.postgres import link
+from antiphon.storage.postgres.pulse import PostgresPulse
+from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite import pulse as pulses
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.postgres import Postgres
@@ -84,6 +87,29 @@ async def test_a_file_that_is_locked_for_long_fails_the_beat_and_not_the_next(
     other.close()
     pulse.beat()
     pulse.close()
+    await store.close()
+
+
+async def test_a_process_that_is_stopped_in_the_middle_of_a_beat_can_be_declared_dead(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_store(await postgres.database())
+    await store.reserve("", "key", b"print", "resp_1", "w")
+    monkeypatch.setattr(link, "STATEMENT_TIMEOUT", 1.0)
+    pulse = store.pulse("w")
+    assert isinstance(pulse, PostgresPulse)
+    await asyncio.to_thread(pulse.beat)
+
+    def stop_in_the_middle() -> None:
+        assert pulse._loop is not None
+        for statement in ("BEGIN", QUERIES["beat"].replace("$1", "'w'")):
+            pulse._loop.run_until_complete(pulse._connection.execute(statement))
+
+    await asyncio.to_thread(stop_in_the_middle)
+    monkeypatch.undo()
+
+    assert await store.expire_worker("w", 1)
+    await asyncio.to_thread(pulse.close)
     await store.close()
 
 

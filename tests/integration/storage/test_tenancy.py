@@ -50,7 +50,7 @@ async def test_a_known_chain_is_not_followed_by_a_response_of_another_tenant(sto
         await store.save(response)
     assert (await store.measure_chain(OTHER, parent.id, 9)).length == 1
 
-    assert (await store.measure_chain(OTHER, child.id, 9, parent.id)).length == 0
+    assert (await store.measure_chain(OTHER, child.id, 9)).length == 0
 
 
 async def test_no_history_waits_to_read_what_another_tenant_has(store_url: str) -> None:

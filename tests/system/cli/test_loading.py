@@ -104,6 +104,8 @@ NEEDLESS_FOR_A_SERVER = {
     "httpx2",
     "importlib.resources",
     "jinja2",
+    "json_repair",
+    "jsonschema_rs",
     "llguidance",
     "mcp",
     "openai",

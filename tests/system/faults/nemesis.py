@@ -2,12 +2,15 @@
 
 import asyncio
 import random
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from antiphon.storage.open import open_store
+from antiphon.storage.sqlite.file import path_of
 from tests.support.keys import bearing, issue
 from tests.support.postgres import Postgres
 from tests.system.faults.clients import OPEN, Clients
@@ -38,6 +41,9 @@ REST = (1.0, 4.0)
 STOPPED = (9.0, 12.0)
 """Seconds for which a process is stopped: longer than others wait for it."""
 
+LONGEST_WRITE = 2.0
+"""Seconds after which a file that is still locked is not locked by one who writes."""
+
 
 @dataclass
 class Verdict:
@@ -67,18 +73,17 @@ async def torment(
             clients = Clients(http, nodes, dice)
             asking = asyncio.create_task(clients.run(each))
             async with attacking(nodes, a, random.Random(seed)) as hostile:
-                faults = await _break(nodes, postgres, dice, seconds)
+                faults, outages = await _break(nodes, postgres, dice, seconds)
             clients.end()
             settled = await _settle(clients, asking)
             after = await _look(clients)
-    record, times = clients.record, take_overs(clients.record, model, nodes)
-    broken = [*lost(record, after), *two_ends(record, after), *torn_streams(record, after), *vacuous(record)]
+    record, times = clients.record, take_overs(clients.record, model, nodes, outages)
+    broken = [*lost(record, after, model), *two_ends(record, after), *torn_streams(record, after), *vacuous(record)]
     broken += [f"of A's attacks only {hostile.done} were accepted"] if len(hostile.done) < ATTACKS else []
     broken += [f"{after.jobs} jobs are left"] if after.jobs else []
     broken += (
         [f"{settled:.0f} s after the end something was in progress, at last: {clients.last}"] if settled > HEAL else []
     )
-    # A database that was restarted meanwhile answered nobody for a moment.
     late = [one for one in times if one > TAKE_OVER]
     broken += [f"a take-over took {one:.1f} s" for one in late]
     accepted = ", ".join(f"{count} times {kind}" for kind, count in hostile.done.items())
@@ -102,10 +107,15 @@ def _figures(seed: int, faults: dict[str, int], record: Record, times: list[floa
     )
 
 
-async def _break(nodes: list[Node], postgres: Postgres | None, dice: random.Random, seconds: float) -> dict[str, int]:
-    """A kill, then one fault after the other, until the time is over; everything runs at the end."""
+async def _break(
+    nodes: list[Node], postgres: Postgres | None, dice: random.Random, seconds: float
+) -> tuple[dict[str, int], list[float]]:
+    """A kill, then one fault after the other, until the time is over; everything runs at the end.
+
+    Return how many there were of each kind, and the ends of the times in which they kept everybody from writing.
+    """
     kinds = ["kill", "kill", "stop", *(["restart"] * 2 if postgres else [])]
-    done = dict.fromkeys(kinds, 0)
+    done, outages = dict.fromkeys(kinds, 0), []
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         await asyncio.sleep(dice.uniform(*REST))
@@ -113,6 +123,7 @@ async def _break(nodes: list[Node], postgres: Postgres | None, dice: random.Rand
         done[kind] += 1
         if kind == "restart" and postgres is not None:
             await postgres.restart()
+            outages.append(time.monotonic())
         elif kind == "kill":
             await node.kill()
             await asyncio.sleep(dice.uniform(0, 2))
@@ -120,8 +131,27 @@ async def _break(nodes: list[Node], postgres: Postgres | None, dice: random.Rand
         else:
             node.stop()
             await asyncio.sleep(dice.uniform(*STOPPED))
+            is_locked = await asyncio.to_thread(_is_locked, node.store)
             node.cont()
-    return done
+            outages += [time.monotonic()] if is_locked else []
+    return done, outages
+
+
+def _is_locked(store: str) -> bool:
+    """Whether nobody can write to a store: SQLite has one writer, and one that is stopped keeps the file locked.
+
+    PostgreSQL ends the transaction of a process that is stopped.
+    """
+    path = path_of(store) if store.startswith("sqlite") else None
+    if path is None:
+        return False
+    with closing(sqlite3.connect(path, timeout=LONGEST_WRITE, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        connection.execute("ROLLBACK")
+        return False
 
 
 async def _settle(clients: Clients, asking: "asyncio.Task[None]") -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from antiphon.jobs.queue import MOST_LOST
 from antiphon.testing import check_event_stream
 from tests.system.faults.cluster import Node
 from tests.system.faults.model import Model, expected_text
@@ -77,8 +78,8 @@ def vacuous(record: Record) -> Iterator[str]:
     yield from (f"only {count} {kind} were acknowledged" for kind, count in kinds.items() if count < LEAST)
 
 
-def lost(record: Record, after: Afterwards) -> Iterator[str]:
-    """Every fact that does not hold any more."""
+def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
+    """Every fact that does not hold any more. A job that `MOST_LOST` workers died of fails, as it should."""
     for response_id, question in (record.jobs | record.answers).items():
         response = after.responses[response_id]
         if response is None:
@@ -87,6 +88,8 @@ def lost(record: Record, after: Afterwards) -> Iterator[str]:
             yield f"{response_id} is still {response['status']}"
         elif response["status"] == "completed" and text_of(response) != expected_text(question):
             yield f"{response_id} says {text_of(response)!r}"
+        elif len(model.asked.get(question, [])) >= MOST_LOST and response["status"] == "failed":
+            continue
         elif response["status"] != "completed" and response_id not in record.cancels:
             yield f"{response_id} is {response['status']}: {response['error']}"
     for conversation_id, questions in record.turns.items():
@@ -149,10 +152,11 @@ def _lost_frames(reading: Reading, replay: dict[int, bytes]) -> Iterator[str]:
         yield f"a reader of {reading.response_id} missed {sorted(replay.keys() - dict(reading.frames).keys())}"
 
 
-def take_overs(record: Record, model: Model, nodes: list[Node]) -> list[float]:
+def take_overs(record: Record, model: Model, nodes: list[Node], outages: list[float]) -> list[float]:
     """For each call that was made again: the seconds from the fault of the node that had made it.
 
-    They count from when there was a server to take over: one that ran undisturbed until then.
+    They count from when there was a server to take over, one that ran undisturbed until then, and a store to write to:
+    `outages` are the ends of the times without one. A worker that could not write has not been silent.
     """
     by_name = {node.name: node for node in nodes}
     found = []
@@ -161,7 +165,7 @@ def take_overs(record: Record, model: Model, nodes: list[Node]) -> list[float]:
             times = [at for at in by_name[name].faults if begun <= at <= again]
             if times:
                 free = min(node.undisturbed_since(again) for node in nodes)
-                found.append(again - max(min(times), free))
+                found.append(again - max(min(times), free, *(end for end in outages if end <= again)))
     return found
 
 

@@ -2,11 +2,15 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from antiphon.jobs.queue import MOST_LOST
 from tests.support.engine import engine, said, stream
-from tests.system.faults.record import LEAST, Afterwards, Reading, Record, torn_streams, vacuous
+from tests.system.faults.cluster import Node
+from tests.system.faults.model import Model
+from tests.system.faults.record import LEAST, Afterwards, Reading, Record, lost, take_overs, torn_streams, vacuous
 
 Frames = list[tuple[int, bytes]]
 
@@ -86,3 +90,25 @@ def test_a_run_with_enough_of_each_kind_is_accepted() -> None:
         record.turns["conv"].append(one)
 
     assert list(vacuous(record)) == []
+
+
+@pytest.mark.parametrize(
+    ("outages", "seconds"),
+    [([], 12.0), ([104.0], 8.0), ([104.0, 109.0], 3.0), ([98.0], 12.0), ([120.0], 12.0)],
+    ids=["none", "one", "two", "before the fault", "after the take-over"],
+)
+def test_a_take_over_counts_from_when_the_store_could_be_written(outages: list[float], seconds: float) -> None:
+    dead, other = (Node(name, Path(), 0, "", "") for name in ("n0", "n1"))
+    other.ups.append(50.0)
+    dead.faults.append(100.0)
+    model = Model(asked={"q": [("n0", 99.0), ("n1", 112.0)]})
+
+    assert take_overs(Record(jobs={"resp_1": "q"}), model, [dead, other], outages) == [seconds]
+
+
+@pytest.mark.parametrize(("calls", "is_lost"), [(MOST_LOST - 1, True), (MOST_LOST, False)])
+def test_a_job_may_fail_that_too_many_workers_died_of(calls: int, is_lost: bool) -> None:
+    failed = {"status": "failed", "error": {"code": "server_error"}}
+    model = Model(asked={"q": [("n0", float(at)) for at in range(calls)]})
+
+    assert bool(list(lost(Record(jobs={"resp_1": "q"}), Afterwards({"resp_1": failed}, {}, {}, 0), model))) is is_lost

@@ -6,6 +6,7 @@ This is the evidence for its row in `translation/dialects/`.
 import asyncio
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -13,6 +14,8 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.conformance.reading import fits
+from antiphon.translation.dialects.table import DIALECTS
+from tests.support.command import antiphon
 from tests.system.model_servers.asking import FOR_EVER, PLACE, TIDE_AT, raw_events, stream, text_of
 from tests.system.model_servers.servers import CONTEXT, LLAMA, ModelServer
 
@@ -56,6 +59,18 @@ def form(schema: dict[str, Any]) -> Any:
     return {"format": {"type": "json_schema", "name": "answer", "schema": schema, "strict": True}}
 
 
+async def test_a_probe_finds_what_its_row_says(server: ModelServer, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    done = await antiphon(tmp_path, "models", "probe", MODEL, "--backend", server.url, "--store", store, "--json")
+
+    (found,) = json.loads(done.out)
+    profile, row = found["profile"], DIALECTS[LLAMA.name]
+    assert set(profile["json_formats"]) == row.json_formats
+    assert profile["late_system"] is not row.system_must_be_first
+    assert (profile["json_held"], profile["forced_calls"]) == (True, False)
+    assert (profile["usage"], profile["streamed_usage"]) == (True, "stream_options" in row.accepts)
+
+
 async def test_it_is_known_by_who_owns_its_models(sdk: AsyncOpenAI, server: ModelServer) -> None:
     assert {model.owned_by async for model in sdk.models.list()} == {"me"}
 
@@ -81,6 +96,23 @@ async def test_even_noise_fits_a_schema(sdk: AsyncOpenAI, server: ModelServer, n
         assert (plain.status, streamed["status"]) == ("completed", "completed")
         assert fits(json.loads(plain.output_text), SCHEMAS[name])
         assert fits(json.loads(text_of(streamed)), SCHEMAS[name])
+
+
+@pytest.mark.parametrize("lethal", [{"pattern": "^\\d{2}$"}, {"maxLength": 10_000}], ids=["class", "bound"])
+async def test_a_schema_that_would_end_its_process_is_sent_weaker(
+    sdk: AsyncOpenAI, server: ModelServer, lethal: dict[str, Any]
+) -> None:
+    schema = PLACE | {"properties": {"place": {"type": "string", **lethal}}}
+    wanted: Any = {"format": {"type": "json_schema", "name": "answer", "schema": schema}}
+    tool: Any = {"type": "function", "name": "tide_at", "parameters": schema}
+
+    answer = await sdk.responses.create(model=MODEL, input="Where to?", text=wanted)
+    call = await sdk.responses.create(model=MODEL, input="When?", tools=[tool], tool_choice=NAMED)
+
+    assert set(json.loads(answer.output_text)) == {"place"}
+    assert call.output[0].type == "function_call"
+    assert set(json.loads(call.output[0].arguments)) == {"place"}
+    assert server.is_running
 
 
 async def test_a_json_object_is_one(sdk: AsyncOpenAI, server: ModelServer) -> None:

@@ -4,8 +4,10 @@
 
 Run by the Python of `.backends/transformers`. FOLDER is laid out as Hugging Face's cache is, since the server lists
 what lies there. The model speaks noise that ends after some ten tokens; asked for something for ever, it goes on for
-ever. Where tools are offered and no result is there yet, the template begins a call of the first one, and the model
-ends it: `AFTER` says which token follows which for certain.
+ever. Where functions are offered and no result is there yet, the template begins a call of the first one, and the
+model ends it: `AFTER` says which token follows which for certain. The server makes a function without a name of each
+tool of another type. The templates of common models pass over such a function, so this one does too: an error here
+would be the model's, and count against the server.
 """
 
 import sys
@@ -42,7 +44,8 @@ TEMPLATE = """\
 {%- for call in message.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor %}<|im_end|>
 {% endfor %}
 {%- if add_generation_prompt %}<|im_start|>assistant
-{% if tools and messages[-1].role != 'tool' %}<tool_call>{"name": {{ tools[0].function.name | tojson }}, "arguments":
+{% set called = ((tools or [{}])[0].function or {}).name %}
+{%- if called and messages[-1].role != 'tool' %}<tool_call>{"name": {{ called | tojson }}, "arguments":
 {%- elif 'for ever' in messages[-1].content %} and on{% endif %}{% endif %}"""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.config import BackendConfig, Settings, key_of, load_settings
+from antiphon.config import BackendConfig, ModelConfig, Settings, key_of, load_settings
 from antiphon.errors import ConfigError
 
 OLLAMA = "http://127.0.0.1:11434/v1"
@@ -74,7 +74,13 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "FALLBACK": "a=b,c d=e",
         "TOOL_ROUNDS": "3",
         "TOOL_TIME": "60",
+        "LOOP_CALLS": "0",
+        "LOOP_TEXT": "5000",
         "CHECK_INTERVAL": "0",
+        "MODELS": '[{"name": "m", "context_window": 8192}]',
+        "PROBE": "auto",
+        "COMPARE_PROMPTS": "false",
+        "VISION": "eye",
         "CACHE_TTL": "60",
         "CACHE_SIZE": "8",
         "CACHE_EMBEDDINGS": "e",
@@ -119,6 +125,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.background_jobs, settings.background_jobs_per_tenant) == (0, 4)
     assert settings.webhook_private_addresses
     assert not settings.websocket
+    assert (settings.models, settings.probe) == ([ModelConfig(name="m", context_window=8192)], "auto")
     assert (settings.cache_ttl, settings.cache_size) == (60, 8)
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
@@ -132,6 +139,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         ("files", "https://a.example/mcp?x=1"),
         ("mail", "http://10.1.2.3/mcp"),
     ]
+    assert (settings.loop_calls, settings.loop_text) == (0, 5000)
     assert (settings.mcp_list_ttl, settings.mcp_tool_timeout) == (5.0, 2.5)
     assert (settings.web_search, settings.web_search_url) == ("brave", "http://10.1.2.3/search")
     assert (settings.web_search_key_env, settings.web_search_timeout) == ("MY_KEY", 3.0)
@@ -307,7 +315,7 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ),
         (
             "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",
-            "backend 1 ('x'): Invalid enum value 'c' at `api`. Allowed: auto, chat, responses.",
+            "backend 1 ('x'): Invalid enum value 'c' at `api`. Allowed: auto, chat, responses, ollama.",
         ),
     ],
 )
@@ -392,3 +400,16 @@ def test_a_key_that_no_header_can_hold_is_refused() -> None:
     with pytest.raises(ConfigError, match="MY_KEY") as caught:
         key_of(BackendConfig(url="http://b/v1", key_env="MY_KEY"), {"MY_KEY": "sk\r\nx-evil: 1"})
     assert "evil" not in caught.value.message
+
+
+def test_a_mistake_in_a_models_table_names_the_model_and_the_key() -> None:
+    write("[[models]]\nname = 'm'\ncontext_window = 'big'")
+    assert "model 1 ('m'): `context_window` must be a whole number, at least 256" in refusal()
+    write("[[models]]\nname = 'm'\ncontext_windw = 1")
+    assert "Did you mean `context_window`?" in refusal()
+    write("[[models]]\nname = 'm'\ntools = 'text'")
+    assert refusal().endswith("model 1 ('m'): Invalid enum value 'text' at `tools`. Allowed: native, prompt, schema.")
+
+
+def test_models_in_the_environment_are_json() -> None:
+    assert "ANTIPHON_MODELS is wrong: it is not valid JSON" in refusal({"ANTIPHON_MODELS": "m"})

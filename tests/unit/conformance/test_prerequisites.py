@@ -7,23 +7,25 @@ import pytest
 from antiphon.conformance.areas import CASES, REQUIREMENTS
 from antiphon.conformance.case import Case
 from antiphon.conformance.choice import under
+from antiphon.conformance.exchange import Request
 from antiphon.conformance.judging import Plan
 from antiphon.conformance.prerequisites import NEEDS, needs_of, with_needs
+from antiphon.conformance.reading import at, listed
 from antiphon.conformance.report import Result
 from antiphon.conformance.requirement import Verdict
 from antiphon.conformance.run import Tried, results
 from antiphon.conformance.trial import Steps, Trial
-from tests.unit.conformance.exchanges import Answer, Script, error, play, says
+from tests.unit.conformance.exchanges import Answer, Reply, Script, error, play, says
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.conformance.test_report import report
 
 MADE, WHOLE = "responses:objects:made", "responses:stream:whole"
 
 
-class Forever(list[Answer]):
-    """A script that answers everything alike."""
+class Forever(list[Reply]):
+    """A script whose one reply answers everything."""
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[Reply]:
         while True:
             yield self[0]
 
@@ -66,9 +68,30 @@ def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_
     found = judged(Forever([error("Unknown parameter: 'priority'.", 400, "unknown_parameter", "priority")]))
     roots = {cause.failed.id: len(cause.blocked) for cause in report(*found.values()).causes}
 
-    assert {one.area for one in found.values() if one.outcome == "not offered"} == {"responses:websocket"}
+    assert {one.area for one in found.values() if one.outcome == "not offered"} == {
+        "responses:emulation",
+        "responses:websocket",
+    }
     assert roots[MADE] > 300
     assert next(iter(roots)) == MADE
+
+
+def without_hosted_tools(request: Request) -> Answer:
+    """Answer as a server that breaks down over every tool that is no function."""
+    body = request.body if isinstance(request.body, dict) else {}
+    types = {at(tool, "type") for tool in listed(body, "tools")}
+    return error("Boom.", 500) if types - {"function"} else says(RESPONSE)
+
+
+def test_a_server_that_breaks_down_over_hosted_tools_is_judged_once_for_each_tool() -> None:
+    found = judged(Forever([without_hosted_tools]))
+    mcp = {one.id.rpartition(":")[2]: one for one in found.values() if one.area == "responses:mcp"}
+    broken = {name for name, one in mcp.items() if one.outcome == "failed"}
+
+    assert broken == {"list-item", "list-before", "no-address", "no-label", "same-label"}
+    assert {one.blocked_by for name, one in mcp.items() if name not in broken} == {"responses:mcp:list-item"}
+    assert found["responses:web-search:max-tool-calls"].blocked_by == "responses:hosted:web-search-item"
+    assert found["responses:hosted:code-order"].blocked_by == "responses:hosted:code-item"
 
 
 @pytest.mark.parametrize("id", REQUIREMENTS)

@@ -19,7 +19,12 @@ BESIDES = {
     "one_at_a_time": "one thing at a time",
     "streams_hide_errors": "streams hide errors",
     "parses_arguments": "arguments are parsed",
+    "prefix_cache": "keeps prompts",
+    "checks_answers": "answers are checked",
+    "unfit": "weaker schemas",
+    "cuts_prompts": "prompts are cut",
 }
+TOOLS: dict[str, list[str]] = {"native": [], "prompt": ["tools in the prompt"], "schema": ["tools in the prompt, JSON"]}
 REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
 APIS = {"chat": "Chat", "responses": "Responses", "probe": "asks"}
 CHOICES = {"full": "all", "named": "modes, a function", "functions": "`none`, `auto`, a function", "strings": "modes"}
@@ -34,12 +39,13 @@ def row_of(dialect: Dialect) -> str:
         EFFORT_FORMS.get(dialect.effort, ""),
         reasoning_of(dialect),
         CHOICES[dialect.tool_choice] if "tool_choice" in dialect.accepts else "",
+        "yes" if dialect.text_calls else "",
         ", ".join(f"`{name}`" for name in sorted(dialect.json_formats)) if "response_format" in dialect.accepts else "",
         "yes" if dialect.patterns else "",
         f"`{dialect.file_part}`" if dialect.file_part else "",
         ", ".join(f"`{name}`" for name in sorted(USUAL - dialect.accepts)),
         ", ".join(f"`{name}`" for name in sorted(dialect.passthrough)),
-        ", ".join(words for name, words in BESIDES.items() if getattr(dialect, name)),
+        ", ".join([*(words for name, words in BESIDES.items() if getattr(dialect, name)), *TOOLS[dialect.tools]]),
     )
     return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
 

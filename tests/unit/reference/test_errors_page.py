@@ -36,7 +36,7 @@ def listed() -> set[Made]:
 def calls() -> Iterator[tuple[str, dict[str, ast.expr], list[ast.expr]]]:
     """Every call in the package by its function's last name, but for the commands: they answer no client."""
     for path in PACKAGE.rglob("*.py"):
-        if path.parent.name != "cli":
+        if not path.is_relative_to(PACKAGE / "cli"):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Call):
                     name = ast.unparse(node.func).rpartition(".")[2]

@@ -48,7 +48,7 @@ def test_a_report_is_dated_says_how_it_was_made_and_shows_every_failure_with_its
 
     assert path.name[:10].replace("-", "").isdecimal()
     assert report.format == FORMAT
-    assert report.about.keys() == {"version", "command", "backend"}
+    assert report.about.keys() == {"version", "command", "backend", "model profile"}
     assert [one.id for one in failed if not one.came or one.id not in REQUIREMENTS] == []
     assert [one.id for one in failed if not one.curl] == []
 

@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 import typer
 
+from antiphon.application import check_backends
 from antiphon.cli.main import app
-from antiphon.config import PREFIX, BackendConfig, McpServerConfig, Settings, load_settings
+from antiphon.config import PREFIX, BackendConfig, McpServerConfig, ModelConfig, Settings, load_settings
 from tests.support.pages import REFERENCE, table
 
 SETTINGS = table("settings", "Setting in the file", "Flag", "Variable", "Default", "What it is")
 KEYS = table("settings", "Key", "Default", "What it is")
+MODEL_KEYS = table("settings", "Key of a model", "Default", "What it is")
 SERVER_KEYS = table("settings", "Key of an MCP server", "Default", "What it is")
 NOT_SETTINGS = {"--config", "--help"}
 
@@ -42,9 +44,16 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
         "max_conversation_bytes": "7000",
         "allowed_origins": "https://a",
     }
-    samples |= {"websocket": "false", "metrics": "false", "fallback": "a=b", "log_format": "json"}
+    samples |= {
+        "compare_prompts": "false",
+        "websocket": "false",
+        "metrics": "false",
+        "fallback": "a=b",
+        "log_format": "json",
+    }
     samples |= {"cache_similarity": "1", "outgoing_networks": "10.0.0.0/8", "mcp_servers": "files=https://a/mcp"}
     samples |= {"web_search": "brave", "web_search_url": "https://a/search"}
+    samples |= {"models": '[{"name": "m"}]', "probe": "auto"}
     samples |= {"purge_fraction": "1", "mcp_list_failure": "continue"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
@@ -61,6 +70,20 @@ def test_the_flags_are_those_of_serve() -> None:
 def test_every_key_of_a_backend_has_its_row_with_its_default_and_every_row_its_key() -> None:
     fields = {field.name: default_of(field) for field in msgspec.structs.fields(BackendConfig)}
     assert {name: default for name, default, _ in KEYS} == fields
+
+
+def test_every_key_of_a_model_has_its_row_with_its_default_and_every_row_its_key() -> None:
+    fields = {field.name: default_of(field) for field in msgspec.structs.fields(ModelConfig)}
+    assert {name: default for name, default, _ in MODEL_KEYS} == fields
+
+
+def test_the_models_that_the_page_shows_can_be_configured(tmp_path: Path) -> None:
+    shown = (REFERENCE / "settings.md").read_text().partition("## A model in the file")[2]
+    file = tmp_path / "antiphon.toml"
+    file.write_text(shown.partition("```toml\n")[2].partition("```")[0])
+    settings = load_settings({}, {}, file=file)
+    check_backends(settings, {})
+    assert [model.name for model in settings.models] == ["qwen3:8b", "*"]
 
 
 def test_every_key_of_an_mcp_server_has_its_row_with_its_default_and_every_row_its_key() -> None:

@@ -11,6 +11,8 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import Context
 from antiphon.runs.steps import CallModel, FinishRun
 from antiphon.runs.turn import Turn
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_state import Target
 from tests.support.engine import target, turn_for
@@ -38,6 +40,68 @@ def test_it_calls_the_model_and_finishes_with_its_answer() -> None:
     assert called(one)["messages"] == [{"role": "user", "content": "Hi"}]
     one.answered(ending)
     assert one.next() == FinishRun(ending)
+
+
+def known(window: int, dialect: str = "generic") -> Target:
+    """A model with a window of so many tokens."""
+    one = target(dialect)
+    one.state.measured = {"m": ModelProfile(context_window=window)}
+    one.follow()
+    return one
+
+
+def test_with_truncation_a_prompt_is_shortened_to_the_window_before_it_is_sent() -> None:
+    words = "word " * 400  # 500 tokens
+    one = turn(known(2048), *[f"{number} {words}" for number in range(8)], "Well?", history=8, truncation="auto")
+
+    sent = [message["content"].split()[0] for message in called(one)["messages"]]
+
+    assert sent == ["5", "6", "7", "Well?"]
+
+
+@pytest.mark.parametrize(("window", "truncation"), [(2048, "disabled"), (2048, None), (100_000, "auto")])
+def test_a_prompt_stays_whole_where_it_fits_or_the_client_wants_it_whole(window: int, truncation: str | None) -> None:
+    words = "word " * 400
+    one = turn(known(window), *[f"{number} {words}" for number in range(8)], "Well?", history=8, truncation=truncation)
+
+    assert len(called(one)["messages"]) == 9
+
+
+def test_a_single_message_that_may_be_too_long_is_left_to_the_backend() -> None:
+    assert len(called(turn(known(256), "word " * 400, truncation="auto"))["messages"]) == 1
+
+
+@pytest.mark.parametrize("truncation", ["auto", "disabled", None])
+def test_a_prompt_that_is_too_long_by_any_count_is_refused_where_it_would_be_cut(truncation: str | None) -> None:
+    with pytest.raises(ClientError, match="'m', which is 256 tokens") as refused:
+        turn(known(256, "ollama"), "word " * 4_000, truncation=truncation).next()
+
+    assert (refused.value.status, refused.value.code) == (400, "context_length_exceeded")
+    assert called(turn(known(256, "ollama"), "word " * 400, truncation=truncation))
+    assert called(turn(known(256, "vllm"), "word " * 4_000, truncation=truncation))
+
+
+def test_the_models_defaults_are_sent_and_not_told_to_the_client() -> None:
+    to = target()
+    to.defaults = ModelDefaults(system_prompt="Be kind.", parameters={"top_k": 20})
+    one = turn(to, instructions="Be brief.")
+
+    body = called(one)
+
+    assert body["messages"][0]["content"] == "Be kind.\n\nBe brief."
+    assert body["top_k"] == 20
+    assert one.builder.request.instructions == "Be brief."
+
+
+def test_a_default_that_the_backend_rejects_is_left_out_from_then_on() -> None:
+    to = target()
+    to.defaults = ModelDefaults(parameters={"top_k": 20})
+    one = turn(to)
+    called(one)
+
+    one.refused(400, {}, error("Unsupported parameter: 'top_k'"))
+
+    assert "top_k" not in called(one)
 
 
 def test_a_refused_parameter_is_left_out_now_and_from_then_on() -> None:

@@ -298,6 +298,16 @@ async def test_a_queue_that_is_longer_by_two_makes_room() -> None:
     await crowd.close()
 
 
+async def test_of_several_tenants_that_wait_the_one_with_most_makes_room() -> None:
+    crowd = Crowd(FairScheduler(1, 4))
+    for tenant in ("first", "few", "many", "many", "many", "new"):
+        await crowd.come(tenant)
+
+    assert crowd.refused == ["many"]
+    assert crowd.scheduler.waiting == 4
+    await crowd.close()
+
+
 async def test_a_patient_operation_waits_in_any_case_and_is_never_dropped() -> None:
     crowd = Crowd(FairScheduler(1, 0))
     await crowd.come("a")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.translation.learned import refused_parameter, refused_types
+from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
 
 SENT = {
     "model": "m",
@@ -114,7 +114,6 @@ def test_a_refused_parameter_is_found_in_every_servers_words(body, name):
         ),
         openai("Unknown parameter: 'top_k'.", "top_k", "unknown_parameter"),
         openai("The model `m` does not exist", "model", "model_not_found"),
-        openai("m does not support tools"),
         openai("Invalid 'temperature': decimal above maximum value.", "temperature", "decimal_above_max_value"),
         openai("stream is not supported"),
         openai("The reasoning in the thinking mode must be passed back to the API."),
@@ -127,6 +126,46 @@ def test_a_refused_parameter_is_found_in_every_servers_words(body, name):
     ],
 )
 def test_other_errors_teach_nothing(body):
+    assert refused_parameter(400, json.dumps(body).encode(), SENT) is None
+
+
+NO_TOOLS = [
+    # ollama#14795, in its own API's form and in OpenAI's; llama.cpp, ramalama#988; vllm#9986; vllm#30613.
+    {"error": "registry.ollama.ai/library/gemma:2b does not support tools"},
+    openai("registry.ollama.ai/library/deepseek-r1:14b does not support tools"),
+    {"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}},
+    {
+        "object": "error",
+        "message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    },
+    openai('tool_choice="required" requires --tool-call-parser to be set'),
+    openai("This model does not support function calling."),
+    openai("Tool use is not supported by this model", "tools"),
+]
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+@pytest.mark.parametrize("body", NO_TOOLS)
+def test_a_backend_without_tools_says_so(status, body):
+    assert refused_parameter(status, json.dumps(body).encode(), SENT) == "tools"
+
+
+@pytest.mark.parametrize("body", NO_TOOLS)
+def test_what_is_said_of_tools_teaches_nothing_where_none_were_sent(body):
+    sent = {name: value for name, value in SENT.items() if name not in ("tools", "tool_choice")}
+    assert refused_parameter(400, json.dumps(body).encode(), sent) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        openai("m does not support tools of type 'custom'"),
+        openai("web_search tools are not supported by this model."),
+        openai("Invalid 'tools[0].function.name': string does not match pattern."),
+        {"error": {"message": "Bad request."}, "input": {"messages": [{"content": "gemma does not support tools"}]}},
+    ],
+)
+def test_what_is_wrong_with_one_tool_is_the_clients(body):
     assert refused_parameter(400, json.dumps(body).encode(), SENT) is None
 
 
@@ -188,3 +227,43 @@ def test_a_type_that_the_server_refuses_in_its_own_words_is_heard(error: Any) ->
 )
 def test_a_type_that_is_only_quoted_is_not(error: Any) -> None:
     assert refused_types(json.dumps(error).encode(), {"web_search", "custom"}) == frozenset()
+
+
+# Schemas that a backend can make no grammar of.
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "string", "pattern": "x", "maxLength": 9000, "format": "uri"}, "b": {"not": {}}},
+}
+WITH_SCHEMA = {"model": "m", "tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "lesson"),
+    [
+        # kubernetes-mcp-server#758 and openclaw#113562, of llama.cpp
+        (400, openai("JSON schema conversion failed:\nPattern must start with '^' and end with '$'"), "schema:pattern"),
+        # llama.cpp#25895
+        (400, openai("Failed to initialize samplers: failed to parse grammar"), "schema:large"),
+        # llama.cpp#17473, as its log has it
+        (400, openai("parse: error parsing grammar: number of repetitions exceeds sane defaults"), "schema:large"),
+        # club-3090#45, of vLLM
+        (500, openai('Grammar error: Unimplemented keys: ["not"]'), "schema:logic"),
+        # vllm#16321
+        (400, openai("The provided JSON schema contains features not supported by xgrammar."), "schema:large"),
+        # ollama#8325, marker#984
+        (500, {"error": "invalid JSON schema in format"}, "schema:large"),
+        (400, openai("Invalid schema for function 'f': 'format' is not permitted."), "schema:format"),
+        # Nothing of these is about a schema.
+        (400, openai("The model does not exist"), None),
+        (400, {"error": {"message": "Bad.", "input": "failed to parse grammar"}}, None),
+        (400, openai("This response_format type is unavailable now"), None),
+        (404, openai("Failed to initialize samplers: failed to parse grammar"), None),
+    ],
+)
+def test_what_an_error_teaches_of_schemas(status, body, lesson) -> None:
+    assert refused_schema(status, json.dumps(body).encode(), WITH_SCHEMA) == lesson
+
+
+def test_a_request_without_schemas_teaches_nothing_of_them() -> None:
+    assert refused_schema(400, b"failed to parse grammar", {"model": "m"}) is None

@@ -1,7 +1,11 @@
+from typing import Any
+
 import pytest
 
+from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.upstream.backend_state import BackendOptions, BackendState, is_listed
+from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.upstream.backend_state import BackendOptions, BackendState, ModelOptions, is_listed
 from tests.support.engine import listed
 
 
@@ -53,3 +57,137 @@ def test_clients_are_told_its_label_where_it_has_one() -> None:
 )
 def test_a_model_is_listed_by_its_name_or_as_the_latest_of_it(listed: list[str], is_it: bool) -> None:
     assert is_listed("llama3", listed) is is_it
+
+
+def test_a_model_of_which_nothing_is_known_is_called_as_its_family() -> None:
+    target = served(BackendOptions(), "x").target("x", "x")
+
+    assert (target.dialect, target.profile, target.defaults) == (DIALECTS["generic"], None, None)
+
+
+def test_what_was_measured_reaches_a_model_that_is_in_use_and_no_other() -> None:
+    one = served(BackendOptions(), "x", "y")
+    x, y = one.target("x", "x"), one.target("y", "y")
+
+    one.update(measured={"x": ModelProfile(json_formats=("json_object",), thinking="preopened")})
+
+    assert (x.dialect.json_formats, x.preopened) == (frozenset({"json_object"}), True)
+    assert (y.dialect, y.profile, y.preopened) == (DIALECTS["generic"], None, False)
+
+
+def test_what_is_no_longer_known_holds_no_longer() -> None:
+    one = served(BackendOptions(), "x")
+    target = one.target("x", "x")
+    one.update(measured={"x": ModelProfile(context_window=8192, thinking_control="")})
+
+    one.update(measured={})
+
+    assert (target.dialect, target.profile) == (DIALECTS["generic"], None)
+
+
+def test_a_measured_model_is_found_by_ollamas_short_name() -> None:
+    one = served(BackendOptions(), "llama3:latest")
+    one.update(measured={"llama3:latest": ModelProfile(vision=False)})
+
+    assert one.target("llama3", "llama3").profile == ModelProfile(vision=False)
+
+
+def test_what_is_configured_replaces_what_was_measured() -> None:
+    one = served(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
+    one.update(measured={"x": ModelProfile(context_window=4096, vision=True)})
+
+    assert one.target("x", "x").profile == ModelProfile(context_window=8192, vision=True)
+
+
+def test_the_particular_replaces_the_general_and_an_alias_the_backends_own_name() -> None:
+    configured = [
+        ModelOptions("*", defaults=ModelDefaults(parameters={"top_k": 1, "seed": 1})),
+        ModelOptions("fast", defaults=ModelDefaults(parameters={"top_k": 3})),
+        ModelOptions("x", defaults=ModelDefaults(parameters={"top_k": 2, "min_p": 0.1})),
+    ]
+    one = served(BackendOptions(aliases={"fast": "x"}, configured=configured), "x", "y")
+    seen = [one.target(model, name).defaults for model, name in (("x", "fast"), ("x", "x"), ("y", "y"))]
+
+    assert [each.parameters for each in seen if each] == [
+        {"top_k": 3, "seed": 1, "min_p": 0.1},
+        {"top_k": 2, "seed": 1, "min_p": 0.1},
+        {"top_k": 1, "seed": 1},
+    ]
+
+
+def test_a_reload_changes_what_is_configured_for_a_model_in_use() -> None:
+    one = served(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
+    target = one.target("x", "x")
+
+    one.update(options=BackendOptions())
+
+    assert target.profile is None
+
+
+def ollama(**options: Any) -> BackendState:
+    return BackendState(listed("o"), DIALECTS["ollama"], BackendOptions(**{"api": "auto", **options}))
+
+
+@pytest.mark.parametrize(
+    ("api", "speaks_natively", "is_native"),
+    [
+        ("auto", None, False),
+        ("auto", False, False),
+        ("auto", True, True),
+        ("chat", True, False),
+        ("responses", True, False),
+        ("ollama", None, True),
+    ],
+)
+def test_ollama_is_called_natively_where_it_can_be(api: Any, speaks_natively: bool | None, is_native: bool) -> None:
+    one = ollama(api=api)
+    model = one.target("m", "m")
+
+    one.update(speaks_natively=speaks_natively)
+
+    assert (one.native is not None, model.backend is one.native) == (is_native, is_native)
+    assert model.chat_path == ("/../api/chat" if is_native else "/chat/completions")
+    assert model.api == ("responses" if api == "responses" else "chat")
+
+
+def test_only_ollama_is_called_natively() -> None:
+    one = BackendState(listed("v"), DIALECTS["vllm"], BackendOptions(api="auto"))
+
+    one.update(speaks_natively=True)
+
+    assert one.native is None
+
+
+def test_the_native_backend_stays_until_the_server_or_its_options_change() -> None:
+    one = ollama(api="ollama")
+    first = one.native
+
+    one.update(models=[{"id": "m"}])
+    assert one.native is first
+    one.update(options=BackendOptions(api="ollama", num_ctx=8_192))
+    assert one.native is not first
+    second = one.native
+    one.update(backend=listed("o"))
+    assert one.native is not second
+
+
+def test_the_native_api_takes_more_parameters() -> None:
+    assert "top_k" in ollama(api="ollama").passthrough
+    assert "top_k" not in ollama().passthrough
+
+
+def test_a_configured_window_is_that_of_the_latest_option_that_is_about_the_model() -> None:
+    windows = [("*", 4_096), ("m", 8_192), ("m", None), ("other", 512)]
+    configured = [ModelOptions(name, ModelProfile(context_window=window)) for name, window in windows]
+    one = ollama(configured=configured)
+
+    assert [one.configured_window(name) for name in ("m", "m:latest", "x")] == [8_192, 8_192, 4_096]
+    assert ollama().configured_window("m") is None
+
+
+def test_the_window_of_a_model_is_that_of_its_profile_where_nothing_else_sets_it() -> None:
+    configured = [ModelOptions("m", ModelProfile(context_window=4_096))]
+    one = BackendState(listed("v"), DIALECTS["vllm"], BackendOptions(configured=configured))
+
+    assert (one.target("m", "m").window, one.target("x", "x").window) == (4_096, None)
+    assert ollama(api="ollama", configured=configured).target("m", "m").window is None  # until it was asked

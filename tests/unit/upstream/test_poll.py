@@ -39,7 +39,7 @@ def models(*backends: Listed, **dialects: str) -> ModelRegistry:
 
 async def test_each_family_is_asked_where_it_tells_what_it_has_loaded_and_what_is_free() -> None:
     known = models(
-        Telling("o", "/../api/ps", b'{"models": [{"name": "m:latest"}]}'),
+        Telling("o", "/../api/ps", b'{"models": [{"name": "m:latest", "context_length": 8192}]}'),
         Telling("l", "/../slots", b'[{"is_processing": true}]'),
         Telling("v", "/../metrics", b"vllm:num_requests_waiting 0\n"),
         *(Listed("g", ["m"]), Telling("off", "/../slots", b"{}", 501)),
@@ -52,6 +52,7 @@ async def test_each_family_is_asked_where_it_tells_what_it_has_loaded_and_what_i
     seen = [served.load for served in known.backends]
 
     assert seen[0].loaded == {"m:latest"}
+    assert seen[0].windows == {"m:latest": 8192}
     assert [one.free for one in seen] == [None, 0, 1, None, None]
 
 

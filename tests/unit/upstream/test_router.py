@@ -531,6 +531,13 @@ async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> 
         assert who(await field.route(is_patient=True)) == "a"
 
 
+async def test_background_work_waits_for_the_backend_of_its_chain_where_all_queues_are_full() -> None:
+    field = Field("a", "b", **{name: BackendOptions(concurrency=1, queue=0) for name in "ab"})
+    field.router.follow(["resp_1"], "b")
+    async with slot(await field.route()), slot(await field.route()):
+        assert who(await field.route("resp_1", is_patient=True)) == "b"
+
+
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that were slept, on the clock of `Field` alone."""

@@ -107,6 +107,13 @@ class Compaction(Item, kw_only=True, tag="compaction"):
     created_by: CreatedBy = UNSET
 
 
+class SentCompaction(Compaction, kw_only=True, tag="compaction"):
+    """A compaction in the input of the request itself: the items before it are read too (pydantic-ai#7224).
+
+    Clients drop them where they want to. Once it is stored, it is a `Compaction` of the history.
+    """
+
+
 class CompactionTrigger(Item, kw_only=True, tag="compaction_trigger"):
     """As the last item: make a `Compaction` of what came before, and nothing else."""
 
@@ -176,6 +183,7 @@ ID_PREFIXES: dict[type[Item], str] = {
     ComputerCall: "cu",
     ComputerCallOutput: "cuo",
     Compaction: "cmp",
+    SentCompaction: "cmp",
     CompactionTrigger: "cmpt",
     ConfigurationUpdate: "cfg",
     WebSearchCall: "ws",

@@ -8,11 +8,20 @@ from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import Include
-from antiphon.protocol.resources import EndpointsQuery, InputItemsQuery, RetrieveQuery, StreamQuery, UsageQuery
+from antiphon.protocol.resources import (
+    CompletionMessagesQuery,
+    CompletionsQuery,
+    EndpointsQuery,
+    InputItemsQuery,
+    RetrieveQuery,
+    StreamQuery,
+    UsageQuery,
+)
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import fit
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
+_METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)
 
 
 def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQuery:
@@ -21,11 +30,21 @@ def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQ
     Raises `ClientError` (400) in the words of the body's errors. A name that the API does not know is ignored: some
     clients put their own (such as `api-version`) on every URL.
     """
-    data: dict[str, Any] = {name: params[name][-1] for name in ("after", "before", "order") if params.get(name)}
-    if params.get("limit"):
-        limit = params["limit"][-1]
-        data["limit"] = int(limit) if _INTEGER.fullmatch(limit) else limit
-    return fit(data | _include(params), InputItemsQuery)
+    return fit(_page(params, "after", "before", "order") | _include(params), InputItemsQuery)
+
+
+def decode_completions_query(params: Mapping[str, Sequence[str]]) -> CompletionsQuery:
+    """Return the query of `GET /chat/completions`, whose metadata is `metadata[key]=value`. Raises `ClientError`."""
+    data = _page(params, "after", "order", "model")
+    if params.get("metadata"):
+        data["metadata"] = params["metadata"][-1]
+    pairs = {match[1]: values[-1] for name, values in params.items() if (match := _METADATA.fullmatch(name))}
+    return fit(data | ({"metadata": pairs} if pairs else {}), CompletionsQuery)
+
+
+def decode_completion_messages_query(params: Mapping[str, Sequence[str]]) -> CompletionMessagesQuery:
+    """Return the query of `GET /chat/completions/{id}/messages`. Raises `ClientError` (400)."""
+    return fit(_page(params, "after", "order"), CompletionMessagesQuery)
 
 
 def decode_stream_query(params: Mapping[str, Sequence[str]]) -> StreamQuery:
@@ -65,6 +84,15 @@ def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = F
 def decode_include(params: Mapping[str, Sequence[str]]) -> list[Include]:
     """Return what `include` and `include[]` in the query of `GET /responses/{id}` ask for, both repeatable."""
     return fit(_include(params), RetrieveQuery).include
+
+
+def _page(params: Mapping[str, Sequence[str]], *names: str) -> dict[str, Any]:
+    """Return these parameters and `limit`, as far as they are there."""
+    data: dict[str, Any] = {name: params[name][-1] for name in names if params.get(name)}
+    if params.get("limit"):
+        limit = params["limit"][-1]
+        data["limit"] = int(limit) if _INTEGER.fullmatch(limit) else limit
+    return data
 
 
 def _include(params: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from msgspec import Struct
 from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
-from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
+from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest, StoredChatRequest
 from antiphon.protocol.requests import CompactRequest, CreateResponse, LocalRequest
 from antiphon.protocol.resources import (
     AddItems,
     CountInputTokens,
     CreateConversation,
+    UpdateChatCompletion,
     UpdateConversation,
 )
 from antiphon.protocol.validation import refusals
@@ -169,6 +170,11 @@ def decode_update_conversation(body: bytes) -> UpdateConversation:
     return fit(decode_object(body), UpdateConversation)
 
 
+def decode_update_completion(body: bytes) -> UpdateChatCompletion:
+    """Return the body of `POST /chat/completions/{id}`. Raises `ClientError` (400)."""
+    return fit(decode_object(body), UpdateChatCompletion)
+
+
 def decode_body(body: bytes, cls: type[T]) -> T:
     """Return a body without items as a `cls`. Raises `ClientError` (400)."""
     return fit(decode_object(body or b"{}"), cls)
@@ -190,6 +196,8 @@ def decode_chat_request(body: bytes) -> dict[str, Any]:
     """Return the body of `POST /chat/completions`: what this server knows of it is right, the rest is the backend's."""
     data = decode_object(body)
     fit(data, ChatCompletionRequest)
+    if data.get("store"):
+        fit(data, StoredChatRequest)
     return data
 
 

@@ -1,15 +1,37 @@
-"""`/v1/chat/completions` and `/v1/embeddings`: validated, then passed on; the answer returns byte for byte."""
+"""`/v1/chat/completions` and `/v1/embeddings`: validated, then passed on; the answer returns byte for byte.
+
+With `store: true`, a completion passes through a recorder, and is served again.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from antiphon.errors import ClientError
-from antiphon.gateway import Gateway, Passing, Tally, UsageLease, weight_of
-from antiphon.protocol.validation.validate import LARGE, decode_chat_request, decode_embeddings_request
+from antiphon.gateway import CompletionRecorder, Gateway, JsonObject, Passing, Tally, UsageLease, weight_of
+from antiphon.protocol.validation.queries import decode_completion_messages_query, decode_completions_query
+from antiphon.protocol.validation.validate import (
+    LARGE,
+    decode_chat_request,
+    decode_embeddings_request,
+    decode_update_completion,
+)
 from antiphon.server.admission import acquire, decoded
-from antiphon.server.reply import BACKEND, DisconnectWatch, Endpoint, Reply, Resources, Sink, plain_name, stream_reply
+from antiphon.server.reply import (
+    BACKEND,
+    DisconnectWatch,
+    Endpoint,
+    Reply,
+    Resources,
+    Sink,
+    json_reply,
+    plain_name,
+    stored_reply,
+    stream_reply,
+)
 from antiphon.server.request import HttpRequest
+
+CHAT = "/chat/completions"
 
 PASSED_HEADERS = ("content-type", "cache-control")
 
@@ -24,9 +46,15 @@ REDIRECTING = frozenset(
 
 def resources(gateway: Gateway) -> Resources:
     """Return what is served under which path."""
-    chat = _endpoint(gateway, "/chat/completions", decode_chat_request, _bound)
+    chat = _endpoint(gateway, CHAT, decode_chat_request, _bound)
     embeddings = _endpoint(gateway, "/embeddings", decode_embeddings_request, lambda request: 0)
-    return {"/v1/chat/completions": {"POST": chat}, "/v1/embeddings": {"POST": embeddings}}
+    stored, one = _Stored(gateway), "/v1/chat/completions/{completion_id}"
+    return {
+        "/v1/chat/completions": {"POST": chat, "GET": stored.list},
+        one: {"GET": stored.retrieve, "POST": stored.update, "DELETE": stored.delete},
+        f"{one}/messages": {"GET": stored.list_messages},
+        "/v1/embeddings": {"POST": embeddings},
+    }
 
 
 def _endpoint(
@@ -42,8 +70,12 @@ def _endpoint(
         lease = await acquire(
             gateway, http, request["model"], partial(weight_of, body, bound(request)), is_large=len(body) > LARGE
         )
-        passing = await gateway.passing(path, request, http.tenant, lease, is_large=len(body) > LARGE)
-        return stream_reply(_PassedOn(passing, request, lease))
+        sent, recorder = request, None
+        if request.get("store") and path == CHAT:
+            recorder = await gateway.completions.record(request, http.tenant, len(body), is_large=len(body) > LARGE)
+            sent = http.cleanup.enter_context(recorder).request
+        passing = await gateway.passing(path, sent, http.tenant, lease, is_large=len(body) > LARGE)
+        return stream_reply(_PassedOn(passing, request, lease, recorder))
 
     return pass_on
 
@@ -67,11 +99,47 @@ def _bound(request: dict[str, Any]) -> int | None:
     return next((bound for bound in bounds if isinstance(bound, int) and bound > 0), None)
 
 
+class _Stored:
+    """Completions that were stored."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway, self._completions = gateway, gateway.completions
+
+    async def list(self, http: HttpRequest) -> Reply:
+        query = decode_completions_query(http.query())
+        await acquire(self._gateway, http, None)
+        return await self._reply(http, await self._completions.list(http.tenant, query))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return await self._reply(http, await self._completions.retrieve(http.tenant, _id(http)))
+
+    async def update(self, http: HttpRequest) -> Reply:
+        request = await decoded(self._gateway, http, await http.body(), decode_update_completion)
+        return await self._reply(http, await self._completions.update(http.tenant, _id(http), request.metadata))
+
+    async def delete(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._completions.delete(http.tenant, _id(http)))
+
+    async def list_messages(self, http: HttpRequest) -> Reply:
+        query = decode_completion_messages_query(http.query())
+        await acquire(self._gateway, http, None)
+        return await self._reply(http, await self._completions.list_messages(http.tenant, _id(http), query))
+
+    async def _reply(self, http: HttpRequest, value: JsonObject) -> Reply:
+        return await stored_reply(self._gateway, http.tenant, value)
+
+
+def _id(http: HttpRequest) -> str:
+    return http.path_id("completion_id")
+
+
 class _PassedOn:
     """An answer on its way to the client, unread but for its tokens, which are charged to the lease."""
 
-    def __init__(self, passing: Passing, request: dict[str, Any], lease: UsageLease | None) -> None:
-        self._passing, self._request, self._lease = passing, request, lease
+    def __init__(
+        self, passing: Passing, request: JsonObject, lease: UsageLease | None, recorder: CompletionRecorder | None
+    ) -> None:
+        self._passing, self._request, self._lease, self._recorder = passing, request, lease, recorder
         self._tally: Tally | None = None
 
     async def send(self, sink: Sink) -> None:
@@ -79,7 +147,7 @@ class _PassedOn:
         self._sink = sink
         try:
             async with DisconnectWatch(sink.receive):
-                await self._passing.run(self)
+                await self._passing.run(self if self._recorder is None else self._recorder.into(self))
         finally:
             if self._tally is not None and self._lease is not None:
                 self._lease.tell(*self._tally.spent(self._request))

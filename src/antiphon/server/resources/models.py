@@ -1,7 +1,9 @@
-"""`/v1/models`: what can be asked for, over all backends."""
+"""`/v1/models`: the models of all backends. Codex sends `client_version`, and gets its catalog too."""
+
+from collections.abc import Sequence
 
 from antiphon.errors import ClientError
-from antiphon.gateway import Gateway
+from antiphon.gateway import Gateway, JsonObject
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
@@ -10,14 +12,41 @@ def resources(gateway: Gateway) -> Resources:
     """Return what is served under which path. A request with a key sees the models that the key allows."""
 
     async def list_models(http: HttpRequest) -> Reply:
-        return json_reply({"object": "list", "data": await gateway.models(http.key)})
+        models = await gateway.models(http.key)
+        listed: JsonObject = {"object": "list", "data": models}
+        if "client_version" in http.query():
+            listed["models"] = _codex_catalog(gateway, [model["id"] for model in models])
+        return json_reply(listed)
 
     async def get_model(http: HttpRequest) -> Reply:
-        name = http.path_params["model"]
-        model = next((model for model in await gateway.models(http.key) if model["id"] == name), None)
-        if model is None:
-            text = f"The model '{name[:100]}' does not exist."
-            raise ClientError(text, status=404, code="model_not_found", param="model")
-        return json_reply(model)
+        return json_reply(await _found(gateway, http))
 
-    return {"/v1/models": {"GET": list_models}, "/v1/models/{model:path}": {"GET": get_model}}
+    async def delete_model(http: HttpRequest) -> Reply:
+        """Reject it: as at OpenAI, only a fine-tuned model of one's own could be deleted, and no backend shows one."""
+        name = (await _found(gateway, http))["id"]
+        raise ClientError(
+            f"The model '{name[:100]}' cannot be deleted through this API: only fine-tuned models of your own "
+            "organization can. Its operator can remove it from its backend.",
+            status=403,
+            code="insufficient_permissions",
+            param="model",
+        )
+
+    one = {"GET": get_model, "DELETE": delete_model}
+    return {"/v1/models": {"GET": list_models}, "/v1/models/{model:path}": one}
+
+
+async def _found(gateway: Gateway, http: HttpRequest) -> JsonObject:
+    """Return the model that the path names. Raises `ClientError` (404) where it is unknown to the request's key."""
+    name = http.path_params["model"]
+    model = next((model for model in await gateway.models(http.key) if model["id"] == name), None)
+    if model is None:
+        text = f"The model '{name[:100]}' does not exist."
+        raise ClientError(text, status=404, code="model_not_found", param="model")
+    return model
+
+
+def _codex_catalog(gateway: Gateway, models: Sequence[str]) -> list[JsonObject]:
+    from antiphon.server.resources.codex_catalog import catalog  # noqa: PLC0415 - loaded for the first Codex
+
+    return catalog((model, gateway.context_window(model), gateway.sees_images(model)) for model in models)

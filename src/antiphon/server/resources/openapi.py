@@ -8,6 +8,8 @@ from antiphon.gateway import Gateway
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.resources import (
     AddItems,
+    CompletionMessagesQuery,
+    CompletionsQuery,
     CountInputTokens,
     CreateConversation,
     CreateWebhookEndpoint,
@@ -17,6 +19,7 @@ from antiphon.protocol.resources import (
     RotateSecret,
     SendTest,
     StreamQuery,
+    UpdateChatCompletion,
     UpdateConversation,
     UpdateWebhookEndpoint,
     UsageQuery,
@@ -28,7 +31,7 @@ from antiphon.version import __version__
 
 BODIES = (
     *(CreateResponse, CompactRequest, CountInputTokens),
-    *(CreateConversation, UpdateConversation, AddItems),
+    *(CreateConversation, UpdateConversation, AddItems, UpdateChatCompletion),
     *(CreateWebhookEndpoint, UpdateWebhookEndpoint, RotateSecret, SendTest),
 )
 REF = "#/components/schemas/{name}"
@@ -45,7 +48,8 @@ def resources(gateway: Gateway) -> Resources:
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of every endpoint."""
-    types = [*BODIES, Response, RetrieveQuery, StreamQuery, InputItemsQuery, EndpointsQuery, UsageQuery]
+    queries = [RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
+    types = [*BODIES, Response, *queries, EndpointsQuery, UsageQuery]
     _, components = msgspec.json.schema_components(types, ref_template=REF)
     return {
         "openapi": "3.1.0",
@@ -54,9 +58,12 @@ def describe() -> dict[str, Any]:
             **_responses(components),
             **_conversations(components),
             **_webhooks(components),
-            "/v1/models": {"get": _operation("List models", None)},
-            "/v1/models/{model}": {"get": _operation("Get a model", None, [_path_parameter("model")])},
-            "/v1/chat/completions": {"post": _operation("Create a chat completion", None, body=_CHAT)},
+            "/v1/models": {"get": _operation("List models", None, [_CLIENT_VERSION])},
+            "/v1/models/{model}": {
+                "get": _operation("Get a model", None, [_path_parameter("model")]),
+                "delete": _operation("Rejected: no model can be deleted", None, [_path_parameter("model")]),
+            },
+            **_completions(components),
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
             "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
             "/healthz": {"get": _operation("Is the process alive", None)},
@@ -76,6 +83,7 @@ _CHAT = {
         "model": {"type": "string"},
         "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
         "stream": {"type": ["boolean", "null"]},
+        "store": {"type": ["boolean", "null"]},
     },
 }
 _EMBEDDINGS = {
@@ -154,6 +162,25 @@ def _conversations(components: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _completions(components: dict[str, Any]) -> dict[str, Any]:
+    one, path = _path_parameter("completion_id"), "/v1/chat/completions"
+    metadata = {"name": "metadata", "in": "query", "style": "deepObject", "explode": True, "schema": {"type": "object"}}
+    listing = [part for part in _query(components, "CompletionsQuery") if part["name"] != "metadata"]
+    messages = [one, *_query(components, "CompletionMessagesQuery")]
+    return {
+        path: {
+            "post": _operation("Create a chat completion", None, body=_CHAT),
+            "get": _operation("List stored chat completions", None, [*listing, metadata]),
+        },
+        f"{path}/{{completion_id}}": {
+            "get": _operation("Get a stored chat completion", None, [one]),
+            "post": _operation("Update a stored chat completion", None, [one], _ref("UpdateChatCompletion")),
+            "delete": _operation("Delete a stored chat completion", None, [one]),
+        },
+        f"{path}/{{completion_id}}/messages": {"get": _operation("List messages of its request", None, messages)},
+    }
+
+
 def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
     one, path = _path_parameter("endpoint_id"), "/v1/webhook_endpoints"
     update, rotate = _ref("UpdateWebhookEndpoint"), _ref("RotateSecret")
@@ -174,6 +201,7 @@ def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
 
 
 _KEY = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255}}
+_CLIENT_VERSION = {"name": "client_version", "in": "query", "schema": {"type": "string"}}
 _STREAM = {"name": "stream", "in": "query", "schema": {"type": "boolean"}}
 _INCLUDE = {"name": "include[]", "in": "query", "schema": {"type": "array", "items": {"enum": list(get_args(Include))}}}
 

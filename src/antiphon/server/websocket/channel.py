@@ -49,7 +49,10 @@ class Channel:
 
     async def accept(self) -> None:
         """Take the connection."""
-        await self._exchange.accept()
+        try:
+            await self._exchange.accept()
+        except OSError as error:
+            raise ClientGone from error
 
     async def hear(self) -> bytes | None:
         """Return the next message, None when the client has left. Raises `Unheard`."""

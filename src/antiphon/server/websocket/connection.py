@@ -96,7 +96,7 @@ class Connection:
     def __init__(self, gateway: Gateway, http: HttpRequest, channel: Channel, account: Account) -> None:
         self._gateway, self._http, self._channel = gateway, http, channel
         self._account = account
-        self._lanes, self._recall, self._steering = Lanes(), Recall(account), Steering(account)
+        self._forget()
         self._runs: dict[str, tuple[Run, Lane]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._why_over: Callable[[], AntiphonError] | None = None
@@ -110,6 +110,11 @@ class Connection:
         finally:
             self._is_left = True
             await _end([*sides, *self._tasks])
+            self._forget()
+
+    def _forget(self) -> None:
+        """Have no message and no response: what refers to a connection that has ended may keep it for a while."""
+        self._lanes, self._recall, self._steering = Lanes(), Recall(self._account), Steering(self._account)
 
     async def _listen(self) -> None:
         heard = 0
@@ -393,3 +398,6 @@ async def _end(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        with suppress(asyncio.CancelledError):
+            task.exception()  # a task keeps until then why it was cancelled, and with it each message in progress

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from antiphon.storage.contract.chat_completions import ChatCompletions
 from antiphon.storage.contract.conversations import Conversations, Keys
 from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
+from antiphon.storage.contract.profiles import Profiles
 from antiphon.storage.contract.responses import Responses
 from antiphon.storage.contract.tenants import Answers, ApiKeys, Secrets, Sizes, Webhooks
 from antiphon.storage.records import (
@@ -14,6 +16,8 @@ from antiphon.storage.records import (
     Backlog,
     BucketState,
     ChainExtent,
+    CompletionPage,
+    CompletionQuery,
     DayOfUse,
     Delivery,
     DueDelivery,
@@ -21,6 +25,7 @@ from antiphon.storage.records import (
     ItemPage,
     Job,
     KeyReservation,
+    LargeItem,
     Limits,
     LockResult,
     PageQuery,
@@ -30,8 +35,10 @@ from antiphon.storage.records import (
     Reservation,
     StorageUse,
     StoredAnswer,
+    StoredCompletion,
     StoredConversation,
     StoredItem,
+    StoredProfile,
     StoredResponse,
     Tail,
     TenantSize,
@@ -47,6 +54,8 @@ __all__ = [
     "Backlog",
     "BucketState",
     "ChainExtent",
+    "CompletionPage",
+    "CompletionQuery",
     "DayOfUse",
     "Delivery",
     "DueDelivery",
@@ -54,6 +63,7 @@ __all__ = [
     "ItemPage",
     "Job",
     "KeyReservation",
+    "LargeItem",
     "Limits",
     "LockResult",
     "PageQuery",
@@ -65,8 +75,10 @@ __all__ = [
     "StorageUse",
     "Store",
     "StoredAnswer",
+    "StoredCompletion",
     "StoredConversation",
     "StoredItem",
+    "StoredProfile",
     "StoredResponse",
     "Tail",
     "TenantSize",
@@ -75,7 +87,20 @@ __all__ = [
 ]
 
 
-class Store(Responses, Jobs, Conversations, Keys, Webhooks, Secrets, Answers, ApiKeys, Sizes, Protocol):
+class Store(
+    Responses,
+    Jobs,
+    Conversations,
+    ChatCompletions,
+    Keys,
+    Webhooks,
+    Secrets,
+    Answers,
+    ApiKeys,
+    Sizes,
+    Profiles,
+    Protocol,
+):
     """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.
 
     Guarantees: what a method that writes returned from is durable, whole or not at all; reads see every finished

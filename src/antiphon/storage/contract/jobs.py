@@ -65,6 +65,7 @@ class Jobs(Protocol):
         its jobs the oldest. Left out are a tenant with `per_tenant` jobs in progress at all workers, or with
         `per_tenant_here` at this one (None for any number), and an API key with as many in progress as its limit for
         concurrent requests. A job of an expired worker loses the events since the last `keep`, and counts as lost.
+        A large job comes without its request and its items, and has a flag for that: `find_job` returns all of it.
         """
         ...
 
@@ -88,8 +89,11 @@ class Jobs(Protocol):
         """
         ...
 
-    async def find_job(self, tenant: str, response_id: str) -> Job | None:
-        """Return the job of a response as it stands, whoever runs it; None where there is none."""
+    async def find_job(self, tenant: str, response_id: str, *, few: bool = False) -> Job | None:
+        """Return the job of a response as it stands, whoever runs it; None where there is none.
+
+        With `few`, a large one comes as `claim` returns it.
+        """
         ...
 
     async def backlog(self) -> Backlog:

@@ -29,7 +29,7 @@ class Responses(Protocol):
     async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
         """Return the response with its input and output in order, or None where it is unknown.
 
-        With `few`, one with many or large items comes without them, and says so.
+        With `few`, one with many or large items comes without them, and says so; a large body is left out too.
         """
         ...
 
@@ -60,18 +60,20 @@ class Responses(Protocol):
         """
         ...
 
-    async def measure_chain(
-        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
-    ) -> ChainExtent:
+    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
         """Measure what `history` would find on its way up from this one, which counts; at most `most` responses.
 
-        0 where this response is unknown. Where an ancestor is unknown, those below it are counted. `parent_id` is the
-        response that it follows, where the caller knows it: a store that remembers chains may be faster then.
+        0 where this response is unknown. Where an ancestor is unknown, those below it are counted. A longer chain is
+        not whole, and has at least these items and bytes. Every turn calls this: a store remembers what it measured,
+        so that it does not walk up a chain that grows again and again.
         """
         ...
 
-    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
-        """Return the newest stored item of that id, or None; else one of a conversation."""
+    async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
+        """Return the newest stored item of that id, else one of a conversation; None where there is none.
+
+        With `few`, a large one comes as a `LargeItem`.
+        """
         ...
 
     async def clock_skew(self) -> float | None:
@@ -83,12 +85,16 @@ class Responses(Protocol):
         ...
 
     async def purge_size(self, fraction: float) -> PurgeSize:
-        """Return what `purge` would delete of the stored responses, and whether that is more than this fraction."""
+        """Return what `purge` would delete of what is stored, and whether that is more than this fraction.
+
+        Stored are responses and chat completions.
+        """
         ...
 
     async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Forget for good what has expired, in small steps; return how many rows of each table that are.
 
-        Responses and answers at their `expires_at`, keys after a day, deliveries given up a month ago.
+        Responses, chat completions and answers at their `expires_at`, keys after a day, deliveries given up a month
+        ago.
         """
         ...

@@ -10,7 +10,7 @@ from antiphon.storage.records import LockResult, Reply, StoredConversation, Stor
 def create(conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None) -> Operation[None]:
     """Keep a new conversation."""
     values = (conversation.id, conversation.tenant, conversation.created_at, conversation.metadata)
-    yield from ask("put_conversation", *values, 0)
+    yield from ask("put_conversation", *values)
     yield from append_items(conversation.id, 0, items)
     yield from answer(reply, conversation.id)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import starmap
 
 from antiphon.storage.operations.responses import (
+    ANY_SIZE,
     answer,
     extent_of,
     held_position,
@@ -14,7 +15,18 @@ from antiphon.storage.operations.responses import (
     load,
     sealed_column,
 )
-from antiphon.storage.operations.step import FEW_BYTES, Operation, Query, Row, Rows, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import (
+    FEW_BYTES,
+    FEW_ITEMS,
+    Operation,
+    Query,
+    Row,
+    Rows,
+    announce_read,
+    ask,
+    ask_many,
+    first,
+)
 from antiphon.storage.operations.webhooks import announce
 from antiphon.storage.records import (
     Announcement,
@@ -111,8 +123,8 @@ def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job |
     if is_lost:
         yield from _drop_half_made(seq)
     yield from ask("start", seq)
-    job = yield from first("job_by_seq", seq)
-    return (yield from _job(job)) if job else None
+    job = yield from first("job_by_seq", seq, FEW_BYTES)
+    return (yield from _job(job, few=True)) if job else None
 
 
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
@@ -164,10 +176,13 @@ def finish(
     return True
 
 
-def find_job(tenant: str, response_id: str) -> Operation[Job | None]:
+def find_job(tenant: str, response_id: str, few: bool = False) -> Operation[Job | None]:
     """Get the job of a response."""
-    row = yield from first("job_by_id", response_id, tenant)
-    return (yield from _job(row)) if row else None
+    row = yield from first("job_by_id", response_id, tenant, FEW_BYTES)
+    if row and not few and _is_large(row):
+        yield from announce_read(row[-3], row[-2] + row[-1])
+        row = yield from first("job_by_id", response_id, tenant, ANY_SIZE)
+    return (yield from _job(row, few)) if row else None
 
 
 def owned(worker: str) -> Operation[Mapping[str, int]]:
@@ -270,12 +285,26 @@ def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
     return count, size
 
 
-def _job(row: Row) -> Operation[Job | None]:
-    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row
-    response = yield from load(tenant, response_id, 0)  # whatever its age: it is being made
+def _is_large(row: Row) -> bool:
+    """Whether a job has so much that it is read in a step of its own."""
+    *_, items, asked, size = row
+    return bool(items > FEW_ITEMS or asked > FEW_BYTES or size > FEW_BYTES)
+
+
+def _job(row: Row, few: bool) -> Operation[Job | None]:
+    """Make a job of its row; with `few`, a large one without what makes it large."""
+    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row[:12]
+    is_partial = few and _is_large(row)
+    response = yield from load(tenant, response_id, 0, is_partial)  # whatever its age: it is being made
     if response is None:
         return None
-    return Job(response, request, version, next_number, kept_number, attempt, lost, Reservation(*taken), called)
+    job = Job(response, request, version, next_number, kept_number, attempt, lost, Reservation(*taken), called)
+    if is_partial:
+        partial = replace(response, input=(), output=(), is_partial=True)
+        return replace(
+            job, response=partial, request=b"", called=b"", is_partial=True, items=row[-3], size=row[-2] + row[-1]
+        )
+    return job
 
 
 def _log(seq: int, frames: Sequence[Frames]) -> Operation[None]:

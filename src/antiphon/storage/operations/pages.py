@@ -1,9 +1,11 @@
-"""Parts of long lists: what a response was made from, and a conversation's items. No more is read than is returned.
+"""Parts of long lists: what a response was made from, a conversation's items, and a chat completion's messages.
 
-A list is a row of segments, each of them items of one response or of one conversation by their places. The segments
-come in the order that is asked for, and a pager reads from them until it has its part.
+No more is read than is returned. A list is a row of segments, each of them items of one response, conversation or
+completion by their places. The segments come in the requested order, and a pager reads from them until it has
+its part.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +16,9 @@ from antiphon.storage.records import ItemPage, PageQuery, StoredItem
 BEFORE_ALL = -1
 BEHIND_ALL = 2**31 - 1
 """Places that no item has. More items than this have no place in a response, and too little time in a conversation."""
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+"""The index of a message, as it stands in the message's id."""
 
 BLOCK = 100
 """Responses of a chain that one statement finds on the way up, at first."""
@@ -27,8 +32,6 @@ class Head(NamedTuple):
     conversation_id: str | None
     conversation_end: int | None
     item_bytes: int
-    grandparent_id: str | None
-    """The response that its parent follows."""
 
 
 @dataclass(slots=True)
@@ -160,6 +163,28 @@ def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Op
     pager = _Pager(query)
     yield from pager.see(segment)
     return pager.page()
+
+
+def completion_messages(tenant: str, completion_id: str, now: int, query: PageQuery) -> Operation[ItemPage | None]:
+    """Read a part of a completion's messages; None where the completion is unknown."""
+    row = yield from first("completion_place", completion_id, tenant, now)
+    if row is None:
+        return None
+    segment = _Segment("completion_message", row[0], row[1])
+    segment.after = yield from _message_place(row[0], completion_id, query.after)
+    segment.before = yield from _message_place(row[0], completion_id, query.before)
+    pager = _Pager(query)
+    yield from pager.see(segment)
+    return pager.page()
+
+
+def _message_place(seq: int, completion_id: str, message_id: str | None) -> Operation[int | None]:
+    """Return the place of a message by its id, None where no message has it."""
+    index = (message_id or "").removeprefix(f"{completion_id}-")
+    if not _INDEX.fullmatch(index):
+        return None
+    row = yield from first("completion_message_place", seq, int(index))
+    return row[0] if row else None
 
 
 def _see_chain(pager: _Pager, tenant: str, response_id: str, now: int) -> Operation[tuple[str | None, int | None]]:

@@ -17,7 +17,7 @@ from antiphon.storage.operations.step import (
     ask_many,
     first,
 )
-from antiphon.storage.records import ChainExtent, PurgeSize, Reply, StoredItem, StoredResponse
+from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, Reply, StoredItem, StoredResponse
 
 
 def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
@@ -74,7 +74,7 @@ def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
 
 def load(tenant: str, response_id: str, now: int, few: bool = False) -> Operation[StoredResponse | None]:
     """Get a response with its items."""
-    rows = yield from ask("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES)
+    rows = yield from ask("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE)
     if not rows:
         return None
     sides: Sides = [], []
@@ -89,6 +89,9 @@ def load(tenant: str, response_id: str, now: int, few: bool = False) -> Operatio
         yield from ask_in_slices("load_items", (seq,), lambda part: _sort(sides, part))
     return response_of(rows[0], sides)
 
+
+ANY_SIZE = 2**31 - 1
+"""Bytes that no column has more of."""
 
 Sides = tuple[list[StoredItem], list[StoredItem]]
 """The items of a response's input, and those of its output."""
@@ -134,59 +137,20 @@ def _announce_conversation(conversation_id: str, tenant: str) -> Operation[None]
         yield from announce_read(row[5], row[6])
 
 
-Measured = dict[tuple[str, str], tuple[ChainExtent, float]]
-"""Chains that are known to be whole, by tenant and response, each with the time at which the first of it expires."""
-
-
-def measure_chain(
-    tenant: str, response_id: str, now: int, most: int, known: Measured | None = None
-) -> Operation[ChainExtent]:
-    """Measure a chain; what is `known` of it, or of the one before, spares the walk up."""
-    known = {} if known is None else known
-    extent, until = known.get((tenant, response_id), (None, 0.0))
-    if extent is not None and until > now and extent.length <= most:
-        return extent
-    link = (yield from first("link", response_id, tenant, now)) if known else None
-    above, until = known.get((tenant, link[0]) if link else ("", ""), (None, 0.0))
-    if link is not None and above is not None and until > now and above.length < most:
-        extent = ChainExtent(above.length + 1, False, above.items + link[2], above.size + link[3], True)
-        known[tenant, response_id] = extent, min(until, _end(link[1]))
-        return extent
-    (row,) = yield from ask("measure_chain", response_id, tenant, now, min(most, FEW_ITEMS))
-    if row[0] == FEW_ITEMS < most:
-        yield from announce_read(most)
-        (row,) = yield from ask("measure_chain", response_id, tenant, now, most)
-    length, conversation_id, conversation_end, expires_at, with_parent, items, size = row
-    is_whole = bool(length) and length == with_parent + 1
-    if conversation_id is not None:
-        more_items, more_size = yield from _measure_before(tenant, conversation_id, conversation_end)
-        return ChainExtent(length, True, items + more_items, size + more_size, is_whole)
-    extent = ChainExtent(length, False, items, size, is_whole)
-    if is_whole:
-        known[tenant, response_id] = extent, _end(expires_at)
-    return extent
-
-
-def _measure_before(tenant: str, conversation_id: str, end: int | None) -> Operation[tuple[int, int]]:
-    """Count what stood in a conversation before a place, and its bytes."""
-    row = yield from first("load_conversation", conversation_id, tenant)
-    if row is None:
-        return 0, 0
-    yield from announce_read(row[5])
-    ((items, size),) = yield from ask("before_extent", conversation_id, end)
-    return items, size
-
-
-def _end(expires_at: int | None) -> float:
-    return float("inf") if expires_at is None else expires_at
-
-
-def find_item(tenant: str, item_id: str, now: int) -> Operation[StoredItem | None]:
+def find_item(tenant: str, item_id: str, now: int, few: bool = False) -> Operation[StoredItem | None]:
     """Get the newest item of that id, one of a conversation where no response has it."""
-    row = yield from first("find_item", item_id, tenant, now)
-    if row is None:
-        row = yield from first("find_conversation_item", item_id, tenant)
-    return item_of(row) if row else None
+    for query, values in (("find_item", (item_id, tenant, now)), ("find_conversation_item", (item_id, tenant))):
+        row = yield from first(query, *values, FEW_BYTES)
+        if row is None:
+            continue
+        size = row[3]
+        if size > FEW_BYTES:
+            if few:
+                return LargeItem(item_id, b"", size=size)
+            yield from announce_read(1, size)
+            row = yield from first(query, *values, size)
+        return item_of(row[:3]) if row else None
+    return None
 
 
 def purge(query: str, before: int, limit: int) -> Operation[int]:
@@ -213,8 +177,8 @@ def count_old(query: str, before: int) -> Operation[int]:
 
 
 TABLES = (
-    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "keys", "deliveries"),
-    *("answers", "api_keys"),
+    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions"),
+    *("keys", "deliveries", "answers", "api_keys"),
 )
 
 
@@ -281,7 +245,7 @@ def response_of(row: Row, sides: Sides) -> StoredResponse:
         created_at=created_at,
         status=status,
         previous_response_id=parent,
-        body=body,
+        body=b"" if body is None else body,
         input=tuple(sides[0]),
         output=tuple(sides[1]),
         tenant=tenant,

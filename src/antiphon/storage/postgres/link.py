@@ -183,7 +183,7 @@ async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]
             max_size=connections,
             timeout=CONNECT_TIMEOUT,
             command_timeout=STATEMENT_TIMEOUT,
-            init=_settle,
+            init=settle,
             connection_class=Session,
             reset=_as_it_is,
         )
@@ -192,8 +192,11 @@ async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]
     return shown, pool
 
 
-async def _settle(connection: Any) -> None:
-    """A process that is stopped in the middle of a transaction must not keep the others from what it has locked."""
+async def settle(connection: Any) -> None:
+    """Set up a connection that writes.
+
+    A process that is stopped in the middle of a transaction must not keep others from what it has locked.
+    """
     await connection.execute(f"SET idle_in_transaction_session_timeout = {int(STATEMENT_TIMEOUT * 1000)}")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import asyncpg
 
-from antiphon.storage.postgres.link import CONNECT_TIMEOUT, STATEMENT_TIMEOUT, TROUBLE, plain, store_error
+from antiphon.storage.postgres.link import CONNECT_TIMEOUT, STATEMENT_TIMEOUT, TROUBLE, plain, settle, store_error
 from antiphon.storage.sql import QUERIES
 
 
@@ -40,6 +40,7 @@ class PostgresPulse:
             self._connection = await asyncpg.connect(
                 plain(self._url), timeout=CONNECT_TIMEOUT, command_timeout=STATEMENT_TIMEOUT, statement_cache_size=0
             )
+            await settle(self._connection)
         async with self._connection.transaction():  # behind a pooler, one transaction is one connection
             await self._connection.execute(QUERIES["beat"], self._worker)
 

@@ -20,7 +20,6 @@ from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Pulse
 from antiphon.storage.operations.responses import save as save_alone
 from antiphon.storage.operations.step import LargeReadError, R
-from antiphon.storage.postgres.chains import SHORT, LongChains
 from antiphon.storage.postgres.link import (
     CHANNEL,
     TROUBLE,
@@ -35,7 +34,7 @@ from antiphon.storage.postgres.link import (
 from antiphon.storage.postgres.performing import Attempt, performing, use
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.postgres.saving import save_together
-from antiphon.storage.records import ChainExtent, StoredResponse
+from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql_store import OVERLOADED, MakeAct, SqlStore, shared_reads
 
 TRIES = 4
@@ -43,6 +42,9 @@ TRIES = 4
 
 BATCH = 256
 """Responses in one statement."""
+
+BATCH_ITEMS, BATCH_BYTES = 2_500, 2 * 1024 * 1024
+"""Items in one statement, and their bytes: the driver encodes them in one step. A response with more is saved alone."""
 
 MOST_WAITING = 10_000
 """Saves that wait for a slow database; more are refused at once."""
@@ -65,7 +67,6 @@ class PostgresStore(SqlStore):
         super().__init__(url, now)
         self._pool = pool
         self._reads = reads or shared_reads()
-        self._chains = LongChains()
         self._saves: list[_Save] = []
         self._is_saving = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -143,19 +144,6 @@ class PostgresStore(SqlStore):
                 await self._pool.close()
         self._pool.terminate()
 
-    async def measure_chain(
-        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
-    ) -> ChainExtent:
-        """See `Store.measure_chain`. A long chain is walked up once, and then the rows that were found are counted."""
-        if most > SHORT:
-            extent = await self._read_by(
-                lambda connection: self._chains.measure(connection, tenant, response_id, parent_id, self._now(), most),
-                tenant,
-            )
-            if extent is not None:
-                return extent
-        return await super().measure_chain(tenant, response_id, most)
-
     async def _save_plainly(self, response: StoredResponse) -> None:
         self._refuse_closed()
         if len(self._saves) >= MOST_WAITING:
@@ -171,7 +159,8 @@ class PostgresStore(SqlStore):
         """Saves that arrive while one batch is under way make the next."""
         try:
             while self._saves:
-                batch, self._saves = self._saves[:BATCH], self._saves[BATCH:]
+                count = max(1, _fitting([response for response, _ in self._saves[:BATCH]]))
+                batch, self._saves = self._saves[:count], self._saves[count:]
                 try:
                     await self._together([response for response, _ in batch])
                 except StoreError as error:
@@ -196,7 +185,7 @@ class PostgresStore(SqlStore):
 
     async def _together(self, responses: Sequence[StoredResponse]) -> None:
         newest = {response.id: response for response in responses}
-        new = await self._save_new(list(newest.values()))
+        new = await self._save_new(list(newest.values())) if _fitting(responses) else set()
         for known in newest.keys() - new:
             response = newest[known]
             await self._in_transaction(performing(partial(save_alone, response, False, None)), response.tenant)
@@ -313,3 +302,16 @@ class PostgresStore(SqlStore):
 
     def _hear(self, response_id: str) -> None:
         super()._tell(response_id)
+
+
+def _fitting(responses: Sequence[StoredResponse]) -> int:
+    """Return how many of the first responses go into one statement."""
+    items = size = 0
+    for count, response in enumerate(responses):
+        for side in (response.input, response.output):
+            items += len(side)
+            for item in side:
+                size += len(item.body)
+        if items > BATCH_ITEMS or size > BATCH_BYTES:
+            return count
+    return len(responses)

@@ -1,5 +1,6 @@
 """What a store keeps, as plain values. Times are whole seconds since the epoch; `tenant` names the owner."""
 
+from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
 from antiphon.storage.records.jobs import (
     NOTHING_RESERVED,
     Backlog,
@@ -10,9 +11,11 @@ from antiphon.storage.records.jobs import (
     Reservation,
     Tail,
 )
+from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.responses import (
     ChainExtent,
     ItemPage,
+    LargeItem,
     PageQuery,
     PurgeSize,
     StoredConversation,
@@ -43,6 +46,8 @@ __all__ = [
     "Backlog",
     "BucketState",
     "ChainExtent",
+    "CompletionPage",
+    "CompletionQuery",
     "DayOfUse",
     "Delivery",
     "DueDelivery",
@@ -50,6 +55,7 @@ __all__ = [
     "ItemPage",
     "Job",
     "KeyReservation",
+    "LargeItem",
     "Limits",
     "LockResult",
     "PageQuery",
@@ -59,8 +65,10 @@ __all__ = [
     "Reservation",
     "StorageUse",
     "StoredAnswer",
+    "StoredCompletion",
     "StoredConversation",
     "StoredItem",
+    "StoredProfile",
     "StoredResponse",
     "Tail",
     "TenantSize",

@@ -51,6 +51,11 @@ class Job:
     taken: Reservation = NOTHING_RESERVED
     called: bytes = b""
     """What was put down last of the calls that are being carried out for it."""
+    is_partial: bool = False
+    """It was read without its request, its items and `called`, which are large."""
+    items: int = 0
+    size: int = 0
+    """The number of the items that a partial one lacks, and the bytes of all that it lacks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,13 @@ class StoredItem:
 
 
 @dataclass(frozen=True, slots=True)
+class LargeItem(StoredItem):
+    """An item that was read without its body and what is sealed with it, which are `size` bytes."""
+
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class StoredResponse:
     """One response with its own new input and its output, never its history.
 

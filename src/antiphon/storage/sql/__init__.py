@@ -13,7 +13,10 @@ _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
-AREAS = ("responses", "jobs", "conversations", "keys", "webhooks", "secrets", "answers", "api_keys", "clock", "sizes")
+AREAS = (
+    *("responses", "jobs", "conversations", "chat_completions", "keys", "webhooks", "secrets", "answers", "api_keys"),
+    *("clock", "sizes", "profiles"),
+)
 
 
 def parse(text: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 -- put_conversation --
 INSERT INTO conversations (id, tenant, created_at, metadata, next_position, holder, owner)
-VALUES ($1, $2, $3, $4, $5, NULL, NULL)
+VALUES ($1, $2, $3, $4, 0, NULL, NULL)
 
 -- put_conversation_item --
 INSERT INTO conversation_items (conversation, position, id, sealed, body) VALUES ($1, $2, $3, $4, $5)

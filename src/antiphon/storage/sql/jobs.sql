@@ -82,18 +82,26 @@ RETURNING response, (SELECT expired FROM workers WHERE workers.id = $2)
 UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued' RETURNING seq
 
 -- job_by_seq --
+-- Without what the client sent and what its calls have done, where these are more than $2 bytes.
 SELECT
     responses.seq, responses.id, responses.tenant,
-    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
-    jobs.called, jobs.api_key, jobs.tokens_taken
+    CASE WHEN length(jobs.request) + length(jobs.called) <= $2 THEN jobs.request END,
+    jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
+    CASE WHEN length(jobs.request) + length(jobs.called) <= $2 THEN jobs.called END,
+    jobs.api_key, jobs.tokens_taken, responses.item_count,
+    length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.seq = $1
 
 -- job_by_id --
+-- The same, for $3 bytes.
 SELECT
     responses.seq, responses.id, responses.tenant,
-    jobs.request, jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
-    jobs.called, jobs.api_key, jobs.tokens_taken
+    CASE WHEN length(jobs.request) + length(jobs.called) <= $3 THEN jobs.request END,
+    jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
+    CASE WHEN length(jobs.request) + length(jobs.called) <= $3 THEN jobs.called END,
+    jobs.api_key, jobs.tokens_taken, responses.item_count,
+    length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.id = $1 AND responses.tenant = $2
 

@@ -18,10 +18,10 @@ DELETE FROM responses WHERE id = $1
 
 -- load --
 -- One row an item, or a single one without items: where there are none, or too many or too large ones to read at once.
--- The response's body comes with the first only, it may be big.
+-- The response's body comes with the first only, it may be big, and not at all if it has more than $6 bytes.
 SELECT
     responses.id, responses.created_at, responses.status, responses.previous_response_id,
-    CASE WHEN coalesce(items.position, 0) = 0 THEN responses.body END,
+    CASE WHEN coalesce(items.position, 0) = 0 AND length(responses.body) <= $6 THEN responses.body END,
     responses.tenant, responses.conversation_id, responses.conversation_end, responses.expires_at,
     responses.is_stored, responses.is_streamed,
     items.is_output, items.id, items.body, items.sealed,
@@ -88,18 +88,28 @@ SELECT
     CAST(coalesce(sum(item_count), 0) AS BIGINT), CAST(coalesce(sum(item_bytes), 0) AS BIGINT)
 FROM (SELECT parent, conversation, conversation_end, expires_at, item_count, item_bytes FROM chain LIMIT $4) AS counted
 
--- link --
--- One step up a chain.
-SELECT previous_response_id, expires_at, item_count, item_bytes FROM responses
-WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+-- steps_up --
+-- At most so many responses of a chain, newest first, and the tenant's mark, which each deletion changes.
+WITH RECURSIVE chain (step, id, parent, conversation, conversation_end, expires_at, item_count, item_bytes) AS (
+    SELECT 1, id, previous_response_id, conversation_id, conversation_end, expires_at, item_count, item_bytes
+    FROM responses
+    WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
+    UNION ALL
+    SELECT
+        chain.step + 1, responses.id, responses.previous_response_id, responses.conversation_id,
+        responses.conversation_end, responses.expires_at, responses.item_count, responses.item_bytes
+    FROM chain JOIN responses ON responses.id = chain.parent
+    WHERE responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3) AND chain.step < $4
+)
+SELECT
+    id, parent, conversation, conversation_end, expires_at, item_count, item_bytes,
+    (SELECT CAST(coalesce(sum(deletion_mark), 0) AS BIGINT) FROM tenant_sizes WHERE tenant = $2)
+FROM chain ORDER BY step
 
 -- page_head --
 -- What is needed of a response to list what it was made from.
-SELECT
-    responses.seq, responses.previous_response_id, responses.conversation_id, responses.conversation_end,
-    responses.item_bytes, parents.previous_response_id
-FROM responses LEFT JOIN responses AS parents ON parents.id = responses.previous_response_id
-WHERE responses.id = $1 AND responses.tenant = $2 AND (responses.expires_at IS NULL OR responses.expires_at > $3)
+SELECT seq, previous_response_id, conversation_id, conversation_end, item_bytes FROM responses
+WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 
 -- last_input --
 SELECT position FROM items WHERE response = $1 AND is_output = 0 ORDER BY position DESC LIMIT 1
@@ -154,8 +164,12 @@ SELECT count(*), CAST(coalesce(sum(length(body) + coalesce(length(sealed), 0)), 
 WHERE conversation = $1 AND position < $2
 
 -- find_item --
--- The one stored last, where clients sent an item again.
-SELECT items.id, items.body, items.sealed
+-- The one stored last, where clients sent an item again; with its size alone where that is more than $4.
+SELECT
+    items.id,
+    CASE WHEN length(items.body) + coalesce(length(items.sealed), 0) <= $4 THEN items.body END,
+    CASE WHEN length(items.body) + coalesce(length(items.sealed), 0) <= $4 THEN items.sealed END,
+    length(items.body) + coalesce(length(items.sealed), 0)
 FROM items JOIN responses ON responses.seq = items.response
 WHERE
     items.id = $1 AND responses.tenant = $2 AND responses.is_stored = 1
@@ -163,7 +177,11 @@ WHERE
 ORDER BY items.response DESC, items.position DESC LIMIT 1
 
 -- find_conversation_item --
-SELECT conversation_items.id, conversation_items.body, conversation_items.sealed
+SELECT
+    conversation_items.id,
+    CASE WHEN length(body) + coalesce(length(sealed), 0) <= $3 THEN body END,
+    CASE WHEN length(body) + coalesce(length(sealed), 0) <= $3 THEN sealed END,
+    length(body) + coalesce(length(sealed), 0)
 FROM conversation_items JOIN conversations ON conversations.id = conversation_items.conversation
 WHERE conversation_items.id = $1 AND conversations.tenant = $2
 LIMIT 1
@@ -181,14 +199,19 @@ RETURNING seq
 SELECT count(*) FROM responses WHERE expires_at <= $1 AND seq NOT IN (SELECT response FROM jobs)
 
 -- purge_total --
--- Responses are numbered in the order in which they were stored, so this is about how many there are, at no cost.
-SELECT coalesce((SELECT max(seq) FROM responses) - (SELECT min(seq) FROM responses) + 1, 0)
+-- Responses and completions are numbered in the order of storage, so this is about how many there are, at no cost.
+SELECT
+    coalesce((SELECT max(seq) FROM responses) - (SELECT min(seq) FROM responses) + 1, 0)
+    + coalesce((SELECT max(seq) FROM chat_completions) - (SELECT min(seq) FROM chat_completions) + 1, 0)
 
 -- purge_size --
 -- No further than one more than may go at once.
 SELECT count(*) FROM (
     SELECT 1 FROM responses
-    WHERE expires_at <= $1 AND is_stored = 1 AND seq NOT IN (SELECT response FROM jobs) LIMIT $2
+    WHERE expires_at <= $1 AND is_stored = 1 AND seq NOT IN (SELECT response FROM jobs)
+    UNION ALL
+    SELECT 1 FROM chat_completions WHERE expires_at <= $1
+    LIMIT $2
 ) AS counted
 
 -- purge_keys --
@@ -211,5 +234,6 @@ SELECT count(*) FROM webhook_deliveries WHERE failed_at <= $1
 SELECT
     (SELECT count(*) FROM responses), (SELECT count(*) FROM items), (SELECT count(*) FROM events),
     (SELECT count(*) FROM jobs), (SELECT count(*) FROM conversations), (SELECT count(*) FROM conversation_items),
+    (SELECT count(*) FROM chat_completions),
     (SELECT count(*) FROM idempotency_keys), (SELECT count(*) FROM webhook_deliveries),
     (SELECT count(*) FROM answers), (SELECT count(*) FROM api_keys)

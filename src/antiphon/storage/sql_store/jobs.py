@@ -73,9 +73,9 @@ class SqlJobs(Performer):
         self._tell(response.id)
         return is_kept
 
-    async def find_job(self, tenant: str, response_id: str) -> Job | None:
+    async def find_job(self, tenant: str, response_id: str, *, few: bool = False) -> Job | None:
         """See `Store.find_job`."""
-        return await self._read(lambda: jobs.find_job(tenant, response_id), tenant)
+        return await self._read(lambda: jobs.find_job(tenant, response_id, few), tenant)
 
     async def backlog(self) -> Backlog:
         """See `Store.backlog`."""

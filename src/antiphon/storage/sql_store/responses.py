@@ -3,7 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 
-from antiphon.storage.operations import idempotency, pages, responses
+from antiphon.ids import Clock
+from antiphon.storage.operations import chains, idempotency, pages, responses
 from antiphon.storage.records import (
     ChainExtent,
     ItemPage,
@@ -21,11 +22,15 @@ KEPT_FAILURES = 30 * 86_400
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
 
-_AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0}
+_AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0, "chat_completions": 0}
 
 
 class SqlResponses(Performer):
     """See `Responses`."""
+
+    def __init__(self, url: str, now: Clock) -> None:
+        super().__init__(url, now)
+        self._measured: chains.Measured = {}
 
     @abstractmethod
     async def _save_plainly(self, response: StoredResponse) -> None:
@@ -63,19 +68,19 @@ class SqlResponses(Performer):
             return None
         length, parent = 0, head.previous_response_id
         if parent is not None:
-            extent = await self.measure_chain(tenant, parent, LONGEST, head.grandparent_id)
+            extent = await self.measure_chain(tenant, parent, LONGEST)
             length = extent.length if extent.is_whole else 0
         return await self._read(lambda: pages.input_page(tenant, head, self._now(), query, length), tenant)
 
-    async def measure_chain(
-        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
-    ) -> ChainExtent:
-        """See `Store.measure_chain`."""
-        return await self._read(lambda: responses.measure_chain(tenant, response_id, self._now(), most), tenant)
+    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
+        """See `Store.measure_chain`. Walked up anew only once something of the tenant's was deleted."""
+        return await self._read(
+            lambda: chains.measure_chain(tenant, response_id, self._now(), most, self._measured), tenant
+        )
 
-    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
+    async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
         """See `Store.find_item`."""
-        return await self._read(lambda: responses.find_item(tenant, item_id, self._now()), tenant)
+        return await self._read(lambda: responses.find_item(tenant, item_id, self._now(), few), tenant)
 
     async def clock_skew(self) -> float | None:
         """See `Store.clock_skew`."""

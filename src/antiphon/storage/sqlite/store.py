@@ -18,9 +18,9 @@ from antiphon.errors import StoreError
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Pulse
-from antiphon.storage.operations import clock, responses
-from antiphon.storage.operations.step import LargeReadError, Operation, R
-from antiphon.storage.records import ChainExtent, StoredResponse
+from antiphon.storage.operations import clock
+from antiphon.storage.operations.step import LargeReadError, R
+from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql_store import MakeAct, SqlStore, shared_reads
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
@@ -28,9 +28,6 @@ from antiphon.storage.sqlite.file import open_file, open_memory, open_reader, op
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.writer import Writer, store_error
-
-MOST_MEASURED = 20_000
-"""Chains of which it is known that they are whole."""
 
 LOOK_EVERY = 0.2
 """Seconds between looks whether another process has written."""
@@ -65,9 +62,6 @@ class SqliteStore(SqlStore):
         self._marks = ClockMarks(self._name)
         self._readers = readers
         self._looking: asyncio.Task[None] | None = None
-        self._deleted = 0
-        self._measured: responses.Measured = {}
-        self._measured_at: object = None
 
     @classmethod
     def open(
@@ -140,32 +134,9 @@ class SqliteStore(SqlStore):
                 await self._readers.close()
         await self._writer.close()
 
-    async def delete(self, tenant: str, response_id: str) -> bool:
-        """See `Store.delete`."""
-        return await self._write(lambda: self._deleting(responses.delete(tenant, response_id, self._now())), tenant)
-
-    def _deleting(self, act: Operation[bool]) -> Operation[bool]:
-        self._deleted += 1
-        return (yield from act)
-
-    async def measure_chain(
-        self, tenant: str, response_id: str, most: int, parent_id: str | None = None
-    ) -> ChainExtent:
-        """See `Store.measure_chain`. Walked up anew only once something was deleted, or another process has written."""
-        version = self._writer.version()
-        known = self._known_at((version, self._deleted)) if version else None
-        return await self._read(lambda: responses.measure_chain(tenant, response_id, self._now(), most, known), tenant)
-
-    def _known_at(self, at: object) -> responses.Measured:
-        if at != self._measured_at or len(self._measured) > MOST_MEASURED:
-            self._measured, self._measured_at = {}, at
-        return self._measured
-
     async def _save_plainly(self, response: StoredResponse) -> None:
         if self._closed:
             self._refuse_closed()
-        if (response.tenant, response.id) in self._measured:
-            self._deleted += 1
         await self._writer.submit(rows.save, response)
 
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:

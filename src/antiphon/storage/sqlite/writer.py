@@ -70,8 +70,6 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
         self._connection = connection
         self._renew = renew
-        self._renewals = 0
-        self._committing = threading.Lock()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon, so a program that forgot to close its store can end: what was acknowledged is on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
@@ -88,17 +86,6 @@ class Writer:
         self._jobs.put(_Job(act, argument, future))
         return future
 
-    def version(self) -> tuple[int, int] | None:
-        """Return what changes when another process has written; None while something is being written here."""
-        if not self._committing.acquire(blocking=False):
-            return None
-        try:
-            return self._renewals, self._connection.execute("PRAGMA data_version").fetchone()[0]
-        except sqlite3.Error:
-            return None
-        finally:
-            self._committing.release()
-
     async def close(self) -> None:
         """Do what was submitted, then close the connection."""
         self._jobs.put(None)
@@ -106,10 +93,9 @@ class Writer:
 
     def _run(self) -> None:
         while jobs := self._take():
-            with self._committing:
-                results = self._commit(jobs)
-                if any(_is_of_the_disk(result) for result in results):
-                    self._open_again()
+            results = self._commit(jobs)
+            if any(_is_of_the_disk(result) for result in results):
+                self._open_again()
             _deliver(jobs, results)
             if len(jobs) > 1:
                 time.sleep(_PAUSE)
@@ -121,7 +107,6 @@ class Writer:
                 connection = self._renew()
                 self._connection.close()
                 self._connection = connection
-                self._renewals += 1
 
     def _take(self) -> list[_Job]:
         jobs: list[_Job] = []

@@ -80,6 +80,26 @@ async def _is_made_once(store: Store) -> None:
     await store.delete(T, queued.id)
 
 
+async def _large_one_says_its_size(store: Store) -> None:
+    """A large job may be claimed without its data, and says how much that is; `find_job` returns all of it."""
+    for request, item in ((b"x" * 700_000, b"y" * 700_000), (b"x" * 700_000, b"y"), (b"x", b"y" * 700_000)):
+        queued = new_response([StoredItem(new_id("msg"), item)], status="queued")
+        await store.enqueue(queued, request, [])
+        job = await _claim(store, new_id("worker"))
+        if job.is_partial:
+            least = len(request) + len(item)
+            hold(job.items == 1 and job.size >= least, f"1 item and {least} bytes are {job.items} and {job.size}")
+            hold(job.response.is_partial, "a job without its items has a response that is not partial")
+        whole = await store.find_job(T, queued.id)
+        if whole is None:
+            raise AssertionError("a job that is in progress is not found")
+        hold((whole.version, whole.request, whole.is_partial) == (job.version, request, False), "find_job is another")
+        same(whole.response, replace(queued, status="in_progress"))
+        found = await store.find_job(T, queued.id, few=True)
+        hold(found is not None and found.version == job.version, "with `few`, the job is another")
+        await _end(store, queued)
+
+
 async def _is_fenced(store: Store) -> None:
     """Who has not seen the newest version of a job can neither advance nor finish it."""
     queued = await _queue(store)
@@ -314,6 +334,7 @@ async def _counts_what_waits(store: Store) -> None:
 
 PROMISES: tuple[Promise, ...] = (
     _is_made_once,
+    _large_one_says_its_size,
     _is_fenced,
     _is_taken_over,
     _late_worker_keeps_its_job,

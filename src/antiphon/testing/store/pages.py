@@ -49,7 +49,7 @@ async def _conversation_comes_first(store: Store) -> None:
     await store.save(child)
     await _check_parts(store, made.id, [*before, *made.input])
     await _check_parts(store, child.id, [*before, *made.input, *made.output, *child.input])
-    extent = await store.measure_chain(T, child.id, 99, made.id)
+    extent = await store.measure_chain(T, child.id, 99)
     history = await store.history(T, child.id) or []
     hold(extent == ChainExtent(2, True, len(history), size_of(history), True), f"its extent is {extent}")
     await store.delete_conversation(T, conversation.id)
@@ -96,13 +96,13 @@ async def _many_items_come_back(store: Store) -> None:
     expected = [*first.input, *first.output, *second.input]
     hold(await store.history(T, second.id) == expected, "a long history is not what was saved")
     for response, items in ((first, expected[:-1]), (second, expected)):
-        extent = await store.measure_chain(T, response.id, 99, response.previous_response_id)
+        extent = await store.measure_chain(T, response.id, 99)
         right = ChainExtent(1 if response is first else 2, False, len(items), size_of(items), True)
         hold(extent == right, f"its extent is {extent} instead of {right}")
     found = await store.load(T, first.id)
     hold(found is not None and list(found.input) == first.input, "many items do not load")
     await store.delete(T, first.id)
-    hold(not (await store.measure_chain(T, second.id, 99, first.id)).is_whole, "a chain without a head is whole")
+    hold(not (await store.measure_chain(T, second.id, 99)).is_whole, "a chain without a head is whole")
 
 
 async def _parents_of_others_are_unknown(store: Store) -> None:
@@ -124,13 +124,13 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
     held = await store.lock(T, conversation.id, strayed.id, "worker")
     hold(held is LockResult.UNKNOWN, "another tenant's conversation was held")
     hold(await store.history(T, child.id) is None, "another tenant's response is part of a history")
-    extent = await store.measure_chain(T, child.id, 99, parent.id)
+    extent = await store.measure_chain(T, child.id, 99)
     hold((extent.length, extent.items, extent.is_whole) == (1, 1, False), f"another tenant's was counted: {extent}")
     own = new_response(new_items("d"))
     theirs = replace(new_response(new_items("e"), previous=own.id), tenant=other)
     for response in (own, theirs):
         await store.save(response)
-    lengths = [(await store.measure_chain(T, one.id, 99, one.previous_response_id)).length for one in (own, theirs)]
+    lengths = [(await store.measure_chain(T, one.id, 99)).length for one in (own, theirs)]
     hold(lengths == [1, 0], f"another tenant's response that follows this one's was counted: {lengths}")
     page = await store.input_page(T, child.id, PageQuery(9))
     hold(page == ItemPage(child.input), f"another tenant's items are listed: {page}")

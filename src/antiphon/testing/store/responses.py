@@ -7,13 +7,25 @@ from dataclasses import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.contract import (
+    LargeItem,
     LockResult,
     Store,
     StoredConversation,
     StoredItem,
     StoredResponse,
 )
-from antiphon.testing.store.making import Promise, T, chain_of, hold, names, new_items, new_response, plain, same
+from antiphon.testing.store.making import (
+    Promise,
+    T,
+    chain_of,
+    hold,
+    names,
+    new_items,
+    new_response,
+    plain,
+    same,
+    size_of,
+)
 
 _AT_ONCE = 64
 
@@ -132,7 +144,7 @@ async def _long_chain_is_counted(store: Store) -> None:
 
 
 async def _length(store: Store, response: StoredResponse) -> int:
-    return (await store.measure_chain(T, response.id, 1000, response.previous_response_id)).length
+    return (await store.measure_chain(T, response.id, 1000)).length
 
 
 async def _history_is_linear(store: Store) -> None:
@@ -165,6 +177,24 @@ async def _items_may_come_again(store: Store) -> None:
     hold(await store.find_item(T, first.id) == last, "not the newest item was found")
     await store.delete(T, newer.id)
     hold(await store.find_item(T, first.id) == first, "the older item is lost with the newer")
+
+
+async def _large_item_says_its_size(store: Store) -> None:
+    """With `few`, a large item may come as its size alone; otherwise it comes whole."""
+    items = [StoredItem(new_id("msg"), b"x" * 700_000, "sealed"), StoredItem(new_id("msg"), b"few")]
+    conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
+    await store.create_conversation(conversation, items)
+    await store.save(new_response([StoredItem(new_id("msg"), b"y" * 700_000)]))
+    response = new_response([StoredItem(new_id("msg"), b"z" * 700_000, "sealed"), StoredItem(new_id("msg"), b"few")])
+    await store.save(response)
+    for item in (*items, *response.input):
+        found, whole = await store.find_item(T, item.id, few=True), await store.find_item(T, item.id)
+        if isinstance(found, LargeItem):
+            hold(found.size == size_of([item]), f"an item of {size_of([item])} bytes is said to have {found.size}")
+        else:
+            hold(found == item, f"with `few`, an item is {found!r:.200}")
+        hold(whole == item, f"an item is {whole!r:.200}")
+    await store.delete_conversation(T, conversation.id)
 
 
 async def _what_expired_is_unknown(store: Store) -> None:
@@ -315,6 +345,7 @@ PROMISES: tuple[Promise, ...] = (
     _long_chain_is_counted,
     _history_is_linear,
     _items_may_come_again,
+    _large_item_says_its_size,
     _tasks_may_come_together,
     _reads_are_never_torn,
     _cancelling_tears_nothing,

@@ -6,11 +6,13 @@ changes its row (`Dialect.taught`), so that a lesson learned from a 400 works ex
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
+
+from antiphon.translation.dialects.profile import EffortForm, ModelProfile
+from antiphon.translation.to_chat.schemas import groups_of
 
 Replay = Literal["never", "tool_turns", "always"]
 ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "think_tags"]
-EffortForm = Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"]
 ChoiceForm = Literal["full", "named", "functions", "strings"]
 CapName = Literal["max_tokens", "max_completion_tokens", ""]
 Api = Literal["chat", "responses"]
@@ -35,12 +37,17 @@ REASONING_FIELDS = frozenset({"reasoning_content", "reasoning", "reasoning_detai
 """Fields of an assistant message that carry reasoning back."""
 
 
+SCHEMA_LESSON = "schema:"
+"""How the lesson begins that a backend's grammar does not take a group of keywords."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """What one family of backends takes. The defaults are the cautious middle: what most servers accept."""
 
     name: str
-    system_role: Literal["system", "developer"] = "system"
+    system_role: Literal["system", "developer", "user"] = "system"
+    """The role of instructions; `user` where the model's template knows no role for them."""
     system_must_be_first: bool = False
     """One system message, at the very start: chat templates raise otherwise. Later ones become marked user messages."""
     call_content: Literal["null", "", "absent"] = "null"
@@ -72,6 +79,15 @@ class Dialect:
     tool_choice: ChoiceForm = "named"
     """`full` takes `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`;
     `functions` takes a function's name and not `required`."""
+    tools: Literal["native", "prompt", "schema"] = "native"
+    """How tools are offered: in the parameter, or where the backend takes none, in the prompt (`prompt_tools.py`).
+
+    `schema`: in the prompt, and every answer to them is held to JSON, if the backend takes schemas: for models that do
+    not keep to a format, and do not reason in their text.
+    """
+    text_calls: bool = False
+    """Whether a call may come as text, in the format of the model's template: servers for models of one's own find no
+    calls, or only those of a format that they were started with. Services find them all, and have text as text."""
     strict: bool = False
     """Whether `strict` of a function or a schema may be sent."""
     patterns: bool = False
@@ -100,8 +116,17 @@ class Dialect:
     """Whether whatever is asked of it breaks off the answer that it is streaming, be it only for its models."""
     streams_hide_errors: bool = False
     """Whether a stream breaks off without a word where a plain answer would say what is wrong."""
+    cuts_prompts: bool = False
+    """Whether it cuts a prompt silently that is too long: see `to_chat.cut_prompts`."""
     ends_without_finish_reason: bool = False
     """Whether a complete answer may come with an empty `finish_reason`."""
+    prefix_cache: bool = False
+    """Whether the server, one of the operator's own, keeps the prompts that it read, and reads only what differs."""
+    checks_answers: bool = False
+    """Whether answers are checked here, and what can be is put right: arguments that are no JSON, text that breaks its
+    schema, a model that repeats itself. For servers of models of one's own; services take care of their models."""
+    unfit: frozenset[str] = frozenset()
+    """Groups of keywords (`to_chat.schemas`) that its grammars reject: learned, and removed from schemas."""
     passthrough: frozenset[str] = frozenset()
     """Parameters that the Responses API does not have and that are forwarded, where the configuration names none."""
     hosts: tuple[str, ...] = field(default=(), compare=False)
@@ -113,11 +138,17 @@ class Dialect:
     servers: tuple[str, ...] = field(default=(), compare=False)
     """How the `server` header begins, lower case."""
 
+    @property
+    def takes_schemas(self) -> bool:
+        """Whether a schema can hold an answer."""
+        return "response_format" in self.accepts and not self.json_formats.isdisjoint(_SCHEMAS)
+
     def taught(self, lessons: frozenset[str]) -> "Dialect":
         """Return this dialect as `lessons`, what `learn.refused_parameter` made of a backend's errors, correct it."""
         if not lessons:
             return self
         required = next((name for name in _REPLAY_FIELDS if f"+{name}" in lessons), None)
+        unfit = frozenset(one.removeprefix(SCHEMA_LESSON) for one in lessons if one.startswith(SCHEMA_LESSON))
         silenced = not required and any(f"messages.{name}" in lessons for name in REASONING_FIELDS)
         return replace(
             self,
@@ -127,10 +158,34 @@ class Dialect:
             reasoning=required or self.reasoning,
             replay="never" if silenced else "tool_turns" if required and self.replay == "never" else self.replay,
             reasoning_required=bool(required) or (self.reasoning_required and not silenced),
-            strict=self.strict and "strict" not in lessons,
+            strict=self.strict and "strict" not in lessons and not unfit,
+            unfit=self.unfit | unfit,
+            tools="prompt" if "tools" in lessons and self.tools == "native" else self.tools,
         )
 
+    def profiled(self, profile: ModelProfile) -> "Dialect":
+        """Return this dialect as it holds for a model with this profile; facts that are unknown change nothing."""
+        changes: dict[str, Any] = {}
+        if profile.tools is not None:
+            changes["tools"] = profile.tools
+        if profile.text_calls:
+            changes["text_calls"] = True
+        if profile.thinking_control is not None:
+            changes["effort"] = profile.thinking_control
+        if profile.json_formats is not None:
+            changes["json_formats"] = frozenset(profile.json_formats)
+        if profile.json_held is False or "pattern" in (profile.rejected_keywords or ()):
+            changes["patterns"] = False
+        if profile.rejected_keywords:
+            changes["unfit"] = self.unfit | groups_of(profile.rejected_keywords)
+        if profile.system_role is False:
+            changes |= {"system_role": "user", "alternating": True, "system_must_be_first": False}
+        elif profile.late_system is not None:
+            changes["system_must_be_first"] = not profile.late_system
+        return replace(self, **changes) if changes else self
 
+
+_SCHEMAS = frozenset({"json_schema", "json_object_schema"})
 _REPLAY_FIELDS: tuple[ReasoningField, ...] = ("reasoning_content", "reasoning")
 
 _CAP_NAMES: Mapping[str, tuple[CapName, ...]] = {

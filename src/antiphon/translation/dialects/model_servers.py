@@ -9,16 +9,22 @@ MODEL_SERVERS = (
     Dialect(
         # Its compatibility page lists the fields it reads, `tool_choice` as a string. Recording: `reasoning` replayed.
         # Its Responses API takes no `custom` and no `namespace` tool (ollama#17618) and refuses unknown items (#18286).
+        # hermes-agent#87900, ollama#13519: calls as content where the model strays from its template's format.
         # Beside OpenAI's own `seed` and `stop` that page lists no sampling parameter: others are dropped unseen.
+        # A prompt that is too long is cut (ollama#3839, #4967); the native API can forbid that (`upstream.ollama`).
         "ollama",
+        prefix_cache=True,
+        checks_answers=True,
         accepts=TOOLS | SAMPLING | PENALTIES | LOGPROBS | {"response_format", "stream_options"},
         effort="reasoning_effort",
         efforts=frozenset({"none", "low", "medium", "high"}),
         reasoning="reasoning",
         replay="tool_turns",
         tool_choice="strings",
+        text_calls=True,
         call_content="",
         passthrough=CHAT_ONLY,
+        cuts_prompts=True,
         hosts=("ollama.com",),
         ports=(11434,),
         owners=("library",),
@@ -26,17 +32,23 @@ MODEL_SERVERS = (
     Dialect(
         # lmstudio-bug-tracker#670: "Invalid tool_choice type: 'object'"; #307: only `text` and `json_schema`.
         # Recordings of its Responses API: arguments of calls come whole, at the end.
-        # Its page "Chat Completions" lists `top_k` and `repeat_penalty` among the parameters.
+        # lmstudio-bug-tracker#797, #1592: calls of models whose format it does not know stay in the content.
+        # Its page "Chat Completions" lists `top_k` and `repeat_penalty` among the parameters. By default it cuts the
+        # middle out of a prompt that is too long (lmstudio-js#47).
         "lmstudio",
+        prefix_cache=True,
+        checks_answers=True,
         system_must_be_first=True,
         accepts=TOOLS | SAMPLING | PENALTIES | {"response_format", "stream_options"},
         effort="reasoning_effort",
         reasoning="reasoning_content",
         replay="tool_turns",
         tool_choice="strings",
+        text_calls=True,
         json_formats=frozenset({"json_schema"}),
         call_content="",
         passthrough=CHAT_ONLY | {"logit_bias", "repeat_penalty", "top_k"},
+        cuts_prompts=True,
         ports=(1234,),
         owners=("organization_owner",),
     ),
@@ -44,9 +56,14 @@ MODEL_SERVERS = (
         # llama.cpp#20733: "System message must be at the beginning" comes from the model's template; its parser reads
         # `tool_choice` as a string. Recordings: `reasoning_content` replayed with absent content.
         # Its Responses API refuses tools of Codex (llama.cpp#20156) and loses images in outputs (#23465).
+        # A request goes to the slot with a similar prompt (`--slot-prompt-similarity`), and since #16391 those of other
+        # sessions stay in memory (`--cache-ram`): a client need name no slot.
         # `reasoning_effort` alone switches thinking off since #26045, and did nothing before; templates always read
         # `chat_template_kwargs`. Its README lists the parameters of sampling.
+        # llama.cpp#17376, #22746: calls that its parser of the template does not know stay in the content.
         "llamacpp",
+        prefix_cache=True,
+        checks_answers=True,
         system_must_be_first=True,
         patterns=True,
         effort="chat_template_kwargs",
@@ -56,6 +73,7 @@ MODEL_SERVERS = (
         reasoning="reasoning_content",
         replay="tool_turns",
         tool_choice="strings",
+        text_calls=True,
         ports=(8080,),
         owners=("llamacpp",),
         servers=("llama.cpp",),
@@ -64,13 +82,19 @@ MODEL_SERVERS = (
         # tests/system/model_servers/test_llama_cpp.py, version 0.3.36: `json_schema` is a 500 and a grammar comes of
         # `schema` in a `json_object`; `required` is ignored; null, and parts that are not a user's, are a 500; any
         # further request ends a stream; a streamed prompt that is too long is a 200 with nothing behind it. Templates
-        # want the system message first. Its `CreateChatCompletionRequest` names the parameters of sampling.
+        # want the system message first. Its `CreateChatCompletionRequest` names the parameters of sampling. A schema
+        # with `\d` in a pattern, or with a bound of thousands, ends its process.
+        # Without the `chat_format` of a model with functions it reports no calls, and a call is text.
         "llama-cpp-python",
+        prefix_cache=True,
+        checks_answers=True,
+        unfit=frozenset({"classes", "large"}),
         system_must_be_first=True,
         call_content="",
         text_parts=False,
         accepts=USUAL - {"parallel_tool_calls", "user", "stream_options"},
         tool_choice="functions",
+        text_calls=True,
         patterns=True,
         json_formats=frozenset({"json_object", "json_object_schema"}),
         one_at_a_time=True,
@@ -82,12 +106,14 @@ MODEL_SERVERS = (
         # tests/system/model_servers/test_transformers.py, `transformers serve` 5.23.0: it takes OpenAI's fields and
         # heeds few; `frequency_penalty` is one for repetition, a 500 below 0. It parses the arguments of calls, reads
         # text parts as words apart, drops other fields of a message. Templates want the system message first. Sampling
-        # is set by `generation_config`, JSON in a string.
+        # is set by `generation_config`, JSON in a string. It parses the calls of few families (transformers#40620).
         "transformers",
+        checks_answers=True,
         system_must_be_first=True,
         call_content="",
         text_parts=False,
         accepts=SAMPLING | {"tools"},
+        text_calls=True,
         parses_arguments=True,
         passthrough=frozenset({"generation_config"}),
     ),
@@ -97,7 +123,11 @@ MODEL_SERVERS = (
         # text and is a call at the end only; a result without a user's message after it is a 400.
         # `reasoning_effort` sets the template's `enable_thinking` since vllm#43401 only; Mistral's tokenizer refuses
         # `chat_template_kwargs`, which is learned. Its page "OpenAI-Compatible Server" lists the extra parameters.
+        # vllm#46863, #39056: a `--tool-call-parser` for another format leaves the model's calls in the content, and
+        # any of them those in reasoning that was not closed.
         "vllm",
+        prefix_cache=True,
+        checks_answers=True,
         system_must_be_first=True,
         patterns=True,
         effort="chat_template_kwargs",
@@ -107,6 +137,7 @@ MODEL_SERVERS = (
         | {"top_k"},
         reasoning="reasoning",
         replay="always",
+        text_calls=True,
         ports=(8000,),
         owners=("vllm",),
         servers=("vllm",),
@@ -114,8 +145,11 @@ MODEL_SERVERS = (
     Dialect(
         # sglang#40082: system message first; sends and reads `reasoning_content`. Its Responses API loses images in
         # outputs (sglang#34927). Its page "OpenAI APIs" switches thinking by `chat_template_kwargs`, as Qwen's page on
-        # SGLang does, and names the extra parameters.
+        # SGLang does, and names the extra parameters. sglang#19925, #40236: without its parser, or where the model
+        # strays from the format, calls stay in the content.
         "sglang",
+        prefix_cache=True,
+        checks_answers=True,
         system_must_be_first=True,
         patterns=True,
         effort="chat_template_kwargs",
@@ -124,6 +158,7 @@ MODEL_SERVERS = (
         | {"skip_special_tokens", "stop_token_ids", "top_k"},
         reasoning="reasoning_content",
         replay="tool_turns",
+        text_calls=True,
         ports=(30000,),
         owners=("sglang",),
         servers=("sglang",),

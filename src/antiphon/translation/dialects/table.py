@@ -8,6 +8,9 @@ from antiphon.translation.dialects.dialect import OPENAI_ONLY, USUAL, Dialect
 from antiphon.translation.dialects.model_servers import MODEL_SERVERS
 from antiphon.translation.dialects.services import SERVICES
 
+GENERIC = "generic"
+"""The family of unknown servers."""
+
 _ROWS = (
     *MODEL_SERVERS,
     *SERVICES,
@@ -25,12 +28,15 @@ _ROWS = (
     ),
     Dialect(
         # An unknown server: what most take, reasoning back only where a tool loop may depend on it (lesson L33);
-        # whatever it refuses is learned. Who has built a Responses API for a server of their own means it to be used.
-        "generic",
+        # whatever it refuses is learned. It may be any server for local models (mlx-lm#1374, omlx#2565), so calls may
+        # come as text. Who has built a Responses API for a server of their own means it to be used.
+        GENERIC,
         api="probe",
+        checks_answers=True,
         effort="reasoning_effort",
         reasoning="reasoning_content",
         replay="tool_turns",
+        text_calls=True,
         strict=True,
     ),
 )
@@ -56,7 +62,7 @@ def tell_dialect(url: str, owned_by: set[str], server: str, configured: str | No
         lambda row: not owned_by.isdisjoint(row.owners),
         lambda row: parts.port in row.ports,
     )
-    return next((row for sign in signs for row in _ROWS if sign(row)), DIALECTS["generic"])
+    return next((row for sign in signs for row in _ROWS if sign(row)), DIALECTS[GENERIC])
 
 
 def _configured(name: str) -> Dialect:

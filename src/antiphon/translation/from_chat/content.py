@@ -1,7 +1,8 @@
 """What an answer says between its calls: reasoning, text and refusals.
 
 Reasoning and message are one at a time: each closes the other. Calls live beside them (`calls.py`). What comes as
-text may be reasoning in tags, and may end in the middle of a character (`text_filters.py`).
+text may be reasoning in tags, and may end in the middle of a character (`text_filters.py`). Where it may hold calls
+besides, `text_calls/content.py` reads it.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ import msgspec
 
 from antiphon.protocol.chat import Choice, Delta
 from antiphon.protocol.items.content import Status
+from antiphon.translation.checked_items import CheckedMessage, TextCheck
 from antiphon.translation.from_chat.annotations import read_annotation, read_citations, read_logprobs, spelling
 from antiphon.translation.from_chat.calls import StreamingCalls
 from antiphon.translation.from_chat.reasoning import ReasoningState, thinking_parts
@@ -26,14 +28,24 @@ class StreamingContent:
     """The reasoning and the message of one answer, of which at most one is open.
 
     `sources` are what the model may cite, each title by its URL; `preopened` says that the model's template opens
-    `<think>`. `calls` are those of the same answer.
+    `<think>`. `calls` are those of the same answer; an answer without calls is to fit `check`.
     """
 
     calls: StreamingCalls
 
-    def __init__(self, writer: ResponseWriter, sources: Mapping[str, str] | None, *, preopened: bool) -> None:
+    def __init__(
+        self,
+        writer: ResponseWriter,
+        sources: Mapping[str, str] | None,
+        *,
+        preopened: bool,
+        check: TextCheck | None = None,
+    ) -> None:
         self._writer = writer
         self._sources = sources
+        self._check = check
+        self.held: list[StreamingMessage] = []
+        """Messages that are over, but that break their schema."""
         self.think = ThinkSplitter(preopened)
         self.surrogates = SurrogateJoiner()
         self.state = ReasoningState()
@@ -52,6 +64,12 @@ class StreamingContent:
         if self._message is None or self.think.mark is None or self.surrogates.halves or self._logprobs:
             return None
         return self._message.steady
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text or the reasoning that is open, in a list that grows."""
+        grown = self._message or self._reasoning
+        return [] if grown is None else grown.pieces
 
     def feed(self, choice: Choice, delta: Delta) -> None:
         """Take what a choice says beside its calls."""
@@ -79,6 +97,8 @@ class StreamingContent:
         self.has_begun = True
         self._flush_text()
         self._blank = ""
+        if self._check is not None:
+            self._release()
         if self.state:
             self._open_reasoning()
         self.close("completed")
@@ -134,6 +154,7 @@ class StreamingContent:
         self._tell(self.think.feed(text))
 
     def _flush_text(self) -> None:
+        """Write the text that was held back."""
         if rest := self.surrogates.rest("text"):
             self._tell(self.think.feed(rest))
         self._tell(self.think.flush())
@@ -195,8 +216,17 @@ class StreamingContent:
         self.has_begun = True
         self._close_reasoning("completed")
         self.calls.close_whole()
-        self._message = StreamingMessage(self._writer, self._sources)
+        if self._check is None:
+            self._message = StreamingMessage(self._writer, self._sources)
+        else:
+            self._message = CheckedMessage(self._writer, self._sources, self._check)
         return self._message
+
+    def _release(self) -> None:
+        """A call follows: what was said is not the answer that is to fit."""
+        self._check = None
+        if isinstance(self._message, CheckedMessage):
+            self._message.release()
 
     def _open_reasoning(self) -> StreamingReasoning:
         if self._reasoning is None:
@@ -211,7 +241,9 @@ class StreamingContent:
             message, self._message = self._message, None
             if rest := self.surrogates.rest("refusal"):
                 message.add_refusal(rest)
-            message.close(status)
+            held = message.close(status)
+            if held is not None:
+                self.held.append(held)
 
     def _close_reasoning(self, status: Status) -> None:
         if self._reasoning is not None:

@@ -16,11 +16,15 @@ from antiphon.protocol.chat import ChatChunk, Choice, read_error
 from antiphon.protocol.items.content import OutputText, Status
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
-from antiphon.protocol.tool_bindings import Offer
+from antiphon.protocol.tool_bindings import Offer, TextCalls
+from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
 from antiphon.translation.from_chat.text_filters import BARE_CLOSE, OPENINGS
+from antiphon.translation.items import StreamingMessage
+from antiphon.translation.repetition import RepetitionWatch
+from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.wire import Finish, FinishReason
 from antiphon.translation.writer import GrowingText, ResponseWriter
 
@@ -51,6 +55,10 @@ BREAKDOWNS = {
 """Finish reasons that are failures, and what they say."""
 
 
+WATCHED = 512
+"""Chunks after which it is looked whether the text repeats itself."""
+
+
 class ChatStream:
     """Translates one backend answer into events of a response, through the response's writer.
 
@@ -59,9 +67,11 @@ class ChatStream:
     `offers` are the tools offered, by the names that the backend knows, `allowed` the names that may be called, None
     where any may, and `call_ids` those taken in the conversation;
     `only_one` cuts the answer after its first call; `hosted_left` calls of this server's own tools are heard;
+    `text_calls` says which calls the model may write as text that the backend does not find;
     `sources` are what the model may cite, each title by its URL;
     `preopened` says that the model's template opens `<think>`;
-    `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any.
+    `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any;
+    `check` has the schema that the text is to fit; `loop_text` characters that only repeat themselves end it, if any.
     """
 
     def __init__(
@@ -73,10 +83,13 @@ class ChatStream:
         call_ids: Collection[str] = (),
         only_one: bool = False,
         hosted_left: int | None = None,
+        text_calls: TextCalls = "",
         sources: Mapping[str, str] | None = None,
         preopened: bool = False,
         needs_reason: bool = True,
         cap: int | None = None,
+        check: TextCheck | None = None,
+        loop_text: int = 0,
     ) -> None:
         self._writer = writer
         self._sources = sources
@@ -85,9 +98,18 @@ class ChatStream:
         self._call_ids = call_ids
         self._only_one = only_one
         self._hosted_left = hosted_left
+        self._text_calls = text_calls
+        self._callable = _callable(offers, allowed) if offers and text_calls else None
+        """The tools that the model may call in its text; None where the text holds no calls."""
         self._preopened = preopened
         self._needs_reason = needs_reason
         self._cap = cap
+        self._check = check
+        self._loop_text = loop_text
+        self._watch: RepetitionWatch | None = None
+        self._unwatched = 0
+        """Chunks since the text was looked at."""
+        self._is_looping = False
         self._is_started = False
         self._citations: list[Any] = []
         self._usage: Any = None
@@ -103,7 +125,12 @@ class ChatStream:
     def _start(self) -> None:
         """Make what chunks are read with: most plain answers need none of it."""
         self._is_started = True
-        self._content = content = StreamingContent(self._writer, self._sources, preopened=self._preopened)
+        content = (
+            self._calling_content()
+            if self._callable
+            else StreamingContent(self._writer, self._sources, preopened=self._preopened, check=self._check)
+        )
+        self._content = content
         self._calls = content.calls = StreamingCalls(
             self._writer,
             content.make_room,
@@ -112,6 +139,18 @@ class ChatStream:
             allowed=self._allowed,
             only_one=self._only_one,
             hosted_left=self._hosted_left,
+        )
+
+    def _calling_content(self) -> StreamingContent:
+        from antiphon.translation.from_chat.text_calls.content import CallingContent  # noqa: PLC0415 - for tools
+
+        return CallingContent(
+            self._writer,
+            self._sources,
+            preopened=self._preopened,
+            check=self._check,
+            offers=self._callable or {},
+            text_calls=self._text_calls,
         )
 
     @property
@@ -147,6 +186,9 @@ class ChatStream:
             if texts:
                 self._content.think.last = texts[-1]
                 text.add(texts)
+                self._unwatched += len(texts)
+                if self._unwatched >= WATCHED:
+                    self._look()
                 return len(texts)
         self.feed(decode_chunk(events[start]))
         return 1
@@ -156,7 +198,7 @@ class ChatStream:
 
         None: it is one to `read`.
         """
-        if self._writer.is_heard or self._sources or self.error:
+        if self._writer.is_heard or self._sources or self._callable or self._check or self.error:
             return None
         try:
             answer = decode_answer(data)
@@ -176,7 +218,7 @@ class ChatStream:
 
     def feed(self, chunk: ChatChunk) -> None:
         """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
-        if self.error is not None:
+        if self.error is not None or self._is_looping:
             return
         if not self._is_started:
             self._start()
@@ -190,6 +232,19 @@ class ChatStream:
                 self._feed_choice(choice, has_begun)
         self._text = None if self._calls.is_cut else self._content.steady_text
         self._mark = self._content.think.mark or ""
+        self._unwatched += 1
+        if self._unwatched >= WATCHED:
+            self._look()
+
+    def _look(self) -> None:
+        """Look whether the text or the reasoning only repeats itself: then the answer is over."""
+        self._unwatched = 0
+        if not self._loop_text:
+            return
+        watch = self._watch = self._watch or RepetitionWatch(self._loop_text)
+        if watch.is_looping(self._content.pieces):
+            self._is_looping = self.is_over = True
+            self._text = None
 
     def finish(self, done: bool = False) -> Finish:
         """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
@@ -206,7 +261,11 @@ class ChatStream:
         # Signatures may come last. They matter where calls are answered; nothing may stand behind a cut item.
         if content.state and self._calls and status == "completed":
             content.close_state(status)
-        return Finish(outcome, read_usage(self._usage), error, self._calls.held, self._calls.are_used_up)
+        held: Sequence[StreamingCall | StreamingMessage] = self._calls.held
+        if content.held:
+            held = [*held, *content.held]
+        note = ("loop", "stopped") if self._is_looping else None
+        return Finish(outcome, read_usage(self._usage), error, held, self._calls.are_used_up, note)
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
         groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}
@@ -219,6 +278,8 @@ class ChatStream:
 
     def _outcome(self) -> FinishReason:
         """Return how the answer ended. llama-cpp-python says of a call that was cut off that it is whole."""
+        if self._is_looping:
+            return "max_output_tokens"
         outcome = FINISH_REASONS.get(self._finish_reason, "completed")
         if outcome != "completed" or self._cap is None or not self._calls.are_torn:
             return outcome
@@ -230,7 +291,7 @@ class ChatStream:
         if breakdown := BREAKDOWNS.get(self._finish_reason):
             return BackendError(breakdown)
         is_whole = self._is_plain or (done and not self._needs_reason)
-        if self._finish_reason or (is_whole and self._content.has_begun):
+        if self._finish_reason or self._is_looping or (is_whole and self._content.has_begun):
             return None
         return BackendError("The backend's answer ended before it was finished.")
 
@@ -264,6 +325,10 @@ class ChatStream:
         if extra_content:
             content.state.keep_for_call(self._calls.call_id(call, delta), extra_content)
         self._calls.feed(call, delta)
+
+
+def _callable(offers: Mapping[str, Offer], allowed: Collection[str] | None) -> Mapping[str, Offer]:
+    return offers if allowed is None else {name: offer for name, offer in offers.items() if name in allowed}
 
 
 # The count of tokens, in the words of the Responses API (specification section 3, `usage`).

@@ -1,8 +1,9 @@
 """What of a conversation a chat model is shown, and in which groups.
 
 It is shown messages, reasoning, and calls with their outputs, nothing else. A compaction stands for what came before
-it, users' and system messages excepted, which stay word for word (specification section 11). What another server's
-tools did is told as calls.
+it, users' and system messages excepted, which stay word for word (specification section 11); a compaction that the
+client sends adds its summary and replaces nothing, since OpenAI reads the items before it too. What another server's
+tools did is shown as calls.
 
 The Responses API is a flat list of items. Chat has one assistant message for an answer, with its reasoning, text and
 parallel calls, and right behind it one tool message per call. So outputs move up behind the answer that called; all
@@ -52,7 +53,7 @@ def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
             behind = []
         if isinstance(item, Message | Reasoning):
             shown.append((index, item))
-        elif type(item) is Compaction:
+        elif isinstance(item, Compaction):
             shown.append((index, summary(recount(item, unseal))))
         elif type(item) is ToolSearchCall and not item.call_id:
             search = f"call_{item.id}"
@@ -81,11 +82,11 @@ def _is_said_by_model(item: InputItem) -> bool:
 
 
 def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
-    """Give what the newest compaction does not stand for, and itself."""
+    """Yield the newest compaction and what it does not replace. One in the request's own input replaces nothing."""
     if Compaction not in kinds_of(items):
         yield from enumerate(items)
         return
-    newest = max((index for index, item in enumerate(items) if isinstance(item, Compaction)), default=0)
+    newest = max((index for index, item in enumerate(items) if type(item) is Compaction), default=0)
     for index, item in enumerate(items):
         if index >= newest or (isinstance(item, Message) and item.role != "assistant"):
             yield index, item

@@ -21,13 +21,7 @@ from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Said, group, visible
 from antiphon.translation.to_chat.media import file_part, image_part
-from antiphon.translation.to_chat.prefix import (
-    INDEPENDENT,
-    Conversation,
-    Messages,
-    Prefix,
-    Rendering,
-)
+from antiphon.translation.to_chat.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
 from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall
 from antiphon.translation.to_chat.shape import shaped
 from antiphon.translation.tool_mapping.calls import as_object, called_tools, chat_call, output_of
@@ -188,7 +182,8 @@ class _Renderer(Struct):
         parts = self._parts(message.content, index, "content")
         if message.role == "user":
             return [{"role": "user", "content": content_of(parts, self.dialect)}]
-        role = self.dialect.system_role if message.role == "developer" else "system"
+        own = self.dialect.system_role
+        role = own if message.role == "developer" or own == "user" else "system"
         rest = [part for part in parts if part["type"] != "text"]
         messages = [{"role": role, "content": "\n\n".join(text_of(parts))}]
         return [*messages, {"role": "user", "content": rest}] if rest else messages
@@ -201,7 +196,12 @@ class _Renderer(Struct):
         calls = [self._tool_call(call, recalled) for call in answer.calls]
         message = _assistant(answer, recalled, calls, self.dialect)
         outputs, moved = self._outputs(answer)
-        return [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
+        messages = [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
+        if self.dialect.tools != "native" and (calls or outputs):
+            from antiphon.translation.to_chat.prompt_tools import in_words  # noqa: PLC0415 - few backends need it
+
+            return in_words(messages)
+        return messages
 
     def _replays(self, answer: Answer) -> bool:
         is_current = answer.turn == self.exchanges.turn
@@ -326,11 +326,13 @@ def _tool_message(output: Output, parts: list[ChatPart], dialect: Dialect) -> Ch
 
 
 _MOVED = "[see the next user message]"
+MOVED_FROM = "From the output of call "
+"""Begins a user's message that holds what a tool's output could not hold."""
 
 
 def _whose(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
     of = f" of {name}" if name else ""
-    return {"type": "text", "text": f"From the output of call {_call_id(tie(output), dialect)}{of}:"}
+    return {"type": "text", "text": f"{MOVED_FROM}{_call_id(tie(output), dialect)}{of}:"}
 
 
 def _call_id(call_id: str, dialect: Dialect) -> str:

@@ -19,18 +19,22 @@ from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.items.content import InputText, OutputText
 from antiphon.protocol.items.messages import (
     ID_PREFIXES,
+    Compaction,
     ConfigurationUpdate,
     FunctionCall,
     FunctionCallOutput,
     InputItem,
     ItemList,
     Message,
+    SentCompaction,
 )
 from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
+from antiphon.translation.dialects.profile import EffortForm
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import Unseal, nothing
+from antiphon.translation.to_chat.schemas import ANY, projected
 from antiphon.translation.tool_mapping.choice import chat_tools, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
@@ -52,6 +56,8 @@ def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> li
 
 
 def _normalise(item: InputItem, new_id: NewId) -> InputItem:
+    if type(item) is Compaction:
+        item = as_sent(item)
     changes: dict[str, Any] = {}
     prefix = ID_PREFIXES.get(type(item))
     if prefix and not item.id:
@@ -62,6 +68,13 @@ def _normalise(item: InputItem, new_id: NewId) -> InputItem:
         part = OutputText if item.role == "assistant" else InputText
         changes["content"] = [part(text=item.content)]
     return replace(item, **changes)
+
+
+def as_sent(item: InputItem) -> InputItem:
+    """Return an item of the request's own input, where a compaction replaces nothing."""
+    if type(item) is not Compaction:
+        return item
+    return SentCompaction(id=item.id, encrypted_content=item.encrypted_content, created_by=item.created_by)
 
 
 def configured(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
@@ -126,17 +139,22 @@ def to_chat(
         request = configured(request, items)
     toolbox = toolbox or toolbox_of(request, items, dialect)
     context = request.reasoning.context if request.reasoning else None
-    instructions = request.instructions
-    if request.text is not None and (words := _instruction(request.text, dialect)):
+    instructions, text = request.instructions, request.text
+    in_prompt = dialect.tools != "native"
+    if in_prompt and (toolbox.offers or request.tool_choice is not None):
+        from antiphon.translation.to_chat.prompt_tools import prompt_tools  # noqa: PLC0415 - few backends need it
+
+        instructions, text = prompt_tools(request, toolbox, dialect)
+    if text is not None and (words := _instruction(text, dialect)):
         instructions = f"{instructions}\n\n{words}" if instructions else words
     body: Body = {
         "model": request.model,
         "messages": to_messages(items, instructions, dialect, context, toolbox=toolbox, unseal=unseal, history=history),
     }
-    if toolbox.offers or request.tool_choice is not None:
+    if not in_prompt and (toolbox.offers or request.tool_choice is not None):
         body |= _tools(request, toolbox, dialect)
     _add_optional(body, request, dialect)
-    if request.text is not None and (formatted := _response_format(request.text, dialect)):
+    if text is not None and (formatted := _response_format(text, dialect)):
         body["response_format"] = formatted
     if request.max_output_tokens is not None:
         if not dialect.max_tokens:
@@ -181,7 +199,7 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
     offers, choice = tool_choice(toolbox, request.tool_choice, dialect)
     if not offers:
         return {}
-    body: Body = {"tools": chat_tools(offers)}
+    body: Body = {"tools": chat_tools(offers, dialect.unfit)}
     if choice is not None:
         body["tool_choice"] = choice
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:
@@ -192,6 +210,8 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
 # The form of the answer: `response_format` where the dialect has it, words where it has not.
 
 _ANY_OBJECT = {"type": "object"}
+WITH_SCHEMA = frozenset({"json_schema", "json_object_schema"})
+"""Types of `response_format` that have a schema."""
 
 
 def _response_format(text: TextConfig | None, dialect: Dialect) -> dict[str, Any] | None:
@@ -200,16 +220,14 @@ def _response_format(text: TextConfig | None, dialect: Dialect) -> dict[str, Any
     A schema weakens to `json_object` where that is all the dialect has, and `json_object` becomes the schema of any
     object where it has only schemas.
     """
-    wanted = text.format if text else None
-    if "response_format" not in dialect.accepts:
-        return None
-    if isinstance(wanted, JsonSchemaFormat) and "json_schema" in dialect.json_formats:
+    wanted, formats = text.format if text else None, _formats(dialect)
+    if isinstance(wanted, JsonSchemaFormat) and "json_schema" in formats:
         return _schema(wanted, dialect)
-    if isinstance(wanted, JsonSchemaFormat) and "json_object_schema" in dialect.json_formats:
-        return {"type": "json_object", "schema": wanted.schema}
-    if isinstance(wanted, JsonSchemaFormat | JsonObjectFormat) and "json_object" in dialect.json_formats:
+    if isinstance(wanted, JsonSchemaFormat) and "json_object_schema" in formats:
+        return {"type": "json_object", "schema": _fitting(wanted.schema, dialect)}
+    if isinstance(wanted, JsonSchemaFormat | JsonObjectFormat) and "json_object" in formats:
         return {"type": "json_object"}
-    if isinstance(wanted, JsonObjectFormat) and "json_schema" in dialect.json_formats:
+    if isinstance(wanted, JsonObjectFormat) and "json_schema" in formats:
         return _schema(JsonSchemaFormat(name="object", schema=_ANY_OBJECT), dialect)
     return None
 
@@ -217,8 +235,8 @@ def _response_format(text: TextConfig | None, dialect: Dialect) -> dict[str, Any
 def _instruction(text: TextConfig | None, dialect: Dialect) -> str:
     """Return what to tell the model because `response_format` does not say it; empty where it does."""
     wanted = text.format if text else None
-    formats = dialect.json_formats if "response_format" in dialect.accepts else frozenset()
-    if isinstance(wanted, JsonSchemaFormat) and not formats & {"json_schema", "json_object_schema"}:
+    formats = _formats(dialect)
+    if isinstance(wanted, JsonSchemaFormat) and not formats & WITH_SCHEMA:
         schema = msgspec.json.encode(wanted.schema).decode()
         about = f" {wanted.description}" if wanted.description else ""
         return f"Answer with one JSON object and nothing else.{about} It must fit this JSON Schema:\n{schema}"
@@ -227,8 +245,19 @@ def _instruction(text: TextConfig | None, dialect: Dialect) -> str:
     return ""
 
 
+def _formats(dialect: Dialect) -> frozenset[str]:
+    """Return the types of `response_format` that the backend takes: none with a schema where it rejected every one."""
+    if "response_format" not in dialect.accepts:
+        return frozenset()
+    return dialect.json_formats - WITH_SCHEMA if ANY in dialect.unfit else dialect.json_formats
+
+
+def _fitting(schema: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
+    return projected(schema, dialect.unfit) if dialect.unfit else schema
+
+
 def _schema(wanted: JsonSchemaFormat, dialect: Dialect) -> dict[str, Any]:
-    schema: dict[str, Any] = {"name": wanted.name, "schema": wanted.schema}
+    schema: dict[str, Any] = {"name": wanted.name, "schema": _fitting(wanted.schema, dialect)}
     if wanted.description is not None:
         schema["description"] = wanted.description
     if wanted.strict is not None and dialect.strict:
@@ -239,7 +268,7 @@ def _schema(wanted: JsonSchemaFormat, dialect: Dialect) -> dict[str, Any]:
 # Parameters.
 
 
-def output_cap(body: Body) -> int | None:
+def output_cap(body: Mapping[str, Any]) -> int | None:
     """Return how many tokens a Chat request allows, None where it does not say."""
     cap: int | None = body.get("max_completion_tokens", body.get("max_tokens"))
     return cap
@@ -267,6 +296,11 @@ _EFFORT_FORMS: dict[str, Callable[[str], Body]] = {
         "chat_template_kwargs": {"enable_thinking": effort != "none"},
     },
 }
+
+
+def effort_parameters(form: EffortForm, effort: str) -> Body:
+    """Return the Chat parameters that say an effort in this form; none for the empty form."""
+    return _EFFORT_FORMS[form](effort) if form else {}
 
 
 _TIERS = {"fast": "priority", "ultrafast": "priority"}

@@ -116,7 +116,7 @@ UNSEEN = frozenset(
 """Fields of a message, and of what is inside, that the model does not read as text."""
 
 
-def tokens_of(body: Body, measure: Measure | None = None, priming: int = PRIMING) -> int:
+def tokens_of(body: Mapping[str, Any], measure: Measure | None = None, priming: int = PRIMING) -> int:
     """Return the tokens of a request for chat completions; `measure` counts those of a text, by its size if None."""
     measure = measure or by_size
     messages, tools = body.get("messages") or [], body.get("tools") or []
@@ -143,7 +143,7 @@ def by_size(text: str) -> int:
     return -(-(3 * ascii_size + 4 * other_size) // 12)
 
 
-def media_tokens(body: Body) -> int:
+def media_tokens(body: Mapping[str, Any]) -> int:
     """Return the tokens of the images, sounds and files in a request."""
     return sum(map(_of_media, body.get("messages") or []))
 

@@ -1,6 +1,6 @@
 """The choice among the tools in force, in the forms that a dialect takes (specification section 6, `tool_choice`)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from msgspec import UNSET
@@ -28,6 +28,7 @@ from antiphon.protocol.tools import (
     WebSearchPreviewChoice,
 )
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.schemas import projected
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 ChatChoice = str | dict[str, Any] | None
@@ -35,9 +36,12 @@ ChatChoice = str | dict[str, Any] | None
 _COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
 
 
-def chat_tools(offers: Iterable[Offer]) -> list[dict[str, Any]]:
-    """Return the `tools` of a Chat request."""
-    return [{"type": "function", "function": _function(offer)} for offer in offers]
+def chat_tools(offers: Iterable[Offer], unfit: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return the `tools` of a Chat request, their schemas without the keywords of `unfit` (`Dialect.unfit`)."""
+    functions = [_function(offer) for offer in offers]
+    for function in functions if unfit else ():
+        function["parameters"] = projected(function["parameters"], unfit)
+    return [{"type": "function", "function": function} for function in functions]
 
 
 def _function(offer: Offer) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.schemas import projected
 
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}
@@ -91,7 +92,13 @@ def _function(tool: FunctionTool, dialect: Dialect) -> Offer:
     offer = Offer("", "function", tool.name, description=tool.description, is_async=bool(tool.async_))
     # Chat's default is not strict, and llama.cpp refuses loose schemas where strict is said (lesson L48).
     offer = replace(offer, strict=bool(tool.strict and dialect.strict))
-    return offer if tool.parameters is None else replace(offer, parameters=tool.parameters)
+    if tool.parameters is not None:
+        offer = replace(offer, parameters=tool.parameters)
+    if not dialect.checks_answers:
+        return offer
+    is_weakened = bool(dialect.unfit) and projected(offer.parameters, dialect.unfit) != offer.parameters
+    is_unheld = bool(tool.strict) and dialect.tools != "native"  # the schema is in the prompt alone
+    return replace(offer, check="schema" if is_weakened or is_unheld else "json")
 
 
 def _custom(tool: CustomTool, dialect: Dialect) -> Offer:

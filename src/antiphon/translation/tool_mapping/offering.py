@@ -22,11 +22,12 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.items.messages import InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tool_bindings import Key, Kind, Offer
+from antiphon.protocol.tool_bindings import Key, Kind, Offer, TextCalls
 from antiphon.protocol.tools import (
     HOSTED_TOOLS,
     CustomTool,
@@ -90,6 +91,8 @@ class Toolbox(Struct):
     """A search that this server would do, and that is not offered any more."""
     are_used_up: bool = False
     """What this server runs is not offered any more; a model that calls it nevertheless is not heard."""
+    in_text: TextCalls = ""
+    """Which calls the model may write as text that its backend does not find."""
 
     @property
     def offered(self) -> list[Offer]:
@@ -130,7 +133,7 @@ def toolbox_of(
     Of two with one name the later stands. What was deferred is in force once it was found. `served` are the hosted
     tools that this server runs.
     """
-    toolbox = Toolbox()
+    toolbox = Toolbox(in_text=_in_text(request, dialect))
     given = list(_given(request, items))
     if not given:
         return toolbox
@@ -147,6 +150,14 @@ def toolbox_of(
         toolbox.offers[toolbox.names[key]] = replace(offer, chat_name=toolbox.names[key])
     _settle_search(toolbox)
     return toolbox
+
+
+def _in_text(request: CreateResponse, dialect: Dialect) -> TextCalls:
+    """Return which calls count in the text: JSON that the client requested is not a call without marks."""
+    is_json = request.text is not None and isinstance(request.text.format, JsonSchemaFormat | JsonObjectFormat)
+    if dialect.tools != "native":
+        return "wrapped" if dialect.tools == "schema" and not is_json else "any"
+    return "" if not dialect.text_calls else "marked" if is_json else "any"
 
 
 def tools_of(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[Tool]:

@@ -1,155 +1,99 @@
-"""The backend `demo`: its endpoints, the requests that it refuses, and its embeddings."""
+"""The backend `demo`: a scripted model that answers word by word."""
 
-import base64
-import hashlib
-import struct
-from typing import Any
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from antiphon import ids
 from antiphon.errors import ClientError
-from antiphon.ids import Clock
-from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest
-from antiphon.protocol.validation.validate import fit
-from antiphon.upstream.demo.answer import NAME, Fields, refused, say, to_answer, words_of
-from antiphon.upstream.scripted import Answer, ScriptedBackend
+from antiphon.ids import Clock, NewId
+from antiphon.upstream.demo.answer import answer_to, text_of
+from antiphon.upstream.demo.checks import NAME, Fields, check
+from antiphon.upstream.scripted import Answer, Chunk, ScriptedBackend
 
 
 class DemoBackend(ScriptedBackend):
-    """A scripted Chat Completions model that says that it is one.
+    """A scripted Chat Completions model; docs/how-to/test-your-client.md documents its answers.
 
-    The same request always gets the same answer, but for `created`. It streams word by word, `delay` seconds apart;
-    reasons where `reasoning_effort` asks for it; calls the tools that the last user message names, or else the first
-    one, with arguments that fit their schema; quotes a tool's output; keeps to `response_format`, `stop` and the
-    token limit, a word being a token; and makes up `logprobs`. `[refuse]` in the user's text gets a refusal.
+    The same request always gets the same answer, except for the ids and `created`. A word is a token, and a chunk.
     """
 
-    def __init__(self, *, delay: float = 0.0, now: Clock = ids.now) -> None:
-        super().__init__(self._chat, name=NAME, models=[NAME], delay=delay)
-        self._now = now
+    def __init__(self, *, now: Clock = ids.now, new_id: NewId = ids.new_id, models: Sequence[str] = (NAME,)) -> None:
+        super().__init__((), name=NAME, models=models)
+        self._now, self._new_id = now, new_id
 
     def answer(self, path: str, request: Fields) -> Answer:
-        """Return the answer to a request for chat completions, for a count of its tokens, or for embeddings."""
-        self.requests.clear()  # it serves for days, where a script is for a test that looks at them
-        if path == "/chat/completions/input_tokens":
-            _check_model(fit(request, ChatCompletionRequest).model)
-            return {"object": "response.input_tokens", "input_tokens": words_of(request["messages"])}
-        if path == "/embeddings":
-            _check_model(fit(request, EmbeddingsRequest).model)
-            return embed(request)
-        return super().answer(path, request)
+        """Return the answer to a request for chat completions, or for a count of its tokens."""
+        return self.answer_as(path, request)
 
-    def _chat(self, request: Fields) -> Answer:
-        _check_model(fit(request, ChatCompletionRequest).model)
+    def answer_as(self, path: str, request: Fields, change: Callable[[Fields], Fields] | None = None) -> Answer:
+        """Return the answer; `change` makes another message of it."""
+        self.requests.clear()  # a test reads them, but this backend serves for days
+        if path not in ("/chat/completions", "/chat/completions/input_tokens"):
+            raise ClientError(f"demo does not serve '{path}'.", status=404, code="unknown_url")
         check(request)
-        return to_answer(say(request), request, int(self._now()))
+        tokens = sum(len(text_of(message).split()) for message in request["messages"])
+        if path.endswith("/input_tokens"):
+            return {"object": "response.input_tokens", "input_tokens": tokens}
+        completion_id = self._new_id("chatcmpl").replace("_", "-")
+        head = {"id": completion_id, "object": "chat.completion.chunk", "created": int(self._now()), "model": NAME}
+        message = answer_to(request) if change is None else change(answer_to(request))
+        return [{**head, **part} for part in self._changes(message, request, tokens)]
+
+    def _changes(self, message: Fields, request: Fields, tokens: int) -> Iterator[Chunk]:
+        """Yield the content of each chunk. The last one has the usage and no choice; streams have it on request."""
+        deltas = list(self._deltas(message, request.get("stop") or []))
+        limit = request.get("max_completion_tokens") or request.get("max_tokens") or -1
+        kept = deltas[:limit] if limit > 0 else deltas  # LM Studio and llama.cpp read -1 as no limit
+        yield _choice({"role": "assistant"})
+        for delta in kept:
+            yield _choice(delta, logprobs=_logprobs(delta, request))
+        yield _choice({}, "length" if len(kept) < len(deltas) else "tool_calls" if "tool_calls" in message else "stop")
+        if not request.get("stream") or (request.get("stream_options") or {}).get("include_usage"):
+            yield {"choices": [], "usage": _usage(tokens, kept)}
+
+    def _deltas(self, message: Fields, stop: str | list[str]) -> Iterator[Fields]:
+        """Give the deltas of a message, a token each; the text ends before a stop sequence."""
+        stops = "|".join(re.escape(one) for one in ([stop] if isinstance(stop, str) else stop) if one)
+        for name in ("reasoning_content", "content", "refusal"):
+            text = message.get(name, "")
+            kept = re.split(stops, text, maxsplit=1)[0] if stops and name == "content" else text
+            yield from ({name: word} for word in _words(kept))
+        for index, (name, arguments) in enumerate(message.get("tool_calls", ())):
+            opening = {"id": self._new_id("call"), "type": "function", "function": {"name": name, "arguments": ""}}
+            yield {"tool_calls": [{"index": index, **opening}]}
+            for word in _words(arguments):
+                yield {"tool_calls": [{"index": index, "function": {"arguments": word}}]}
 
 
-def _check_model(model: str) -> None:
-    if model != NAME:
-        text = f"The model '{model[:100]}' does not exist; the only one here is '{NAME}'."
-        raise ClientError(text, status=404, code="model_not_found", param="model")
+def _words(text: str) -> list[str]:
+    """Return the words of a text, each with the blanks before it; joined they are the text."""
+    return re.findall(r"\s*\S+(?:\s+$)?|\s+$", text)
 
 
-ROLES = ("developer", "system", "user", "assistant", "tool", "function")
-
-PARTS = ("text", "refusal", "image_url", "input_audio", "file")
-
-CHOICES = ("none", "auto", "required")
-
-SCHEMES = ("data:", "http://", "https://")
+def _choice(delta: Fields, finish_reason: str | None = None, logprobs: Fields | None = None) -> Chunk:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return {"choices": [choice | ({"logprobs": logprobs} if logprobs else {})]}
 
 
-def check(request: Fields) -> None:
-    """Raise `ClientError` for what OpenAI's server refuses too, whatever the model."""
-    called: set[Any] = set()
-    for place, message in enumerate(request["messages"]):
-        _check_message(message, f"messages[{place}]", called)
-        called |= {call.get("id") for call in message.get("tool_calls") or () if isinstance(call, dict)}
-    choice, form = request.get("tool_choice"), request.get("response_format")
-    if isinstance(choice, str):
-        _check_word(choice, CHOICES, "tool_choice")
-    if choice not in (None, "none") and not request.get("tools"):
-        text = "Invalid value for 'tool_choice': it is only allowed where 'tools' are given."
-        raise refused("tool_choice", text, None)
-    if isinstance(form, dict) and form.get("type") == "json_schema" and not isinstance(form.get("json_schema"), dict):
-        raise _missing("response_format.json_schema")
-    if (request.get("n") or 1) != 1:
-        raise refused("n", "Unsupported value: demo gives one choice.", "unsupported_value")
+def _logprobs(delta: Fields, request: Fields) -> Fields | None:
+    """Return made-up log probabilities of a word of the text: likely, and its alternatives ever less so."""
+    if not request.get("logprobs") or "content" not in delta:
+        return None
+    word, top = delta["content"], request.get("top_logprobs") or 0
+    tokens = [_token(word, 0.9), *(_token(f"{word}{place}", 0.1 / 2**place) for place in range(1, top))]
+    return {"content": [{**tokens[0], "top_logprobs": tokens[:top]}]}
 
 
-def _check_message(message: Fields, path: str, called: set[Any]) -> None:
-    role, content = message.get("role"), message.get("content")
-    _check_word(role, ROLES, f"{path}.role")
-    if content is None and role not in ("assistant", "function"):
-        raise _missing(f"{path}.content")
-    for number, part in enumerate(content if isinstance(content, list) else ()):
-        _check_part(part, f"{path}.content[{number}]")
-    if role == "tool" and message.get("tool_call_id") not in called:
-        text = "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
-        raise refused(f"{path}.role", f"Invalid parameter: {text}", None)
+def _token(text: str, probability: float) -> Fields:
+    return {"token": text, "logprob": math.log(probability), "bytes": list(text.encode())}
 
 
-def _check_part(part: Any, path: str) -> None:
-    kind = part.get("type") if isinstance(part, dict) else None
-    _check_word(kind, PARTS, f"{path}.type")
-    if kind == "image_url":
-        image = part.get("image_url")
-        url = image.get("url") if isinstance(image, dict) else image  # bare, as some clients have it
-        if not isinstance(url, str) or not url.startswith(SCHEMES):
-            text = "Invalid image URL: expected a data URL or an http(s) URL."
-            raise refused(f"{path}.image_url", text, "invalid_image_url")
-
-
-def _check_word(value: Any, allowed: tuple[str, ...], path: str) -> None:
-    if value not in allowed:
-        listed = ", ".join(f"'{one}'" for one in allowed)
-        raise refused(path, f"Invalid value: '{str(value)[:100]}'. Supported values are: {listed}.")
-
-
-def _missing(path: str) -> ClientError:
-    return refused(path, f"Missing required parameter: '{path}'.", "missing_required_parameter")
-
-
-DIMENSIONS = 16
-MOST_DIMENSIONS = 4096
-
-
-def embed(request: Fields) -> Fields:
-    """Return the answer to an embeddings request: a unit vector for each input.
-
-    Raises `ClientError` for an encoding that is neither `float` nor `base64`, and for too many dimensions.
-    """
-    encoding = request.get("encoding_format") or "float"
-    if encoding not in {"float", "base64"}:
-        raise _misfit("encoding_format", f"expected 'float' or 'base64', but got '{encoding}' instead.")
-    dimensions = request.get("dimensions") or DIMENSIONS
-    if dimensions > MOST_DIMENSIONS:
-        raise _misfit("dimensions", f"expected at most {MOST_DIMENSIONS}.")
-    value = request["input"]
-    inputs = [value] if isinstance(value, str) or all(isinstance(one, int) for one in value) else value
-    if not all(isinstance(one, str | list) for one in inputs):
-        raise _misfit("input", "expected texts, or lists of tokens.")
-    vectors = [_vector(one, dimensions) for one in inputs]
-    data = [
-        {"object": "embedding", "index": index, "embedding": _base64(vector) if encoding == "base64" else vector}
-        for index, vector in enumerate(vectors)
-    ]
-    tokens = sum(len(one.split() if isinstance(one, str) else one) for one in inputs)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "model": request["model"], "data": data, "usage": usage}
-
-
-def _misfit(param: str, words: str) -> ClientError:
-    return refused(param, f"Invalid '{param}': {words}")
-
-
-def _vector(text: str | list[Any], dimensions: int) -> list[float]:
-    octets = hashlib.shake_256(repr(text).encode()).digest(dimensions)
-    numbers = [octet - 127.5 for octet in octets]
-    length = sum(number * number for number in numbers) ** 0.5
-    return [number / length for number in numbers]
-
-
-def _base64(vector: list[float]) -> str:
-    """Return the vector as little-endian 32-bit floats in base64, as the API has it."""
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+def _usage(read: int, written: list[Fields]) -> Fields:
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": len(written),
+        "total_tokens": read + len(written),
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": sum("reasoning_content" in delta for delta in written)},
+    }

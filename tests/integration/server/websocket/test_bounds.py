@@ -340,6 +340,18 @@ async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
     assert sent == [{"type": "websocket.close"}]
 
 
+async def test_a_client_that_leaves_before_its_socket_is_open_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    async def send(message: dict) -> None:
+        raise ConnectionResetError
+
+    async def receive() -> dict:
+        return {"type": "websocket.connect"}
+
+    app = create_app(engine()[0], None)  # type: ignore[arg-type]
+    await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
+    assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+
 # An upgrade that is refused.
 
 

@@ -13,6 +13,7 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import (
     ApiKey,
     StoredAnswer,
+    StoredCompletion,
     StoredConversation,
     StoredItem,
     StoredResponse,
@@ -27,13 +28,16 @@ from tests.support.postgres import Postgres, owned_by_a_role
 WALLED = {
     *("responses", "jobs", "conversations", "conversation_items", "idempotency_keys"),
     *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days", "tenant_sizes"),
+    "chat_completions",
 }
 WITHOUT = {
     "items": "found by their response's number",
     "events": "found by their response's number",
+    "chat_completion_messages": "found by their completion's number",
     "api_key_levels": "say how far limits are used up",
     "workers": "are nobody's",
     "secrets": "are the server's",
+    "model_profiles": "are the server's",
     "antiphon_schema": "is a number",
 }
 
@@ -59,6 +63,9 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.reserve(tenant, "key", b"", new_id("resp"), "worker")
     await store.put_endpoint(WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
     await store.keep_answer(StoredAnswer(tenant, b"key", b"", now, now + 600))
+    await store.save_completion(
+        StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), messages=[b"{}"], tenant=tenant, expires_at=now + 600)
+    )
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.put_api_key(key)
     await store.charge([UsageRecord(tenant, key.id, now, 1, 1, 1)])
@@ -136,5 +143,7 @@ async def test_what_is_told_for_one_request_is_told_anew_for_the_next(url: str) 
 
 def test_rows_without_a_wall_are_read_by_what_only_their_response_tells() -> None:
     for name, statement in QUERIES.items():
+        if re.search(r"\b(FROM|JOIN|UPDATE) chat_completion_messages\b", statement):
+            assert re.search(r"\bcompletion = \$1", statement), name
         if re.search(r"\b(FROM|JOIN|UPDATE) (items|events)\b", statement) and name != "counts":
             assert re.search(r"JOIN responses|responses LEFT JOIN|\bresponse = (\$1|chain\.seq)", statement), name

@@ -1,6 +1,8 @@
 """The PostgreSQL store: the contract, what it makes of trouble, and what others do to its database."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import asyncpg
 import pytest
@@ -11,8 +13,9 @@ from antiphon.storage.contract import StoredItem, StoredResponse
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres import store as stores
 from antiphon.storage.postgres.link import migrate, version
+from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.storage.sql import migrations
+from antiphon.storage.sql import QUERIES, migrations
 from antiphon.testing import check_store
 from tests.support.postgres import Postgres
 
@@ -56,6 +59,35 @@ async def test_a_save_that_fails_fails_alone(postgres: Postgres) -> None:
 
     assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
     assert [await store.load("", one.id) for one in good] == good
+    await store.close()
+
+
+@pytest.mark.parametrize(("limit", "most"), [("BATCH_ITEMS", 10), ("BATCH_BYTES", 100)])
+async def test_no_statement_has_more_items_than_are_encoded_at_once(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    """The driver encodes all of a statement in one step of the event loop."""
+    monkeypatch.setattr(stores, limit, most)
+    together: list[int] = []
+    save = save_together
+
+    async def spied(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
+        together.append(sum(len(one.output) for one in responses))
+        return await save(connection, responses)
+
+    monkeypatch.setattr(stores, "save_together", spied)
+    store = await PostgresStore.open(await postgres.database())
+    sizes = (3, 4, 4, 9, 11, 1, 10, 25, 0, 2)
+    saved = [
+        response(f"resp_{name}", output=tuple(StoredItem(f"msg_{name}_{i}", b"0123456789") for i in range(size)))
+        for name, size in enumerate(sizes)
+    ]
+    await asyncio.gather(*map(store.save, saved))
+
+    assert [await store.load("", one.id) for one in saved] == saved
+    assert together == [7, 4, 9, 1, 10, 2]
+    await store.save(saved[4])
+    assert await store.load("", "resp_4") == saved[4]
     await store.close()
 
 
@@ -157,6 +189,24 @@ async def test_many_that_open_an_empty_database_at_once_all_can(postgres: Postgr
     assert [await store.load("", "resp_1") is not None for store in stores] == [True] * 6
     for store in stores:
         await store.close()
+
+
+async def test_claims_wait_for_each_other_and_heartbeats_for_none(postgres: Postgres) -> None:
+    url = await postgres.database()
+    store = await PostgresStore.open(url)
+    await store.enqueue(response("resp_1", status="queued"), b"", [])
+    await store.heartbeat("w")
+    connection = await asyncpg.connect(url)
+    async with connection.transaction(), asyncio.timeout(30):
+        await connection.execute(QUERIES["lock_worker"].replace("$1", "''"))  # another server claims
+        await store.heartbeat("w")
+        claim = asyncio.create_task(store.claim("w", 10))
+        while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            assert not claim.done()
+            await asyncio.sleep(0.005)
+    assert await claim is not None
+    await connection.close()
+    await store.close()
 
 
 async def test_a_migration_that_fails_leaves_no_trace(postgres: Postgres) -> None:

@@ -13,14 +13,15 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, ask
 from antiphon.storage.sql import QUERIES
-from antiphon.storage.sqlite.rows import statement
+from antiphon.storage.sqlite.rows import perform_alone, statement
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}
 SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
-SORT |= {"due", "due_endpoints", "storage_use"}
+SORT |= {"due", "due_endpoints", "steps_up", "storage_use"}
 """Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys, tenants, a block."""
 
 
@@ -206,6 +207,29 @@ async def test_a_store_serves_one_event_loop_after_the_other(tmp_path: Path) -> 
     await store.close()
 
 
+async def test_many_listeners_share_one_look_at_the_file(store: SqliteStore, tmp_path: Path) -> None:
+    before, heard = asyncio.all_tasks(), asyncio.Event()
+    for _ in range(3):
+        store.on_change(lambda _: heard.set())
+    assert len(asyncio.all_tasks() - before) == 1
+    with another_program(tmp_path / "antiphon.db") as connection:
+        async with asyncio.timeout(30):
+            while not heard.is_set():
+                connection.execute("UPDATE clock SET asked = asked + 1")
+                await asyncio.sleep(0.005)
+    await store.close()
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
+async def test_nothing_is_looked_for_in_memory_which_no_other_program_writes() -> None:
+    store = SqliteStore.open("sqlite://")
+    before = asyncio.all_tasks()
+    store.on_change(lambda _: None)
+    assert asyncio.all_tasks() == before
+    await store.close()
+
+
 async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: SqliteStore) -> None:
     with another_program(tmp_path / "antiphon.db") as connection:
         for name in QUERIES.keys() - LOOK_AT_EVERYTHING:
@@ -239,6 +263,17 @@ async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path
         return taken
 
     assert steps(400) < 2.1 * steps(200)
+
+
+@pytest.mark.parametrize(("items", "size", "rows"), [(2, 1, 2), (FEW_ITEMS + 1, 1, 1), (2, FEW_BYTES, 1)])
+async def test_many_or_large_items_are_not_read_with_their_response(
+    store: SqliteStore, tmp_path: Path, items: int, size: int, rows: int
+) -> None:
+    await store.save(response("resp_1", input=[StoredItem(f"msg_{place}", b"x" * size) for place in range(items)]))
+    with another_program(tmp_path / "antiphon.db") as connection:
+        found = perform_alone(connection, lambda: ask("load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+
+    assert len(found) == rows
 
 
 async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: SqliteStore, tmp_path: Path) -> None:

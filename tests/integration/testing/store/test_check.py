@@ -3,6 +3,7 @@
 The broken ones are the SQLite store with one method that does something else.
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -19,15 +20,22 @@ from antiphon.storage.contract import (
     Backlog,
     BucketState,
     ChainExtent,
+    CompletionPage,
+    CompletionQuery,
     DayOfUse,
+    ItemPage,
     Job,
     KeyReservation,
+    LargeItem,
     Limits,
     LockResult,
+    PageQuery,
     Progress,
     Reply,
     StorageUse,
+    StoredCompletion,
     StoredItem,
+    StoredProfile,
     StoredResponse,
     UsageRecord,
     WebhookEndpoint,
@@ -35,6 +43,7 @@ from antiphon.storage.contract import (
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 from antiphon.testing.store import check
+from antiphon.testing.store.making import T
 
 
 class NoAddress(SqliteStore):
@@ -56,6 +65,12 @@ class ForgetsSeals(SqliteStore):
     async def save(self, response: StoredResponse, **how: Any) -> bool:
         items = [replace(item, sealed=item.sealed or None) for item in response.input]
         return await super().save(replace(response, input=items), **how)
+
+
+class KeepsTheFirstProfile(SqliteStore):
+    async def put_profile(self, profile: StoredProfile) -> None:
+        if not any((one.place, one.model) == (profile.place, profile.model) for one in await self.profiles()):
+            await super().put_profile(profile)
 
 
 class RaisesForTheUnknown(SqliteStore):
@@ -95,9 +110,9 @@ class SkipsHoles(SqliteStore):
 
 
 class RemembersChains(SqliteStore):
-    async def measure_chain(self, tenant: str, response_id: str, *how: Any) -> ChainExtent:
+    async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
         longest: dict[str, ChainExtent] = self.__dict__.setdefault("longest", {})
-        found = await super().measure_chain(tenant, response_id, *how)
+        found = await super().measure_chain(tenant, response_id, most)
         if found.length > 64:
             longest[response_id] = found
         return longest.get(response_id, found)
@@ -112,8 +127,8 @@ class Quadratic(SqliteStore):
 
 
 class FindsTheOldest(SqliteStore):
-    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
-        found = await super().find_item(tenant, item_id)
+    async def find_item(self, tenant: str, item_id: str, **how: Any) -> StoredItem | None:
+        found = await super().find_item(tenant, item_id, **how)
         first: dict[str, StoredItem] = self.__dict__.setdefault("first", {})
         return first.setdefault(item_id, found) if found else None
 
@@ -138,8 +153,8 @@ class SavesLater(SqliteStore):
 
 
 class AnswersWhenClosed(SqliteStore):
-    async def find_item(self, tenant: str, item_id: str) -> StoredItem | None:
-        return None if self._closed else await super().find_item(tenant, item_id)
+    async def find_item(self, tenant: str, item_id: str, **how: Any) -> StoredItem | None:
+        return None if self._closed else await super().find_item(tenant, item_id, **how)
 
 
 class LosesAtClosing(SqliteStore):
@@ -362,6 +377,18 @@ class CountsSaves(SqliteStore):
         return self.__dict__.get("sizes", {}).get(tenant, 0)
 
 
+class SaysTheWrongSize(SqliteStore):
+    async def find_item(self, *which: Any, **how: Any) -> StoredItem | None:
+        found = await super().find_item(*which, **how)
+        return replace(found, size=found.size + 1) if isinstance(found, LargeItem) else found
+
+
+class LeavesOutTheItems(SqliteStore):
+    async def claim(self, *how: Any) -> Job | None:
+        job = await super().claim(*how)
+        return job and replace(job, items=0)
+
+
 class CountsNot(SqliteStore):
     """Its database lacks some of the triggers that count."""
 
@@ -382,6 +409,44 @@ class CountsNoReplies(CountsNot):
 
 class CountsNoJobs(CountsNot):
     lacks = ("jobs_put", "jobs_changed", "jobs_deleted")
+
+
+class CountsNoCompletions(CountsNot):
+    lacks = ("chat_completions_changed",)
+
+
+class MergesMetadata(SqliteStore):
+    async def update_completion(self, tenant: str, completion_id: str, metadata: bytes) -> StoredCompletion | None:
+        before = await self.load_completion(tenant, completion_id)
+        merged = {**json.loads(before.metadata if before else b"{}"), **json.loads(metadata)}
+        return await super().update_completion(tenant, completion_id, json.dumps(merged).encode())
+
+
+class ShowsCompletionsToAll(SqliteStore):
+    async def load_completion(self, tenant: str, completion_id: str) -> StoredCompletion | None:
+        found = [await super(ShowsCompletionsToAll, self).load_completion(one, completion_id) for one in (tenant, T)]
+        return next(filter(None, found), None)
+
+
+class ForgetsTheOrder(SqliteStore):
+    async def completion_messages(self, tenant: str, completion_id: str, query: PageQuery) -> ItemPage | None:
+        return await super().completion_messages(tenant, completion_id, replace(query, descending=False))
+
+
+class ListsWithoutLimit(SqliteStore):
+    async def completion_page(self, tenant: str, query: CompletionQuery) -> CompletionPage:
+        return await super().completion_page(tenant, replace(query, most_bytes=2**40))
+
+
+class FiltersByTheFirstPair(SqliteStore):
+    async def completion_page(self, tenant: str, query: CompletionQuery) -> CompletionPage:
+        first = dict(sorted(query.metadata.items())[:1])
+        return await super().completion_page(tenant, replace(query, metadata=first))
+
+
+class KeepsCompletionsForever(SqliteStore):
+    async def save_completion(self, completion: StoredCompletion) -> None:
+        await super().save_completion(replace(completion, expires_at=2**40))
 
 
 class CountsNoEnds(CountsNot):
@@ -427,6 +492,7 @@ BROKEN = [
     (NoAddress, "`url` says where it keeps things."),
     (WritesOnlyOnce, "`check_writable` writes something, as often as it is asked."),
     (ForgetsSeals, "What was saved comes back whole, its items in order."),
+    (KeepsTheFirstProfile, "A profile is listed as it was kept,"),
     (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and no error."),
     (KeepsOldItems, "Saving the same id again replaces all of it:"),
     (DeletesTwice, "A deleted response is unknown with its items, once;"),
@@ -435,6 +501,8 @@ BROKEN = [
     (RemembersChains, "A long chain is counted anew whenever it was changed,"),
     (Quadratic, "A history takes time linear in its length."),
     (FindsTheOldest, "An item's id may come in many responses, and twice in one;"),
+    (SaysTheWrongSize, "With `few`, a large item may come as its size alone;"),
+    (LeavesOutTheItems, "A large job may be claimed without its data,"),
     (ShowsTheExpired, "From its `expires_at` on a response is unknown;"),
     (SharesAmongTenants, "Nothing of one tenant is known to another."),
     (SavesLater, "Many tasks may save, read and delete at once,"),
@@ -479,6 +547,13 @@ BROKEN = [
     (CountsSaves, "The bytes that a tenant has stored are exact"),
     (CountsNoReplies, "A reply that is kept for an `Idempotency-Key` counts"),
     (CountsNoJobs, "A job counts with its request,"),
+    (CountsNoCompletions, "The bytes of chat completions, their metadata and messages"),
+    (MergesMetadata, "A chat completion comes back with its metadata, which can be replaced,"),
+    (ShowsCompletionsToAll, "A chat completion is unknown to other tenants,"),
+    (ForgetsTheOrder, "The messages of a completion are listed in both directions,"),
+    (ListsWithoutLimit, "Completions are listed in the order of storage or in reverse,"),
+    (FiltersByTheFirstPair, "A list has the completions of a model, by either name,"),
+    (KeepsCompletionsForever, "A chat completion that has expired is unknown,"),
     (CountsWhatWasDropped, "Events that are dropped count no longer:"),
     (CountsNoEnds, "A job that has ended counts with the log that is left of it,"),
     (CountsTheEmpty, "All tenants' bytes are added up,"),

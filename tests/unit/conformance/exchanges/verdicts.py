@@ -5,6 +5,7 @@ Each stands beside a neighbour that looks alike and must be judged otherwise, so
 
 from dataclasses import dataclass
 
+from antiphon.conformance.areas.chat import tools as chat_tools
 from antiphon.conformance.areas.responses import conversations, hosted, objects, store, tools
 from antiphon.conformance.areas.responses.mcp import approval
 from antiphon.conformance.areas.transport import http, sse
@@ -13,10 +14,13 @@ from antiphon.conformance.requirement import CaseOutcome
 from antiphon.conformance.trial import ORDINARY, Manners
 from tests.unit.conformance.exchanges import Answer, Script, error, says, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
+from tests.unit.conformance.exchanges.completions import COMPLETION
 from tests.unit.conformance.exchanges.responses.conversations import LIFE, instead
 from tests.unit.testing.events.streams import STREAMS
 
 GOOD = says(RESPONSE)
+
+NO_CALL = says(COMPLETION)
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,12 @@ VERDICTS: dict[str, Verdicts] = {
         "transport:http:query",
         ([Answer(404), Answer(404)], "skipped"),
         ([Answer(404), says({"choices": [{"message": {}}]}), error("no query")], "failed"),
+    ),
+    "a call despite `tool_choice: none` failed the offer that is unused (transformers)": Verdicts(
+        chat_tools.no_chat_call_is_made,
+        "chat:tools:empty-list",
+        ([NO_CALL.patched("choices", 0, "message", "tool_calls", to=[{}])], "skipped"),
+        ([NO_CALL.patched("choices", 0, "finish_reason", to="tool_calls")], "failed"),
     ),
     "an error instead of a stream was framing that was right": Verdicts(
         sse.a_stream_is_framed,

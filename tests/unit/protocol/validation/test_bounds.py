@@ -11,6 +11,8 @@ from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsReque
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.resources import (
     AddItems,
+    CompletionMessagesQuery,
+    CompletionsQuery,
     CountInputTokens,
     CreateConversation,
     EndpointsQuery,
@@ -23,6 +25,7 @@ from antiphon.protocol.validation.validate import read_request
 BODIES = [
     *(CreateResponse, CompactRequest, CountInputTokens, CreateConversation, AddItems, UpdateConversation),
     *(ChatCompletionRequest, EmbeddingsRequest, InputItemsQuery, StreamQuery, EndpointsQuery),
+    *(CompletionsQuery, CompletionMessagesQuery),
 ]
 
 

@@ -79,6 +79,8 @@ def test_nothing_learned_leaves_the_row_as_it_is():
         ("gemini", {"+reasoning_content"}, "replay", "tool_turns"),
         ("gemini", {"+reasoning_content"}, "reasoning_required", True),
         ("openai", {"strict"}, "strict", False),
+        ("ollama", {"tools"}, "tools", "prompt"),
+        ("ollama", {"temperature"}, "tools", "native"),
     ],
 )
 def test_a_lesson_changes_the_row(name, lessons, column, value):

@@ -1,12 +1,13 @@
 """What a backend that speaks Responses is sent."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.request import normalise_input
@@ -190,10 +191,20 @@ def test_reasoning_that_nothing_came_of_is_left_out(after: list[Any]) -> None:
 
 def test_a_compaction_is_told_as_its_summary_and_what_it_stands_for_is_not() -> None:
     compaction = {"id": "cmp_1", "type": "compaction", "encrypted_content": '{"summary": "In short."}'}
-    first, told, last = sent(USER, ANSWER, compaction, USER)
+    request = decode_request(msgspec.json.encode({"model": "m", "input": [USER, ANSWER, compaction, USER]}))
+    stored = cast("list[InputItem]", request.input)
+    first, told, last = to_responses(request, stored, DIALECTS["openai"], unseal=unseal)["input"]
 
     assert (first, last) == (USER, USER)
     assert (told["role"], "In short." in told["content"]) == ("user", True)
+
+
+def test_items_before_a_compaction_that_the_client_sends_are_sent_too() -> None:
+    compaction = {"id": "cmp_1", "type": "compaction", "encrypted_content": '{"summary": "In short."}'}
+    *before, summary, last = sent(USER, ANSWER, compaction, USER)
+
+    assert [item["role"] for item in before] == ["user", "assistant"]
+    assert ("In short." in summary["content"], last) == (True, USER)
 
 
 def test_settings_inside_the_input_are_settings() -> None:

@@ -1,12 +1,10 @@
-import base64
+import itertools
 import json
 import math
-import struct
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from antiphon.upstream.demo.backend import DemoBackend
 
@@ -32,7 +30,9 @@ TOOLS = [tool("get_weather"), tool("get_time"), tool("send")]
 
 async def post(path=CHAT, **request):
     body = json.dumps({"model": "demo", **request}).encode()
-    reply = await DemoBackend(now=lambda: 1700000000.0).post(path, body)
+    numbers = itertools.count()
+    backend = DemoBackend(now=lambda: 1700000000.0, new_id=lambda prefix: f"{prefix}_{next(numbers)}")
+    reply = await backend.post(path, body)
     return reply, await reply.read()
 
 
@@ -110,7 +110,66 @@ async def test_it_reads_the_last_user_message_and_names_parts_that_are_no_text()
 
 
 async def test_it_does_not_repeat_a_book():
-    assert len((await choice("word " * 10_000))["message"]["content"]) < 2200
+    assert len((await choice("word " * 10_000))["message"]["content"]) == 2000
+
+
+async def test_it_shows_what_it_received():
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Old"},
+        {"role": "assistant", "content": "Yes"},
+        {"role": "user", "content": "New"},
+    ]
+
+    said = (await choice(messages=messages, tools=TOOLS))["message"]["content"]
+
+    assert "I received 4 messages and the tools get_weather, get_time, send." in said
+    assert "I received 1 message. You said: Hello there" in (await choice())["message"]["content"]
+
+
+async def answered(*texts):
+    """The text that answers the last of the user's texts."""
+    turns = [{"role": "user", "content": text} for text in texts]
+    answers = [{"role": "assistant", "content": "I see."}] * len(turns)
+    history = [one for pair in zip(turns, answers, strict=True) for one in pair][:-1]
+    return (await choice(messages=history))["message"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "expected"),
+    [
+        ("My name is Ada.", "What is my name?", "Your name is Ada."),
+        ("My name's Ada", "What's my name?", "Your name's Ada"),
+        ("My name is Ada. Tell me a tale.", "Do you know my name?", "Your name is Ada."),
+        ("I live in Dover, and I'm old.", "Where do I live?", "You live in Dover, and you're old."),
+        ("My favourite colour is green.", "What is my favourite colour?", "Your favourite colour is green."),
+        ("Remember this word: tide.", "Which word did I ask you to remember? Be brief.", "Remember this word: tide."),
+    ],
+)
+async def test_it_answers_a_question_about_the_user_from_the_history(told, asked, expected):
+    assert await answered(told, asked) == expected
+    assert await answered(told, "Thank you.", asked) == expected
+    assert await answered(f"{told}\n{asked}") == expected
+
+
+async def test_the_newest_of_the_users_statements_counts():
+    assert await answered("My name is Ada.", "My name is Eve.", "What is my name?") == "Your name is Eve."
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("My name is Ada.", "My name?!"),
+        ("My name is Ada.", "What is your name?"),
+        ("My favourite food is rice.", "What is my favourite colour?"),
+        ("What is my name?", "What is my name?"),
+        ("My name is Ada.", "Am I?"),
+    ],
+)
+async def test_it_says_nothing_else_about_the_user(told, asked):
+    assert await answered(told, asked) == (
+        f"I am demo, Antiphon's scripted model. I received 3 messages. You said: {asked}"
+    )
 
 
 async def test_it_streams_word_by_word():
@@ -121,8 +180,12 @@ async def test_it_streams_word_by_word():
     assert (parts[0], parts[-1]) == ({"role": "assistant"}, {})
 
 
+CALLS = """Please do this:
+call get_time
+call send {"city": "Rome", "unit": "kelvin"}"""
+
 REQUESTS = st.fixed_dictionaries(
-    {"messages": st.text(max_size=60).map(lambda text: [{"role": "user", "content": text}])},
+    {"messages": (st.text(max_size=60) | st.just(CALLS)).map(lambda text: [{"role": "user", "content": text}])},
     optional={
         "reasoning_effort": st.sampled_from(["none", "low", "high"]),
         "max_tokens": st.integers(1, 40),
@@ -161,6 +224,18 @@ async def test_the_same_request_gets_the_same_answer(request):
     assert await chunks(**request) == await chunks(**request)
 
 
+async def test_each_answer_and_each_call_has_ids_of_its_own():
+    backend = DemoBackend()
+    body = json.dumps({"model": "demo", **user(CALLS), "tools": TOOLS}).encode()
+    answers = [json.loads(await (await backend.post(CHAT, body)).read()) for _ in range(2)]
+
+    calls = [call["id"] for answer in answers for call in answer["choices"][0]["message"]["tool_calls"]]
+    assert len({answer["id"] for answer in answers}) == 2
+    assert all(answer["id"].startswith("chatcmpl-") for answer in answers)
+    assert len({*calls}) == 4
+    assert all(one.startswith("call_") for one in calls)
+
+
 async def test_a_stream_has_usage_only_where_it_is_asked_for():
     assert all(one["choices"] and "usage" not in one for one in await chunks())
 
@@ -182,37 +257,62 @@ async def test_it_does_not_reason_unasked(effort):
     assert whole["usage"]["completion_tokens_details"]["reasoning_tokens"] == 0
 
 
-async def test_it_reasons_first_and_the_more_the_harder_it_is_asked_to():
-    parts = await deltas(reasoning_effort="high")
+async def test_it_reasons_first_where_it_is_asked_to():
+    parts = await deltas(reasoning_effort="low")
     kinds = ["reasoning" if "reasoning_content" in part else "text" for part in parts[1:-1]]
     assert kinds == sorted(kinds)
     assert set(kinds) == {"reasoning", "text"}
 
-    counts = [
-        (await completion(reasoning_effort=effort))["usage"]["completion_tokens_details"]["reasoning_tokens"]
-        for effort in ("low", "medium", "high")
+    whole = await completion(reasoning_effort="high")
+    assert whole["usage"]["completion_tokens_details"]["reasoning_tokens"] == kinds.count("reasoning")
+
+
+async def test_it_makes_the_calls_that_the_user_spells_out():
+    assert await called(CALLS) == [
+        ("get_time", {"city": "city", "unit": "celsius", "days": 1}),
+        ("send", {"city": "Rome", "unit": "kelvin"}),
     ]
-    assert 0 < counts[0] < counts[1] < counts[2] == kinds.count("reasoning")
-
-
-async def test_it_calls_the_first_tool_where_none_is_named():
-    assert await called("How is it in Paris?") == [("get_weather", {"city": "Paris", "unit": "celsius", "days": 1})]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    "text",
     [
-        ("Please use get_time.", ["get_time"]),
-        ("GET_TIME and get_weather, please", ["get_weather", "get_time"]),
-        ("Use sender, resend or send_all", ["get_weather"]),
+        "Please use get_time.",
+        "call get_time please",
+        "Please call get_time",
+        "Call get_time",
+        "call get_tim",
+        "call time",
+        "call get_time [1]",
+        'call get_time {"city": "Rome"} please',
+        "Please run pwd",
     ],
 )
-async def test_it_calls_the_tools_that_the_user_names(text, expected):
-    assert await names(text) == expected
+async def test_it_turns_no_other_words_into_a_call(text):
+    tools = [tool("get_time"), tool("gettime"), tool("Please")]
+
+    assert await called(text, tools=tools) == []
+    assert f"You said: {text}" in (await choice(text, tools=tools))["message"]["content"]
+
+
+async def test_lines_may_end_as_they_do_on_windows():
+    assert await names(CALLS.replace("\n", "\r\n")) == ["get_time", "send"]
+
+
+async def test_the_arguments_are_the_users_character_for_character():
+    answer = await choice('call send {"a":  1, "a": [}', tools=TOOLS)
+
+    assert answer["message"]["tool_calls"][0]["function"]["arguments"] == '{"a":  1, "a": [}'
+
+
+@pytest.mark.parametrize("name", ["shelf__lookup", "shelf-lookup", "mcp__shelf__lookup"])
+async def test_a_function_may_be_called_by_the_end_of_its_name(name):
+    assert await names("call lookup", tools=[tool("lookupper"), tool(name)]) == [name]
+    assert await names("call lookup", tools=[tool(name), tool("lookup")]) == ["lookup"]
 
 
 async def test_it_makes_one_call_where_parallel_calls_are_forbidden():
-    assert await names("get_time and send", parallel_tool_calls=False) == ["get_time"]
+    assert await names(CALLS, parallel_tool_calls=False) == ["get_time"]
 
 
 def named(name):
@@ -227,66 +327,71 @@ def allowed(mode, *tools):
     ("tool_choice", "expected"),
     [
         ("none", []),
-        ("auto", ["get_time"]),
-        ("required", ["get_time"]),
+        ("auto", ["get_time", "send"]),
+        ("required", ["get_time", "send"]),
         (named("send"), ["send"]),
-        (allowed("auto", "send", "get_weather"), ["get_weather"]),
-        (allowed("required", "send", "get_time"), ["get_time"]),
+        (allowed("auto", "send", "get_weather"), ["send"]),
+        (allowed("required", "get_weather", "get_time"), ["get_time"]),
         (allowed("auto"), []),
     ],
 )
 async def test_it_heeds_the_choice_of_tools(tool_choice, expected):
-    assert await names("Tell me get_time", tool_choice=tool_choice) == expected
+    assert await names(CALLS, tool_choice=tool_choice) == expected
+
+
+@pytest.mark.parametrize(
+    ("tool_choice", "expected"),
+    [
+        ("auto", []),
+        ("required", ["get_weather"]),
+        (named("send"), ["send"]),
+        (allowed("auto", "send"), []),
+        (allowed("required", "send", "get_time"), ["get_time"]),
+    ],
+)
+async def test_it_makes_a_sample_call_where_one_is_required_and_none_is_spelled_out(tool_choice, expected):
+    assert await names("Hello", tool_choice=tool_choice) == expected
 
 
 async def test_arguments_come_in_several_deltas_after_the_name():
-    parts = [call for part in await deltas("get_time and send", tools=TOOLS) for call in part.get("tool_calls", ())]
+    parts = [call for part in await deltas(CALLS, tools=TOOLS) for call in part.get("tool_calls", ())]
 
     for index, name in enumerate(["get_time", "send"]):
         first, *rest = [call for call in parts if call["index"] == index]
         assert (first["function"], first["type"]) == ({"name": name, "arguments": ""}, "function")
         assert len(rest) > 2
-        arguments = json.loads("".join(call["function"]["arguments"] for call in rest))
-        Draft202012Validator(WEATHER).validate(arguments)
-    assert len({call["id"] for call in parts if "id" in call}) == 2
-
-
-async def test_calls_of_different_turns_have_different_ids():
-    first = (await choice("One", tools=TOOLS))["message"]["tool_calls"][0]["id"]
-    second = (await choice("Two", tools=TOOLS))["message"]["tool_calls"][0]["id"]
-
-    assert first != second
+        assert json.loads("".join(call["function"]["arguments"] for call in rest))
 
 
 async def test_a_tool_without_parameters_is_called_with_none():
     bare = {"type": "function", "function": {"name": "ping"}}
 
-    assert await called("Ping!", tools=[bare, tool("pong", {})]) == [("ping", {})]
-    assert await called("pong", tools=[bare, tool("pong", {})]) == [("pong", {})]
+    assert await called("call ping", tools=[bare, tool("pong", {})]) == [("ping", {})]
+    assert await called("call pong", tools=[bare, tool("pong", {})]) == [("pong", {})]
 
 
 CALL = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
 ANSWERED = [
-    {"role": "user", "content": "How is it?"},
+    {"role": "user", "content": "call get_weather\ncall get_weather"},
     {"role": "assistant", "content": None, "tool_calls": [CALL, {**CALL, "id": "d"}]},
     {"role": "tool", "tool_call_id": "c", "content": "12 degrees"},
     {"role": "tool", "tool_call_id": "d", "content": [{"type": "text", "text": "little rain"}]},
 ]
 
 
-async def test_it_quotes_the_outputs_of_tools_instead_of_calling_again():
+async def test_it_reports_the_outputs_of_tools_instead_of_calling_again():
     answer = await choice(messages=ANSWERED, tools=TOOLS)
 
-    assert "12 degrees and little rain" in answer["message"]["content"]
+    assert answer["message"]["content"] == "The tool returned: 12 degrees and little rain"
     assert answer["finish_reason"] == "stop"
 
 
 async def test_it_calls_again_where_it_must():
-    assert await names("", messages=ANSWERED, tool_choice="required") == ["get_weather"]
+    assert await names("", messages=ANSWERED, tool_choice="required") == ["get_weather", "get_weather"]
 
 
 async def test_a_new_question_after_a_tool_is_a_new_call():
-    messages = [*ANSWERED, {"role": "user", "content": "And send?"}]
+    messages = [*ANSWERED, {"role": "user", "content": "call send"}]
 
     assert await names("", messages=messages) == ["send"]
 
@@ -294,22 +399,38 @@ async def test_a_new_question_after_a_tool_is_a_new_call():
 async def test_it_answers_in_json_where_asked():
     said = (await choice(response_format={"type": "json_object"}))["message"]["content"]
 
-    assert json.loads(said)["you_said"] == "Hello there"
+    assert json.loads(said)["answer"].endswith("You said: Hello there")
 
 
-async def test_it_answers_what_fits_a_schema():
-    response_format = {"type": "json_schema", "json_schema": {"name": "w", "schema": WEATHER, "strict": True}}
+WEATHER_FORMAT = {"type": "json_schema", "json_schema": {"name": "w", "schema": WEATHER, "strict": True}}
 
-    said = (await choice("And in Rome?", response_format=response_format))["message"]["content"]
 
-    assert json.loads(said) == {"city": "Rome", "unit": "celsius", "days": 1}
+async def test_it_answers_a_sample_of_a_schema():
+    said = (await choice("And in Rome?", response_format=WEATHER_FORMAT))["message"]["content"]
+
+    assert json.loads(said) == {"city": "city", "unit": "celsius", "days": 1}
+
+
+@pytest.mark.parametrize("response_format", [None, {"type": "json_object"}, WEATHER_FORMAT])
+@pytest.mark.parametrize("written", ['{"city":  "Rome"}', "[1,\n 2]"])
+async def test_it_answers_the_json_that_the_user_spells_out(response_format, written):
+    answer = await choice(f"Please.\nanswer {written}", response_format=response_format, tools=TOOLS)
+
+    assert answer["message"]["content"] == written
+
+
+async def test_an_answer_that_is_spelled_out_comes_after_the_calls():
+    messages = [{"role": "user", "content": 'call get_weather\nanswer {"done": true}'}, *ANSWERED[1:]]
+
+    assert await names("", messages=messages[:1]) == ["get_weather"]
+    assert (await choice(messages=messages, tools=TOOLS))["message"]["content"] == '{"done": true}'
 
 
 async def test_it_refuses_where_told_to():
     answer = await choice("Please [refuse] this", tools=TOOLS)
 
     assert answer["message"]["content"] is None
-    assert "refuses" in answer["message"]["refusal"]
+    assert "I refuse" in answer["message"]["refusal"]
     assert answer["finish_reason"] == "stop"
 
 
@@ -331,7 +452,7 @@ async def test_reasoning_counts_towards_the_limit():
 
 
 async def test_a_call_can_be_cut_by_the_limit():
-    answer = await choice(max_tokens=3, tools=TOOLS)
+    answer = await choice("call get_weather", max_tokens=3, tools=TOOLS)
 
     with pytest.raises(ValueError):
         json.loads(answer["message"]["tool_calls"][0]["function"]["arguments"])
@@ -351,7 +472,8 @@ async def test_no_limit_is_no_limit(limit):
 
 
 @pytest.mark.parametrize(
-    ("stop", "said"), [("scripted", "Antiphon's "), (["nowhere", ", A", "mo"], "I am de"), ("", "there")]
+    ("stop", "said"),
+    [("scripted", "Antiphon's "), (["nowhere", ", A", "mo"], "I am de"), ("", "there"), (".*", "there")],
 )
 async def test_it_stops_before_a_stop_text(stop, said):
     answer = await choice(stop=stop)
@@ -389,7 +511,7 @@ async def test_log_probabilities_come_only_where_asked_for():
 
 
 MESSAGES = user("Hello")
-BAD_SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"enum": [1], "type": "string"}}}
+BAD_SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"$ref": "#/nowhere"}}}
 
 
 def part(part):
@@ -409,24 +531,33 @@ def image_at(url):
         ({"messages": [{"role": "nobody", "content": "x"}]}, (400, "messages[0].role", "invalid_value")),
         ({"messages": [{"role": "user"}]}, (400, "messages[0].content", "missing_required_parameter")),
         (part({"type": "smell"}), (400, "messages[0].content[0].type", "invalid_value")),
-        (part(image_at("file:///x")), (400, "messages[0].content[0].image_url", "invalid_image_url")),
-        (part(image_at(7)), (400, "messages[0].content[0].image_url", "invalid_image_url")),
-        ({"messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]}, (400, "messages[0].role", None)),
-        ({**MESSAGES, "tool_choice": "required"}, (400, "tool_choice", None)),
+        (part(image_at("file:///x")), (400, "messages[0].content[0].image_url.url", "invalid_value")),
+        (part(image_at(7)), (400, "messages[0].content[0].image_url.url", "invalid_type")),
+        (
+            part({"type": "image_url", "image_url": "file:///x"}),
+            (400, "messages[0].content[0].image_url", "invalid_value"),
+        ),
+        (
+            {"messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]},
+            (400, "messages[0].tool_call_id", "invalid_value"),
+        ),
+        ({**MESSAGES, "tool_choice": "required"}, (400, "tools", "missing_required_parameter")),
         ({**MESSAGES, "tools": TOOLS, "tool_choice": "some"}, (400, "tool_choice", "invalid_value")),
         (
             {**MESSAGES, "response_format": {"type": "json_schema"}},
             (400, "response_format.json_schema", "missing_required_parameter"),
         ),
         ({**MESSAGES, "model": "gpt-4o"}, (404, "model", "model_not_found")),
-        ({**MESSAGES, "tools": [{"type": "web_search"}]}, (400, "tools[0]", "invalid_value")),
+        ({**MESSAGES, "tools": [{"type": "function"}]}, (400, "tools[0].function", "missing_required_parameter")),
+        ({**MESSAGES, "tools": [tool("f") | {"type": "custom"}]}, (400, "tools[0].type", "invalid_value")),
+        ({**MESSAGES, "tools": [tool("f", [1])]}, (400, "tools[0].function.parameters", "invalid_type")),
         ({**MESSAGES, "tools": TOOLS, "tool_choice": named("x")}, (400, "tool_choice", "invalid_value")),
         ({**MESSAGES, "tools": TOOLS, "tool_choice": {"type": "x"}}, (400, "tool_choice", "invalid_value")),
         (
-            {**MESSAGES, "tools": [tool("f", {"required": ["a"], "properties": {"a": False}})]},
+            {**MESSAGES, "tools": [tool("f", {"required": [[]]})], "tool_choice": "required"},
             (400, "tools", "invalid_value"),
         ),
-        ({**MESSAGES, "response_format": {"type": "xml"}}, (400, "response_format", "invalid_value")),
+        ({**MESSAGES, "response_format": {"type": "xml"}}, (400, "response_format.type", "invalid_value")),
         ({**MESSAGES, "response_format": BAD_SCHEMA}, (400, "response_format", "invalid_value")),
     ],
 )
@@ -435,47 +566,11 @@ async def test_a_malformed_request_is_refused(request_, refused):
     assert await refusal(**request_, stream=True) == refused
 
 
-async def embeddings(**request):
-    reply, body = await post("/embeddings", **request)
-    assert reply.status == 200
-    return json.loads(body)
+async def test_it_counts_the_words_that_an_answer_is_billed_for():
+    reply, body = await post(f"{CHAT}/input_tokens", **user("one two three"))
+
+    assert (reply.status, json.loads(body)["input_tokens"]) == (200, 3)
 
 
-async def test_an_embedding_is_a_unit_vector_that_its_text_alone_decides():
-    answer = await embeddings(input=["a b", "c", "a b"])
-
-    first, second, third = (one["embedding"] for one in answer["data"])
-    assert first == third != second
-    assert sum(number * number for number in first) == pytest.approx(1)
-    assert [one["index"] for one in answer["data"]] == [0, 1, 2]
-    assert answer["usage"] == {"prompt_tokens": 5, "total_tokens": 5}
-    assert (await embeddings(input="a b"))["data"][0]["embedding"] == first
-
-
-async def test_an_embedding_comes_in_base64_where_asked():
-    (plain,) = (await embeddings(input="a", dimensions=5))["data"]
-    (coded,) = (await embeddings(input="a", dimensions=5, encoding_format="base64"))["data"]
-
-    assert struct.unpack("<5f", base64.b64decode(coded["embedding"])) == pytest.approx(plain["embedding"])
-
-
-async def test_tokens_are_one_input_or_several():
-    assert len((await embeddings(input=[1, 2, 3]))["data"]) == 1
-    assert len((await embeddings(input=[[1, 2], [3]]))["data"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("request_", "param"),
-    [
-        ({}, "input"),
-        ({"input": []}, "input"),
-        ({"input": [{}]}, "input"),
-        ({"input": "a", "encoding_format": "hex"}, "encoding_format"),
-        ({"input": "a", "dimensions": 10**6}, "dimensions"),
-        ({"input": "a", "model": "x"}, "model"),
-    ],
-)
-async def test_a_malformed_embeddings_request_is_refused(request_, param):
-    status, refused, _ = await refusal("/embeddings", **request_)
-
-    assert (400 <= status < 500, refused) == (True, param)
+async def test_it_serves_nothing_else():
+    assert await refusal("/embeddings", input="a") == (404, None, "unknown_url")

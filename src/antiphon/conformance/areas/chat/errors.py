@@ -82,7 +82,7 @@ TABLE: Table = (
         "With `stream: true` a `tool_choice` that is refused gets an HTTP error, not a stream.",
     ),
     must("chat:errors:path", "http", "A path below `/chat` that is not served is a 404."),
-    must("chat:errors:method", "http", "GET on `/chat/completions` is a 405 or a 404."),
+    must("chat:errors:method", "http", "DELETE on `/chat/completions` is a 405 or a 404."),
     must("chat:errors:alive", "issue vllm#55974", "After a bad chat request the server answers a good one."),
 )
 
@@ -229,11 +229,11 @@ STREAMING = tuple(
 
 @case("chat:errors:method", "chat:errors:path")
 def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
-    """GET where one can only POST, and POST where nothing is."""
+    """DELETE a path that takes POST, and POST to a path that is not there."""
     served = yield from trial.post("/chat/completions", content=b"", headers=JSON)
     trial.served(served)
-    got = yield from trial.get("/chat/completions")
-    trial.expect("chat:errors:method", got.status in (404, 405), got.came)
+    refused = yield from trial.delete("/chat/completions")
+    trial.expect("chat:errors:method", refused.status in (404, 405), refused.came)
     lost = yield from trial.post("/chat/no-such-path", content=b"{}", headers=JSON)
     trial.expect("chat:errors:path", lost.status == 404, lost.came)
 

@@ -8,7 +8,7 @@ from antiphon.conformance.case import case
 from antiphon.conformance.exchange import parsed
 from antiphon.conformance.reading import at, fits, is_integer, is_text, listed, shown
 from antiphon.conformance.requirement import Stop, Table, capability, must, should
-from antiphon.conformance.samples import ASK_WEATHER, CHAT_TOOLS, CITY, taken_by_chat
+from antiphon.conformance.samples import ASK_WEATHER, CHAT_TOOLS, CITY, spelled, taken_by_chat
 from antiphon.conformance.trial import Steps, Trial
 
 API = "chat-api tools"
@@ -60,7 +60,9 @@ TABLE: Table = (
 
 NAMES = {"get_weather", "get_time"}
 
-BOTH = "Call get_weather and get_time for Paris."
+BOTH = spelled(
+    "Call get_weather and get_time for Paris.", 'get_weather {"city": "Paris"}', 'get_time {"city": "Paris"}'
+)
 
 USER = {"role": "user", "content": ASK_WEATHER}
 
@@ -134,9 +136,9 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
 def no_chat_call_is_made(trial: Trial) -> Steps:
     """Forbid calls."""
     completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
-    trial.expect("chat:tools:none", not calls_of(completion), came(completion))
-    reason = at(completion, "choices", 0, "finish_reason")
-    trial.expect("chat:tools:empty-list", reason in ("stop", "length"), shown(reason))
+    if trial.expect("chat:tools:none", not calls_of(completion), came(completion)):
+        reason = at(completion, "choices", 0, "finish_reason")
+        trial.expect("chat:tools:empty-list", reason in ("stop", "length"), shown(reason))
 
 
 @case("chat:tools:streamed-none")

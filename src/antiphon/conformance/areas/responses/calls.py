@@ -7,7 +7,7 @@ from antiphon.conformance.case import case
 from antiphon.conformance.exchange import parsed
 from antiphon.conformance.reading import at, fits, is_text, shown
 from antiphon.conformance.requirement import Stop, Table, capability, must, should
-from antiphon.conformance.samples import ASK_WEATHER, CITY, TIME, TOOLS, WEATHER
+from antiphon.conformance.samples import ASK_WEATHER, CITY, TIME, TOOLS, WEATHER, spelled
 from antiphon.conformance.soundness import STREAM_IDS, judge_stream
 from antiphon.conformance.trial import Steps, Trial, is_response
 
@@ -53,7 +53,9 @@ TABLE: Table = (
 
 NAMES = {"get_weather", "get_time"}
 
-BOTH = "Call get_weather and get_time for Paris."
+BOTH = spelled(
+    "Call get_weather and get_time for Paris.", 'get_weather {"city": "Paris"}', 'get_time {"city": "Paris"}'
+)
 
 TWO_CITIES = "What is the weather in Paris, and what is it in Rome?"
 

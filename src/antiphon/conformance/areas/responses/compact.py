@@ -29,6 +29,11 @@ TABLE: Table = (
     must(
         "responses:compact:foreign", "spec 13", "A compaction item made by nobody is refused with a 4xx, or left out."
     ),
+    should(
+        "responses:compact:items-before",
+        "spec 11",
+        "The model reads the items that the input has before a compaction item.",
+    ),
 )
 
 
@@ -122,3 +127,16 @@ def a_forged_compaction_is_seen(trial: Trial) -> Steps:
     trial.understood(exchange)
     is_seen = (exchange.is_ok and is_response(exchange.json)) or 400 <= exchange.status < 500
     trial.expect("responses:compact:foreign", is_seen, exchange.came)
+
+
+@case("responses:compact:items-before")
+def items_before_a_compaction_are_read(trial: Trial) -> Steps:
+    """Compact a conversation, and send a long answer in front of the compaction item: the input tokens show it."""
+    exchange = yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})
+    made = compactions_of(trial.whole(exchange))
+    counts: list[Any] = []
+    for before in ([], [{"role": "assistant", "content": "The fox walked on. " * 50}]):
+        answer = yield from trial.respond([*before, *made[:1], TURNS[0]])
+        counts.append(at(trial.response(answer), "usage", "input_tokens"))
+    is_read = all(map(is_integer, counts)) and counts[1] > counts[0] + 50
+    trial.expect("responses:compact:items-before", is_read, f"input tokens without and with them: {counts}")

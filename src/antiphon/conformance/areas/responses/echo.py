@@ -11,8 +11,8 @@ from antiphon.conformance.trial import Steps, Trial
 TABLE: Table = (
     should("responses:echo:temperature", "spec 3", "A `temperature` that was set is echoed."),
     should("responses:echo:top-p", "spec 3", "A `top_p` that was set is echoed."),
-    must("responses:echo:metadata", "spec 3", "`metadata` is echoed as it was given."),
-    should("responses:echo:instructions", "spec 3", "`instructions` are echoed as they were given."),
+    must("responses:echo:metadata", "spec 3", "`metadata` is echoed as the client sent it."),
+    should("responses:echo:instructions", "spec 3", "`instructions` are echoed as the client sent them."),
     should("responses:echo:max-output-tokens", "spec 3", "`max_output_tokens` is echoed."),
     must("responses:echo:tools", "spec 3", "Function tools are echoed with name, description and parameters."),
     should("responses:echo:tools-strict", "spec 3", "A function tool is echoed with a boolean `strict`."),

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from antiphon.conformance.case import Case, Script, case
 from antiphon.conformance.reading import at, is_text, listed, shown
 from antiphon.conformance.requirement import Stop, Table, capability, must, should
+from antiphon.conformance.samples import spelled
 from antiphon.conformance.soundness import STREAM_IDS, judge_stream
 from antiphon.conformance.trial import Steps, Trial
 
@@ -85,7 +86,7 @@ def has_action(item: dict[str, Any]) -> bool:
 HOSTED: dict[str, Hosted] = {
     "web-search": Hosted(
         {"type": "web_search"},
-        "Search the web for the capital of France.",
+        spelled("Search the web for the capital of France.", 'web_search {"query": "capital of France"}'),
         "web_search_call",
         ("in_progress", "searching", "completed"),
         has_action,

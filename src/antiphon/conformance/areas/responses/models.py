@@ -1,12 +1,13 @@
 """What models a server lists."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from antiphon.conformance.case import case
 from antiphon.conformance.reading import at, is_integer, is_text
 from antiphon.conformance.refusal import is_envelope
-from antiphon.conformance.requirement import Table, may, must, should
+from antiphon.conformance.requirement import Table, capability, may, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
@@ -21,12 +22,39 @@ TABLE: Table = (
     may("responses:models:only-list", "spec 18", "The list has no keys but `object` and `data`."),
     must("responses:models:one", "spec 18", "`GET /models/{model}` answers with the entry of that model."),
     must("responses:models:unknown", "spec 18", "`GET /models/{model}` of no model is a 404 with an error envelope."),
+    capability(
+        should(
+            "responses:models:codex-catalog",
+            "client codex",
+            "`GET /models?client_version=…` has `models`, a catalog that Codex accepts, with the model that answers.",
+        )
+    ),
 )
+
+CODEX_FIELDS: Mapping[str, Callable[[Any], bool]] = {
+    "slug": is_text,
+    "display_name": is_text,
+    "base_instructions": is_text,
+    "shell_type": is_text,
+    "visibility": is_text,
+    "priority": is_integer,
+    "supported_in_api": lambda value: isinstance(value, bool),
+    "support_verbosity": lambda value: isinstance(value, bool),
+    "supported_reasoning_levels": lambda value: isinstance(value, list),
+    "experimental_supported_tools": lambda value: isinstance(value, list),
+    "truncation_policy": lambda value: is_text(at(value, "mode")) and is_integer(at(value, "limit")),
+}
+"""What Codex 0.169 requires of an entry. It also accepts a template of the instructions, which only OpenAI writes."""
 
 
 def is_entry(model: Any) -> bool:
     """Whether this is a model."""
     return is_text(at(model, "id")) and at(model, "object") == "model"
+
+
+def is_codex_entry(entry: Any) -> bool:
+    """Whether Codex accepts this as a model of its catalog."""
+    return all(is_valid(at(entry, name)) for name, is_valid in CODEX_FIELDS.items())
 
 
 @case(
@@ -49,6 +77,16 @@ def models_are_listed(trial: Trial) -> Steps:
         names = [at(model, "id") for model in models]
         trial.expect("responses:models:asked", trial.model in names, names)
         trial.expect("responses:models:only-list", answer.keys() == {"object", "data"}, list(answer))
+
+
+@case("responses:models:codex-catalog")
+def codex_reads_the_models(trial: Trial) -> Steps:
+    """Ask for the models as Codex does."""
+    exchange = yield from trial.get("/models?client_version=0.169.0")
+    entries = at(trial.whole(exchange), "models")
+    is_catalog = isinstance(entries, list) and all(map(is_codex_entry, entries))
+    names = [at(entry, "slug") for entry in entries] if is_catalog else []
+    trial.expect("responses:models:codex-catalog", trial.model in names, exchange.came)
 
 
 @case("responses:models:one")

@@ -62,7 +62,14 @@ EXCHANGES: dict[str, Shown] = {
             "chat:tools:finish-reason-named": [calling(TIME, finish_reason="length")],
         },
     ),
-    **spoiled(tools.no_chat_call_is_made, [TEXT], [GOOD]),
+    **shown(
+        tools.no_chat_call_is_made,
+        [TEXT],
+        {
+            "chat:tools:none": [GOOD],
+            "chat:tools:empty-list": [TEXT.patched("choices", 0, "finish_reason", to="tool_calls")],
+        },
+    ),
     **spoiled(tools.no_call_is_streamed, [chunks(*CHUNKS)], [STREAM]),
     **shown(
         tools.a_chat_call_is_streamed,

@@ -43,4 +43,9 @@ EXCHANGES: dict[str, Shown] = {
     **spoiled(compact.a_stored_chain_is_compacted, [PLAIN, COMPACTED], [PLAIN, REFUSED]),
     **spoiled(compact.compaction_is_left_to_the_server, [PLAIN], [REFUSED]),
     **spoiled(compact.a_forged_compaction_is_seen, [COMPACTED, REFUSED], [COMPACTED, BROKEN]),
+    **spoiled(
+        compact.items_before_a_compaction_are_read,
+        [COMPACTED, PLAIN, PLAIN.patched("usage", "input_tokens", to=500)],
+        [COMPACTED, PLAIN, PLAIN],
+    ),
 }

@@ -20,6 +20,7 @@ from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.mcp import LOOKUP
 from antiphon.conformance.reading import at, listed, shown
 from antiphon.conformance.requirement import Stop
+from antiphon.conformance.samples import spelled
 from antiphon.conformance.trial import Steps, Trial
 
 
@@ -100,7 +101,10 @@ def an_unknown_mcp_tool_is_demanded(trial: Trial) -> Steps:
 @case("responses:mcp:max-tool-calls")
 def calls_are_bounded(trial: Trial) -> Steps:
     """Ask for several calls, and allow one."""
-    several = "On which shelves are the words alpha, beta and gamma? Use the tool lookup for each."
+    spelled_out = [f'lookup {{"word": "{word}"}}' for word in ("alpha", "beta", "gamma")]
+    several = spelled(
+        "On which shelves are the words alpha, beta and gamma? Use the tool lookup for each.", *spelled_out
+    )
     response = yield from respond(trial, "/bounded", several, more={"max_tool_calls": 1})
     calls = called(response)
     heard = yield from calls_heard(trial, "/bounded")

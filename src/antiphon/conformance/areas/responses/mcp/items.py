@@ -7,15 +7,16 @@ from antiphon.conformance.exchange import Exchange, Step, parsed
 from antiphon.conformance.reading import at, is_text, listed, shown
 from antiphon.conformance.refusal import message_of
 from antiphon.conformance.requirement import Stop
+from antiphon.conformance.samples import spelled
 from antiphon.conformance.trial import Trial
 
 Item = dict[str, Any]
 
 LIST, CALL, REQUEST = "mcp_list_tools", "mcp_call", "mcp_approval_request"
 
-ASKED = "On which shelf is the word antiphon? Use the tool lookup."
+ASKED = spelled("On which shelf is the word antiphon? Use the tool lookup.", 'lookup {"word": "antiphon"}')
 
-ASKED_TO_LOSE = "Take the word antiphon from its shelf. Use the tool lose."
+ASKED_TO_LOSE = spelled("Take the word antiphon from its shelf. Use the tool lose.", "lose {}")
 
 UNREACHED = "The server did not list the tools of the MCP server that a run brings along: "
 

@@ -1,0 +1,110 @@
+"""`antiphon launch`: a client of the Responses API, pointed at a server without a change to its configuration."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from antiphon.cli.flags import BackendFlag, ConfigFlag
+from antiphon.cli.launching.clients import CLIENTS, NO_KEY, Client, Facts
+from antiphon.cli.launching.process import Runner, write_files
+from antiphon.cli.launching.server import Server, choose, read_catalog, runs, started
+from antiphon.cli.settings import address, read_settings
+from antiphon.errors import AntiphonError, ConfigError
+
+
+def launch(
+    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"Client to start: {', '.join(CLIENTS)}.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the client, after `--`.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Model to begin with; by default the only one.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", metavar="URL", help="Base URL of a server that runs, ending in /v1.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Start a server on this port; by default on a free one.")
+    ] = None,
+    backend: BackendFlag = None,
+    config: ConfigFlag = None,
+    key_env: Annotated[
+        str | None, typer.Option("--key-env", metavar="NAME", help="Variable that holds the server's API key.")
+    ] = None,
+) -> None:
+    """Start a client with a model that Antiphon serves, and the server if none runs."""
+    found, key = _client(client), _key(key_env)
+    runner = Runner()
+    with (
+        runner.handling_signals(),
+        TemporaryDirectory(prefix="antiphon-launch-") as folder,
+        _server(base_url, port, backend, config) as server,
+    ):
+        catalog = read_catalog(server.url, key)
+        facts = Facts(server.url, choose(catalog, model), catalog, folder, key_env or "", key or NO_KEY)
+        profile = found.profile(facts)
+        write_files(Path(folder), profile.files)
+        _announce(client, facts, server)
+        code = runner.run([found.command, *profile.arguments, *(arguments or ())], profile.environment)
+    raise typer.Exit(code)
+
+
+def _client(name: str) -> Client:
+    """Return a client whose command is installed. Raises `ConfigError`."""
+    found = CLIENTS.get(name)
+    if found is None:
+        raise ConfigError(f"'{name}' is not a client that can be launched. There are: {', '.join(CLIENTS)}.")
+    if shutil.which(found.command) is None:
+        raise ConfigError(
+            f"The command '{found.command}' is not on PATH. Install it with `npm install -g {found.package}`."
+        )
+    return found
+
+
+def _key(variable: str | None) -> str:
+    """Return the API key that a variable holds, empty if no variable is named. Raises `ConfigError`."""
+    if variable is None:
+        return ""
+    key = os.environ.get(variable, "")
+    if not key:
+        raise ConfigError(f"The variable {variable} of --key-env is not set. Put the server's API key into it.")
+    return key
+
+
+@contextmanager
+def _server(base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None) -> Iterator[Server]:
+    """Yield a server that answers: the named one, else the one of the settings, else a new one.
+
+    Raises `ConfigError` for flags that contradict each other, `AntiphonError` if there is no such server.
+    """
+    if base_url is not None:
+        if port is not None or backend:
+            raise ConfigError("--base-url names a server that runs; --port and --backend are for a new one.")
+        url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
+        if not runs(url):
+            text = f"No Antiphon answers at {url}. Start it with `antiphon serve`, or omit --base-url to start one."
+            raise AntiphonError(text)
+        yield Server(url)
+        return
+    usual = f"{address(read_settings(config, backend))}/v1"
+    if port is None and not backend and runs(usual):
+        yield Server(usual)
+        return
+    flags = ["--port", str(port or 0), *(f"--backend={one}" for one in backend or ())]
+    with started([*flags, *(["--config", str(config)] if config else [])]) as server:
+        yield server
+
+
+def _announce(client: str, facts: Facts, server: Server) -> None:
+    """Print client, model and server on standard error, without control characters, which a model name may have."""
+    window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
+    size = f"{window:,} tokens" if window else "unknown"
+    new = f", a server that was started for it; its log is {server.log}" if server.log else ""
+    line = f"antiphon: {client} uses {facts.model} (context window: {size}) at {server.url}{new}"
+    sys.stderr.write("".join(character for character in line if character.isprintable()) + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,167 @@
+"""The clients that `antiphon launch` starts, and the profile that points each of them at a server.
+
+A profile is arguments, variables and files in a temporary folder. It never changes the user's own configuration, and
+adds to that where the client allows it. Everything here was found by trial with the versions that
+`tests/system/clients` pins.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+PROVIDER = "antiphon"
+"""The name of the server in the profiles of clients."""
+
+NO_KEY = "none"
+"""Sent as the key to a server that requires none: clients refuse to start without one."""
+
+LONGEST_ANSWER = 32_000
+"""Tokens that an answer may have at most; opencode and pi reserve as many of the window for it."""
+
+SHARE_OF_ANSWER = 4
+"""Divisor of a context window: an answer may have at most this fraction of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts from which a profile is made."""
+
+    url: str
+    """Base URL of the server, ending in `/v1`."""
+    model: str
+    """The model that the client begins with, by the name that the server lists."""
+    catalog: Sequence[Mapping[str, Any]]
+    """Every model that the server lists, as entries of Codex's catalog; empty if the server lists none."""
+    folder: str
+    """The temporary folder with the files of the profile."""
+    key_env: str = ""
+    """The variable that holds the API key; empty if the server requires none."""
+    key: str = field(default=NO_KEY, repr=False)
+    """The API key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Arguments, variables and files for a client, in addition to its own configuration."""
+
+    arguments: tuple[str, ...] = ()
+    """They precede the user's."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Content by path, relative to the temporary folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client: its command, the npm package that has it, and its profile."""
+
+    command: str
+    package: str
+    profile: Callable[[Facts], Profile]
+
+
+def _codex(facts: Facts) -> Profile:
+    """`-c` overrides config.toml for one run. The model catalog can only be a file, or an address that has a key."""
+    provider = {"name": "Antiphon", "base_url": facts.url, "wire_api": "responses"}
+    if facts.key_env:
+        provider["env_key"] = facts.key_env
+    settings = {
+        "model": _toml(facts.model),
+        "model_provider": _toml(PROVIDER),
+        f"model_providers.{PROVIDER}": f"{{{', '.join(f'{name} = {_toml(provider[name])}' for name in provider)}}}",
+    }
+    files = {}
+    if facts.catalog:
+        settings["model_catalog_json"] = _toml(f"{facts.folder}/models.json")
+        files["models.json"] = json.dumps({"models": facts.catalog})
+    arguments = tuple(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
+    return Profile(arguments, files=files)
+
+
+def _opencode(facts: Facts) -> Profile:
+    """Merges this variable over the configuration of the user and of the project."""
+    models = {
+        name: {
+            "name": name,
+            "tool_call": True,
+            "reasoning": True,
+            "attachment": "image" in inputs,
+            "modalities": {"input": inputs, "output": ["text"]},
+            **({"limit": {"context": window, "output": _longest_answer(window)}} if window else {}),
+        }
+        for name, window, inputs in _models(facts)
+    }
+    options = {"baseURL": facts.url, "apiKey": f"{{env:{facts.key_env}}}" if facts.key_env else NO_KEY}
+    chosen = f"{PROVIDER}/{facts.model}"
+    provider = {"npm": "@ai-sdk/openai", "name": "Antiphon", "options": options, "models": models}
+    configuration = {"model": chosen, "small_model": chosen, "provider": {PROVIDER: provider}}
+    return Profile(environment={"OPENCODE_CONFIG_CONTENT": json.dumps(configuration)})
+
+
+def _pi(facts: Facts) -> Profile:
+    """An extension registers the provider beside those of the user's models.json."""
+    free = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    models = [
+        {
+            "id": name,
+            "name": name,
+            "reasoning": True,
+            "input": inputs,
+            "cost": free,
+            "contextWindow": window or PI_WINDOW,
+            "maxTokens": _longest_answer(window or PI_WINDOW),
+        }
+        for name, window, inputs in _models(facts)
+    ]
+    # pi reads the key from the variable that `apiKey` names.
+    provider = {
+        "baseUrl": facts.url,
+        "apiKey": facts.key_env or NO_KEY,
+        "api": "openai-responses",
+        "models": models,
+    }
+    code = f"export default (pi) => pi.registerProvider({json.dumps(PROVIDER)}, {json.dumps(provider)});\n"
+    arguments = ("--extension", f"{facts.folder}/antiphon.js", "--provider", PROVIDER, "--model", facts.model)
+    return Profile(arguments, files={"antiphon.js": code})
+
+
+PI_WINDOW = 128_000
+"""Tokens that pi assumes for a window that its models.json does not state; extensions must state one."""
+
+
+def _cline(facts: Facts) -> Profile:
+    """Cline's provider for OpenAI, in separate state: the user's state cannot be extended for one run."""
+    provider = "openai-native"
+    settings = {"provider": provider, "model": facts.model, "baseUrl": facts.url}
+    entry = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
+    known = {"version": 1, "lastUsedProvider": provider, "modes": {}, "providers": {provider: entry}}
+    return Profile(
+        ("--data-dir", f"{facts.folder}/cline", "--provider", provider, "--model", facts.model),
+        {"OPENAI_API_KEY": facts.key},
+        {"cline/settings/providers.json": json.dumps(known)},
+    )
+
+
+CLIENTS: Mapping[str, Client] = {
+    "codex": Client("codex", "@openai/codex", _codex),
+    "opencode": Client("opencode", "opencode-ai", _opencode),
+    "pi": Client("pi", "@mariozechner/pi-coding-agent", _pi),
+    "cline": Client("cline", "cline", _cline),
+}
+"""The clients by the names that `antiphon launch` accepts."""
+
+
+def _models(facts: Facts) -> list[tuple[str, int | None, list[str]]]:
+    """Return each model's name, context window and kinds of input; of a server that lists none, the chosen one's."""
+    known = [(one["slug"], one.get("context_window"), list(one["input_modalities"])) for one in facts.catalog]
+    return known or [(facts.model, None, ["text"])]
+
+
+def _longest_answer(window: int) -> int:
+    return min(LONGEST_ANSWER, window // SHARE_OF_ANSWER)
+
+
+def _toml(text: str) -> str:
+    """Return a TOML string: one of JSON without escapes of surrogates, which TOML does not have."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

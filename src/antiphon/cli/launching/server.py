@@ -1,0 +1,142 @@
+"""The server that a launched client uses: one that runs, or one that is started for it."""
+
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, NamedTuple
+
+from antiphon.errors import AntiphonError, ConfigError
+from antiphon.upstream.backend_state import is_listed
+from antiphon.version import __version__
+
+PATIENCE = 5.0
+"""Seconds that a server has to say that it runs."""
+
+LISTING = 60.0
+"""Seconds that it has to list its models: it lists those of every backend again."""
+
+STOPPING = 10.0
+"""Seconds that a server has to stop if this command started it."""
+
+SHOWN = 20
+"""Number of models that an error lists."""
+
+READY = re.compile(r"is ready: base URL (\S+?);")
+
+_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Opens URLs without a proxy, as a client on this machine does."""
+
+
+class Server(NamedTuple):
+    """A server that answers."""
+
+    url: str
+    """Base URL, ending in `/v1`."""
+    log: str = ""
+    """Path of its log file; empty for a server that ran before."""
+
+
+def runs(url: str) -> bool:
+    """Whether an Antiphon answers at this base URL."""
+    try:
+        with _direct.open(f"{url.removesuffix('/v1')}/healthz", timeout=PATIENCE) as reply:
+            return bool(json.load(reply) == {"status": "ok"})
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def started(flags: Sequence[str]) -> Iterator[Server]:
+    """Run `antiphon serve` with these flags until the end of the block; it is ready.
+
+    The server has a session of its own, so that `Ctrl-C` in the terminal concerns the client alone. Its log stays if
+    there is something in it. Raises `AntiphonError` if the server does not start, with what it said.
+    """
+    # -P: a folder of the name `antiphon` where the user works is not this program.
+    command = [sys.executable, "-P", "-m", "antiphon", "serve", *flags]
+    with NamedTemporaryFile(prefix="antiphon-serve-", suffix=".log", delete=False) as log:
+        process = subprocess.Popen(  # noqa: S603 - this program itself
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+        )
+    try:
+        ready = next((found for line in process.stdout or () if (found := READY.search(line))), None)
+        if ready is None:
+            raise AntiphonError(f"`antiphon serve` did not start. {_last_line(Path(log.name))}")
+        yield Server(ready[1], log.name)
+    finally:
+        _stop(process)
+        if not Path(log.name).stat().st_size:
+            Path(log.name).unlink()
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.communicate(timeout=STOPPING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("antiphon: ") if lines else f"Its log {log} is empty."
+
+
+def read_catalog(url: str, key: str = "") -> list[dict[str, Any]]:
+    """Return the models that a server lists, as entries of Codex's catalog.
+
+    Raises `ConfigError` if the server rejects the key, `AntiphonError` if it does not answer as Antiphon does.
+    """
+    request = urllib.request.Request(f"{url}/models?client_version={__version__}")  # noqa: S310 - the user's address
+    if key:
+        request.add_header("Authorization", f"Bearer {key}")
+    try:
+        with _direct.open(request, timeout=LISTING) as reply:
+            catalog: list[dict[str, Any]] = json.load(reply)["models"]
+            return catalog
+    except urllib.error.HTTPError as error:
+        if error.code in {401, 403}:
+            raise ConfigError(_needs_key(url, key)) from error
+        raise AntiphonError(f"The server at {url} does not list its models: status {error.code}.") from error
+    except OSError as error:
+        raise AntiphonError(f"The server at {url} does not list its models: {error}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        text = f"The server at {url} lists no model catalog. It is not Antiphon, or an older version: update it."
+        raise AntiphonError(text) from error
+
+
+def _needs_key(url: str, key: str) -> str:
+    if key:
+        return f"The server at {url} rejects the API key. Ask the server's operator for a valid key."
+    return f"The server at {url} requires an API key. Put one into a variable, and name that with --key-env."
+
+
+def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None) -> str:
+    """Return the model to begin with, by the name that the server lists: the one that is wanted, else the only one.
+
+    A server that lists none may serve any name. Raises `ConfigError` if there is no such model, or a choice.
+    """
+    names = [str(entry["slug"]) for entry in catalog]
+    if not names:
+        if wanted is None:
+            raise ConfigError("The server lists no model. Start a backend, or name a model with --model.")
+        return wanted
+    if wanted is None and len(names) > 1:
+        raise ConfigError(f"The server has several models. Choose one with --model: {_listed(names)}.")
+    found = next((name for name in names if wanted is None or is_listed(wanted, [name])), None)
+    if found is None:
+        raise ConfigError(f"The server does not have the model '{wanted}'. It has: {_listed(names)}.")
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

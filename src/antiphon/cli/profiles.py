@@ -1,0 +1,239 @@
+"""Profiles of models, as the commands read, measure and print them."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+from rich.console import Console
+
+from antiphon.application import build
+from antiphon.cli.complain import complain
+from antiphon.config import Settings
+from antiphon.errors import AntiphonError, ConfigError, StoreError
+from antiphon.jobs.profiles import measured, place_of, store_measurement
+from antiphon.storage.contract import Store, StoredProfile
+from antiphon.storage.open import creates_file, open_store
+from antiphon.translation.dialects.profile import FACTS, NOTHING_KNOWN, ModelProfile
+from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.probing.consent import is_free
+from antiphon.upstream.probing.interview import Interview, stated
+from antiphon.upstream.probing.measurement import Measurement, summary
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What is known of a model at one backend."""
+
+    backend: str
+    url: str
+    model: str
+    """What the backend calls it."""
+    profile: ModelProfile
+    """What was configured, else what was measured."""
+    measured: Measurement | None
+    probed_at: int
+    """Seconds since the epoch; 0 for a model that was not probed."""
+    defaults: ModelDefaults | None
+
+    def heading(self) -> str:
+        """Return a line that says which model this is, and when it was probed."""
+        at = datetime.fromtimestamp(self.probed_at, UTC)
+        digest = f", digest {self.measured.digest[:12]}" if self.measured and self.measured.digest else ""
+        probed = f"probed {at:%Y-%m-%d %H:%M} UTC{digest}" if self.probed_at else "not probed"
+        return f"{self.model} at {self.backend} ({self.url}): {probed}"
+
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield each fact with its value and where it is known from, then what is configured for requests."""
+        found, evidence = (self.measured.profile, self.measured.evidence) if self.measured else (NOTHING_KNOWN, {})
+        for name in FACTS:
+            value = getattr(self.profile, name)
+            origin = evidence.get(name, "") if value == getattr(found, name) else "settings"
+            yield (name, "unknown", "") if value is None else (name, _shown(value), origin)
+        for name, value in to_builtins(self.defaults or ModelDefaults()).items():
+            if value:
+                yield name, _shown(value), "settings"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        shown: dict[str, Any] = {"backend": self.backend, "url": self.url, "model": self.model}
+        shown |= {"profile": self.profile.known(), "probed_at": self.probed_at or None}
+        one = self.measured
+        return shown | {
+            "digest": one.digest or None if one else None,
+            "evidence": dict(one.evidence) if one else {},
+            "requests": one.requests if one else 0,
+            "tokens": one.tokens if one else 0,
+        }
+
+
+def in_memory(settings: Settings) -> Settings:
+    """Return the settings for a command that reads nothing but the backends."""
+    return replace(settings, store="sqlite://")
+
+
+async def stored(settings: Settings) -> list[StoredProfile]:
+    """Return the profiles in the store; none where there is no store yet, or it cannot be read."""
+    if creates_file(settings.store):
+        return []
+    try:
+        store = await open_store(settings.store)
+        try:
+            return await store.profiles()
+        finally:
+            await store.close()
+    except (ConfigError, StoreError) as error:
+        complain(f"The profiles of models cannot be read: {error.message}")
+        return []
+
+
+def use(states: Sequence[BackendState], records: Sequence[StoredProfile]) -> None:
+    """Have the backends use what is stored."""
+    for state in states:
+        state.update(measured={model: one.profile for model, one in measured(records, state.backend).items()})
+
+
+def line(state: BackendState, name: str) -> str:
+    """Return what is known of the model of this name on one line; empty where nothing is."""
+    target = _target(state, name)
+    return summary(target.profile) if target.profile else ""
+
+
+async def known(settings: Settings, model: str | None, backend: str) -> list[Known]:
+    """Return what is known of a model, or of every model with a profile. Raises `ConfigError` for an unknown one."""
+    records = await stored(settings)
+    house = await build(in_memory(settings))
+    try:
+        await house.listing
+        states = house.engine.models.backends
+        use(states, records)
+        if model is not None:
+            return [_known(target, records) for target in _serving(states, model, backend)]
+        chosen = [state for state in states if not backend or state.name == backend]
+        pairs = [(state, name) for state in chosen for name in state.measured]
+        return [_known(Target(state, name, name), records) for state, name in pairs]
+    finally:
+        await house.close()
+
+
+async def probe(
+    settings: Settings, model: str, backend: str, console: Console, *, measures: bool, paid: bool
+) -> list[Known]:
+    """Probe a model at each backend that serves it, and store what is found. Raises `AntiphonError`.
+
+    A backend that may cost money is passed over, unless `paid`.
+    """
+    house = await build(settings)
+    try:
+        await house.listing
+        store, states = house.engine.store, house.engine.models.backends
+        found = _serving(states, model, backend)
+        chosen = [target for target in found if paid or await _is_free(target)]
+        for target in found:
+            if target not in chosen:
+                console.print(
+                    f"Not probed: {target.state.name} ({target.backend.url}) may cost money. Pass --paid.",
+                    soft_wrap=True,
+                )
+        if not chosen:
+            raise ConfigError(f"Every backend of the model '{model}' may cost money. Pass --paid to probe it.")
+        return [await _probe(store, target, console, measures=measures) for target in chosen]
+    finally:
+        await house.close()
+
+
+async def forget(settings: Settings, model: str, backend: str) -> int:
+    """Delete the profiles of a model; return how many there were. Raises `ConfigError`, `StoreError`."""
+    store = await open_store(settings.store)
+    try:
+        house = await build(in_memory(settings))
+        try:
+            await house.listing
+            targets = _serving(house.engine.models.backends, model, backend)
+        finally:
+            await house.close()
+        return sum([await store.delete_profile(place_of(one.backend), one.model) for one in targets])
+    finally:
+        await store.close()
+
+
+def toml(found: Sequence[Known]) -> str:
+    """Return tables for the settings file that say what was measured."""
+    return "\n".join(_toml_table(one) for one in found if one.measured)
+
+
+def _toml_table(known: Known) -> str:
+    facts = known.measured.profile.known() if known.measured else {}
+    lines = ["[[models]]", f"name = {json.dumps(known.model)}", f"backend = {json.dumps(known.backend)}"]
+    return "\n".join([*lines, *(f"{name} = {json.dumps(value)}" for name, value in facts.items())]) + "\n"
+
+
+async def _probe(store: Store, target: Target, console: Console, *, measures: bool) -> Known:
+    state = target.state
+    if state.dialect.one_at_a_time:
+        console.print(
+            f"{state.name} does one thing at a time: other requests to it break off while it is probed.", soft_wrap=True
+        )
+    with console.status(f"Probing {target.model} at {state.name}…") as status:
+        interview = Interview(state, target.model, watch=lambda name: status.update(f"Probing {target.model}: {name}"))
+        found = await interview.run(measures_window=measures)
+    await store_measurement(store, state.backend, target.model, found, time.time)
+    console.print(
+        f"Probed {target.model} at {state.name}: {found.requests} requests, {found.tokens:,} tokens.", soft_wrap=True
+    )
+    records = await store.profiles()
+    use([state], records)
+    return _known(target, records)
+
+
+def _known(target: Target, records: Sequence[StoredProfile]) -> Known:
+    state, place = target.state, place_of(target.backend)
+    target.follow()
+    one = next((one for one in records if (one.place, one.model) == (place, target.model)), None)
+    return Known(
+        backend=state.name,
+        url=state.backend.url or "in this process",
+        model=target.model,
+        profile=target.profile or NOTHING_KNOWN,
+        measured=measured(records, state.backend).get(target.model),
+        probed_at=one.probed_at if one and one.body else 0,
+        defaults=target.defaults,
+    )
+
+
+def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[Target]:
+    """Return the model at each backend that serves it. Raises `ConfigError` where none does."""
+    if backend and backend not in {state.name for state in states}:
+        names = ", ".join(state.name for state in states)
+        raise ConfigError(f"There is no backend '{backend}'. The backends are: {names}.")
+    chosen = [state for state in states if not backend or state.name == backend]
+    found = [Target(state, called, model) for state in chosen if (called := state.called(model)) is not None]
+    if not found:
+        silent = [f"The list of backend '{state.name}' failed: {state.error}" for state in chosen if state.error]
+        reason = f" {' '.join(silent)}" if silent else " `antiphon models` lists those that are."
+        raise AntiphonError(f"The model '{model}' is not served by any backend.{reason}")
+    return found
+
+
+def _target(state: BackendState, name: str) -> Target:
+    return Target(state, state.options.aliases.get(name, name), name)
+
+
+async def _is_free(target: Target) -> bool:
+    if not is_free(target.backend.url, target.state.dialect.name):
+        return False
+    _, is_remote = await stated(target.state, target.model)
+    return not is_remote
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(value) or "none"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return value or "none" if isinstance(value, str) else json.dumps(value)

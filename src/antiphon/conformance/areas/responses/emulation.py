@@ -1,0 +1,101 @@
+"""What a server supplies that a model lacks: judged with models of known weaknesses, if the server lists them."""
+
+from typing import Any
+
+from antiphon.conformance.areas.responses.calls import arguments_of, calls_of, came
+from antiphon.conformance.areas.responses.text import text_of
+from antiphon.conformance.case import case
+from antiphon.conformance.exchange import Exchange
+from antiphon.conformance.reading import at, listed
+from antiphon.conformance.requirement import Stop, Table, capability, should
+from antiphon.conformance.samples import ASK_WEATHER, WEATHER, spelled
+from antiphon.conformance.trial import Asking, Steps, Trial
+
+TABLE: Table = (
+    capability(
+        should(
+            "responses:emulation:text-call",
+            "issue hermes-agent#58197",
+            "A call that the model writes as text is a `function_call`.",
+        )
+    ),
+    capability(
+        should(
+            "responses:emulation:no-tools",
+            "issue LLMKube#126",
+            "A function can be called by a model whose server rejects `tools`.",
+        )
+    ),
+    capability(
+        should(
+            "responses:emulation:arguments",
+            "issue qwen-code#10692",
+            "Arguments from which the model leaves out a bracket are whole in the `function_call`.",
+        )
+    ),
+    capability(
+        should(
+            "responses:emulation:schema",
+            "issue llama.cpp#25895",
+            "A schema with a keyword that the model's server rejects is accepted, and the text fits it.",
+        )
+    ),
+)
+
+PARIS = {"city": "Paris"}
+ASKED = spelled(ASK_WEATHER, 'get_weather {"city": "Paris"}')
+
+CODE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"code": {"type": "string", "pattern": "^[a-z]{4}$"}},
+    "required": ["code"],
+    "additionalProperties": False,
+}
+
+
+def _weak(trial: Trial, model: str, input: str, **parameters: Any) -> Asking:
+    """Ask a model with a weakness. Ends the case if the server does not list the model."""
+    names = [at(one, "id") for one in listed((yield from trial.get("/models")).json, "data")]
+    if model not in names:
+        raise Stop("not offered", f"The server does not list '{model}', a model of `antiphon demo-backend --weak`.")
+    return (yield from trial.respond(input, model=model, **parameters))
+
+
+def _calls_paris(response: Any) -> bool:
+    """Whether the response has one call of the function, with the arguments that were spelled out."""
+    calls = calls_of(response)
+    return [(call.get("name"), arguments_of(call)) for call in calls] == [("get_weather", PARIS)]
+
+
+def _calling(trial: Trial, model: str, id: str) -> Steps:
+    exchange: Exchange = yield from _weak(trial, model, ASKED, tools=[WEATHER])
+    response = exchange.json if exchange.is_ok else None
+    trial.expect(id, _calls_paris(response), came(response) if exchange.is_ok else exchange.came)
+
+
+@case("responses:emulation:text-call")
+def a_call_in_the_text_is_found(trial: Trial) -> Steps:
+    """Have a model call a function that writes its calls as text."""
+    yield from _calling(trial, "demo-text-calls", "responses:emulation:text-call")
+
+
+@case("responses:emulation:no-tools")
+def a_model_without_tools_calls_one(trial: Trial) -> Steps:
+    """Have a model call a function whose server rejects tools."""
+    yield from _calling(trial, "demo-no-tools", "responses:emulation:no-tools")
+
+
+@case("responses:emulation:arguments")
+def broken_arguments_are_made_whole(trial: Trial) -> Steps:
+    """Have a model call a function that leaves out the last bracket."""
+    yield from _calling(trial, "demo-broken-json", "responses:emulation:arguments")
+
+
+@case("responses:emulation:schema")
+def a_schema_is_held_that_the_server_rejects(trial: Trial) -> Steps:
+    """Send a pattern to a model whose server rejects patterns."""
+    form = {"type": "json_schema", "name": "code", "schema": CODE, "strict": True}
+    answer = 'Write the code dvor.\nanswer {"code": "dvor"}'
+    exchange: Exchange = yield from _weak(trial, "demo-small-grammar", answer, text={"format": form})
+    text = text_of(exchange.json) if exchange.is_ok else ""
+    trial.expect("responses:emulation:schema", text == '{"code": "dvor"}', exchange.came)

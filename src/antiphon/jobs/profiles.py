@@ -1,0 +1,148 @@
+"""Keeps what is known of models up to date: reads their profiles from the store, and has models probed.
+
+`look` runs every half minute, so a server uses what `antiphon models probe` or another process has found. A profile
+is no longer used once its model has another digest. With `probe = "auto"` a model that is in use and has no profile is
+probed while its backend is idle.
+"""
+
+from collections.abc import Sequence
+
+from antiphon.errors import BackendError, log
+from antiphon.ids import Clock
+from antiphon.periodic import Periodic
+from antiphon.storage.contract import Store, StoredProfile
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.upstream.backend import Backend
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.probing.measurement import Measurement, decode, summary
+from antiphon.upstream.registry import ModelRegistry
+
+LOOK_EVERY = 30.0
+"""Seconds between two looks into the store."""
+
+CHECK_EVERY = 300.0
+"""Seconds between two looks whether a model has changed since it was probed."""
+
+LONGEST_PROBE = 3600
+"""Seconds after which another process takes a probing for abandoned."""
+
+TRY_AGAIN = 600.0
+"""Seconds after which a probing that failed, or found its backend busy, is tried again."""
+
+Key = tuple[str, str]
+"""The place of a backend, and what the backend calls a model."""
+
+
+def place_of(backend: Backend) -> str:
+    """Return how the store knows a backend."""
+    return backend.url or backend.name
+
+
+async def store_measurement(store: Store, backend: Backend, model: str, found: Measurement, now: Clock) -> None:
+    """Keep what was found about a model. Raises `StoreError`."""
+    await store.put_profile(StoredProfile(place_of(backend), model, found.digest, found.encode(), int(now())))
+
+
+def measured(records: Sequence[StoredProfile], backend: Backend) -> dict[str, Measurement]:
+    """Return what was found about a backend's models, by the names that it uses."""
+    place = place_of(backend)
+    found = {one.model: decode(one.body) for one in records if one.place == place and one.body}
+    return {model: one for model, one in found.items() if one is not None}
+
+
+class ProfileKeeper(Periodic):
+    """Keeps the profiles of one server's models, from `start` to `close`; with `probes` it has models probed too."""
+
+    def __init__(self, store: Store, registry: ModelRegistry, now: Clock, *, probes: bool = False) -> None:
+        super().__init__(LOOK_EVERY, "The profiles of models wait")
+        self._store, self._registry, self._now, self._probes = store, registry, now, probes
+        self._stale: dict[Key, str] = {}
+        """By model that has changed: the digest that its profile has."""
+        self._next: dict[Key, float] = {}
+        """When a model is looked at again, by the registry's clock."""
+
+    async def load(self) -> Sequence[StoredProfile]:
+        """Use the profiles that are in the store. Raises `StoreError`."""
+        records = await self._store.profiles()
+        for state in self._registry.backends:
+            self._use(state, records)
+        return records
+
+    async def look(self) -> None:
+        """Use what is in the store, then look at each model that is in use. Raises `StoreError`."""
+        records = {(one.place, one.model): one for one in await self.load()}
+        if not (records or self._probes):
+            return
+        for state in list(self._registry.backends):
+            for model in sorted({target.model for target in state.targets.values()}):
+                await self._look_at(state, model, records.get((place_of(state.backend), model)))
+
+    def _use(self, state: BackendState, records: Sequence[StoredProfile]) -> None:
+        place = place_of(state.backend)
+        known: dict[str, ModelProfile] = {
+            model: found.profile
+            for model, found in measured(records, state.backend).items()
+            if self._stale.get((place, model)) != found.digest or not found.digest
+        }
+        if known != state.measured:
+            state.update(measured=known)
+
+    async def _look_at(self, state: BackendState, model: str, record: StoredProfile | None) -> None:
+        """Look whether a model has changed since it was probed, and have it probed where that is wanted."""
+        key = place_of(state.backend), model
+        clock = self._registry.clock
+        if clock() < self._next.get(key, 0.0) or (record is None and not self._probes):
+            return
+        self._next[key] = clock() + CHECK_EVERY
+        from antiphon.upstream.probing.interview import stated  # noqa: PLC0415 - for servers with profiles alone
+
+        described, is_remote = await stated(state, model)
+        if record is not None and record.body:
+            if not (described.digest and record.digest and described.digest != record.digest):
+                self._stale.pop(key, None)
+                return
+            self._forget(state, key, record.digest)
+        if self._probes and not is_remote and not self._is_under_way(record):
+            await self._probe(state, model)
+
+    def _forget(self, state: BackendState, key: Key, digest: str) -> None:
+        """Stop using the profile of a model that has changed."""
+        if self._stale.get(key) == digest:
+            return
+        self._stale[key] = digest
+        state.update(measured={name: profile for name, profile in state.measured.items() if name != key[1]})
+        log.warning(
+            "The model '%s' at the backend '%s' has changed since it was probed; its profile is no longer used. %s",
+            key[1],
+            state.name,
+            "It is probed again." if self._probes else f"Run `antiphon models probe {key[1]}`.",
+        )
+
+    def _is_under_way(self, record: StoredProfile | None) -> bool:
+        """Whether another process probes the model now."""
+        return record is not None and not record.body and self._now() - record.probed_at < LONGEST_PROBE
+
+    async def _probe(self, state: BackendState, model: str) -> None:
+        from antiphon.upstream.probing.consent import is_free  # noqa: PLC0415 - for servers that probe alone
+        from antiphon.upstream.probing.idle import BusyError, WhenIdle  # noqa: PLC0415
+        from antiphon.upstream.probing.interview import Interview  # noqa: PLC0415
+
+        backend, place = state.backend, place_of(state.backend)
+        if not is_free(backend.url, state.dialect.name):
+            return
+        await self._store.put_profile(StoredProfile(place, model, "", b"", int(self._now())))
+        is_done = False
+        try:
+            found = await Interview(state, model, WhenIdle(state)).run()
+            await store_measurement(self._store, backend, model, found, self._now)
+            is_done = True
+        except (BusyError, BackendError) as error:
+            log.info("The model '%s' at '%s' was not probed: %s", model, state.name, str(error) or "it is busy")
+            self._next[place, model] = self._registry.clock() + TRY_AGAIN
+            return
+        finally:
+            if not is_done:
+                await self._store.delete_profile(place, model)
+        self._stale.pop((place, model), None)
+        await self.load()
+        log.info("Probed the model '%s' at '%s': %s.", model, state.name, summary(found.profile))

@@ -1,0 +1,126 @@
+"""Requests corrections of what a model wrote wrongly: a call's arguments or input, or a text against its schema."""
+
+from collections.abc import Callable, Generator, Sequence
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from antiphon.errors import AntiphonError, log
+from antiphon.protocol.formats import JsonSchemaFormat
+from antiphon.protocol.items.calls import CustomToolCall, CustomToolCallOutput
+from antiphon.protocol.items.content import InputText, OutputText
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem, Message
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import CustomChoice, FunctionChoice
+from antiphon.runs.auxiliary_calls import aside
+from antiphon.runs.steps import ModelResult, Settle, Step
+from antiphon.translation.checked_items import CheckedCall, CheckedMessage, TextCheck
+from antiphon.translation.to_chat.request import Body, configured
+from antiphon.translation.to_chat.schemas import schemas_in
+from antiphon.translation.tool_items import StreamingCustomCall
+from antiphon.translation.wire import Finish
+
+Corrected = StreamingCustomCall | CheckedCall | CheckedMessage
+"""Items that are held because they are wrong."""
+
+Question = tuple[CreateResponse, list[InputItem]]
+"""A request, and the conversation that it is about."""
+
+LONGEST_QUOTE = 20_000
+"""Characters of wrong arguments that the model is shown."""
+
+GRAMMAR = """\
+This input was not used: it does not fit the grammar that the tool's description gives. {misfit} \
+Call the tool again with the same content in a form that fits."""
+
+ARGUMENTS = """\
+This call was not made. {misfit} The arguments were:
+{text}
+Call the tool again with the same content, as one JSON object that fits the tool's schema: within strings, quotes, \
+backslashes and line ends are escaped.{begin}"""
+
+BEGIN = """ The arguments must begin exactly like this:
+{sent}"""
+
+TEXT = """\
+This answer was not used: it does not fit the schema. {misfit} \
+Answer again, with the same content, by one JSON value that fits the schema and nothing else."""
+
+
+def corrections(
+    ending: Finish, ask: Callable[[Corrected], Generator[Step, None, ModelResult]]
+) -> Generator[Step, None, AntiphonError | None]:
+    """Correct what an answer holds; `ask` asks the model for one item once more. Return why the response fails, if so.
+
+    What is not corrected is passed as it was, and the log says so. After an answer that failed, nothing is corrected.
+    """
+    failure: AntiphonError | None = None
+    for held in ending.held:
+        if isinstance(held, Corrected) and ending.error is not None:
+            yield Settle(held, held.text)
+        elif isinstance(held, Corrected):
+            failure = (yield from _corrected(held, ask)) or failure
+    return failure
+
+
+def _corrected(
+    held: Corrected, ask: Callable[[Corrected], Generator[Step, None, ModelResult]]
+) -> Generator[Step, None, AntiphonError | None]:
+    better: str | None = None
+    if not held.is_told:
+        answer = yield from ask(held)
+        better = held.fitting(answer.items)
+    if better is not None:
+        yield Settle(held, better, (held.kind, "asked_again"))
+        return None
+    log.warning(held.complaint)
+    failure = held.failure
+    yield Settle(held, held.text, (held.kind, "broken"))
+    return failure
+
+
+def text_check(
+    request: CreateResponse, items: Sequence[InputItem], body: Body, *, is_doubtful: bool
+) -> TextCheck | None:
+    """Return the schema that the text of an answer is to fit, None where it has none.
+
+    `body` is the Chat request for it. The text waits for its end where no client hears it, where the request
+    does not have the schema as it is, or where it is doubtful whether the model keeps to it.
+    """
+    wanted = configured(request, items).text
+    if wanted is None or not isinstance(wanted.format, JsonSchemaFormat):
+        return None
+    schema = wanted.format.schema
+    is_sent = schema in schemas_in({"response_format": body.get("response_format")})
+    return TextCheck(schema, wanted.format.strict is True, not request.stream or is_doubtful or not is_sent)
+
+
+def question(request: CreateResponse, items: Sequence[InputItem], held: Corrected) -> Question:
+    """Return the request and the conversation with which the model writes an item once more."""
+    if isinstance(held, CheckedMessage):
+        return _text(request, items, held)
+    return _arguments(request, items, held) if isinstance(held, CheckedCall) else _input(request, items, held)
+
+
+def _input(request: CreateResponse, items: Sequence[InputItem], held: StreamingCustomCall) -> Question:
+    name, namespace = held.offer.name, held.offer.namespace or UNSET
+    call = CustomToolCall(call_id=held.call_id, name=name, input=held.text, namespace=namespace)
+    answered = CustomToolCallOutput(call_id=held.call_id, output=GRAMMAR.format(misfit=held.misfit))
+    return aside(request, tool_choice=CustomChoice(name=name)), [*items, call, answered]
+
+
+def _arguments(request: CreateResponse, items: Sequence[InputItem], held: CheckedCall) -> Question:
+    """The wrong arguments are quoted, since templates and servers parse those of a call, and fail."""
+    name, namespace = held.offer.name, held.offer.namespace or UNSET
+    call = FunctionCall(call_id=held.call_id, name=name, arguments="{}", namespace=namespace)
+    begin = BEGIN.format(sent=held.sent) if held.sent else ""
+    said = ARGUMENTS.format(misfit=held.misfit, text=held.text[:LONGEST_QUOTE], begin=begin)
+    answered = FunctionCallOutput(call_id=held.call_id, output=said)
+    return aside(request, tool_choice=FunctionChoice(name=name)), [*items, call, answered]
+
+
+def _text(request: CreateResponse, items: Sequence[InputItem], held: CheckedMessage) -> Question:
+    said = Message(role="assistant", content=[OutputText(text=held.text)])
+    wanted = Message(role="user", content=[InputText(text=TEXT.format(misfit=held.misfit))])
+    asked = aside(request, tool_choice=None if request.tools is None else "none")
+    return replace(asked, text=request.text), [*items, said, wanted]

@@ -1,0 +1,121 @@
+"""Counts identical rounds of calls in a conversation, and adds a note for a model that repeats them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from antiphon.protocol.items.content import InputText
+from antiphon.protocol.items.hosted import McpCall, McpListTools, WebSearchCall
+from antiphon.protocol.items.messages import InputItem, Message, Reasoning
+from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, tie
+from antiphon.translation.to_chat.prefix import joined
+from antiphon.translation.writer import Note
+
+PERIODS = (1, 2, 3)
+"""Calls in a row that may be what is repeated."""
+
+STUCK = 2
+"""Multiple of the limit at which the response ends, because the note did not help."""
+
+MOST = 100
+"""The highest limit of repetitions; it bounds the part of a conversation that is compared."""
+
+_MADE = frozenset({*CALLS, *OUTPUTS, McpCall, McpListTools, WebSearchCall, Reasoning})
+"""Items of a model at work, other than its messages."""
+
+_SAME = ("name", "arguments", "input", "action", "operation", "error")
+"""Fields of a call and its output by which two are the same, beside the output itself."""
+
+_VOLATILE = re.compile(
+    r"\b[0-9a-f]{6,64}\b|\b[0-9]{1,9}(?:\.[0-9]{1,9})? ?(?:ms|s|secs?|seconds?)\b"
+    r"|\b[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?\b|\b[0-9]{4}-[0-9]{2}-[0-9]{2}"
+)
+"""What differs between two results that are the same: Codex adds an id and a duration to each command."""
+
+_LOOKED = 2000
+"""Characters of a result that are compared, at its beginning and at its end."""
+
+NUDGED: Note = ("loop", "nudged")
+STOPPED: Note = ("loop", "stopped")
+
+NUDGE = """\
+The last {count} rounds of calls were identical, and so were their results: the same call again will not help. \
+Do something else: call another tool, use other arguments, or answer with what is known, and say what failed."""
+
+
+def repetitions(items: Sequence[InputItem]) -> int:
+    """Return how often the newest calls were made with the same results, in a row; 0 where they are the first.
+
+    A call counts once it has its output. A user's message begins a new count.
+    """
+    calls = list(islice(_rounds(items), max(PERIODS) + 1))
+    if not calls or not any(calls[0] == calls[period] for period in PERIODS if period < len(calls)):
+        return 0
+    calls = list(islice(_rounds(items), max(PERIODS) * (STUCK * MOST + 1)))
+    return max(_run(calls, period) for period in PERIODS)
+
+
+def nudged(items: Sequence[InputItem], limit: int) -> tuple[Sequence[InputItem], Note | None]:
+    """Return the conversation with the note for the model, if any, and whether it was nudged or stopped.
+
+    `limit` is how many repetitions are too many, 0 for no limit; `STUCK` times as many are the end.
+    """
+    count = repetitions(items) if limit else 0
+    if count < limit or not limit:
+        return items, None
+    said = Message(role="developer", content=[InputText(text=NUDGE.format(count=count))])
+    return joined(items, [said]), STOPPED if count >= limit * STUCK else NUDGED
+
+
+def _run(calls: Sequence[Any], period: int) -> int:
+    """Return how often the newest `period` calls stand at the end, less than twice counts as 0."""
+    pairs = zip(calls, calls[period:], strict=False)
+    same = next((place for place, (one, other) in enumerate(pairs) if one != other), len(calls) - period)
+    return same // period + 1 if same >= period else 0
+
+
+def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
+    """Yield calls with their outputs as they compare, the newest first, back to what no model and no tool said."""
+    outputs: dict[str, Any] = {}
+    for item in _newest(items):
+        if type(item) in OUTPUTS:
+            outputs[tie(item)] = item
+        elif type(item) in CALLS and (output := outputs.pop(tie(item), None)) is not None:
+            yield _signature(item, output)
+        elif (
+            isinstance(item, WebSearchCall) and isinstance(item.action, dict) and item.action.get("type") == "open_page"
+        ):
+            yield (item.id,)  # the item does not say which part of the page was read
+        elif isinstance(item, McpCall | WebSearchCall):
+            yield _signature(item)
+
+
+def _newest(items: Sequence[InputItem]) -> Iterator[InputItem]:
+    for item in reversed(items):
+        is_said = isinstance(item, Message) and item.role == "assistant"
+        if not (is_said or type(item) in _MADE):
+            return
+        yield item
+
+
+def _signature(*items: Any) -> tuple[Any, ...]:
+    return tuple(_values(items))
+
+
+def _values(items: Iterable[Any]) -> Iterator[Any]:
+    for item in items:
+        yield type(item)
+        yield from (getattr(item, name, None) for name in _SAME)
+        yield _steady(getattr(item, "output", None))
+
+
+def _steady(output: Any) -> Any:
+    """Return an output without what differs each time."""
+    if output is None:
+        return None
+    text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+    ends = text if len(text) <= 2 * _LOOKED else text[:_LOOKED] + text[-_LOOKED:]
+    return _VOLATILE.sub("#", ends)

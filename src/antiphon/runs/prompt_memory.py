@@ -1,0 +1,38 @@
+"""The newest prompt of each session, as fingerprints: what a new prompt is compared with.
+
+A session is what `plan.chains` names: the response before, a conversation, or a `prompt_cache_key`. Each backend and
+each model has a prefix cache of its own, so a session's prompts are remembered for each of them apart.
+"""
+
+from collections.abc import Iterable
+
+from antiphon.sharing.recent import Recent
+from antiphon.translation.to_chat.reuse import Fingerprint
+from antiphon.upstream.backend_state import Target
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes that all fingerprints may take; about 10,000 sessions of 100 messages each."""
+
+Key = tuple[str, str, str]
+"""A backend's name, its name for the model, and a chain."""
+
+
+class PromptMemory:
+    """Fingerprints by session."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._known: Recent[Key, Fingerprint] = Recent(most_bytes, lambda prompt: prompt.weight)
+
+    def find(self, tenant: str, target: Target, chains: Iterable[str]) -> Fingerprint | None:
+        """Return the newest prompt of the first of these chains that is known."""
+        found = (self._known.find(tenant, _key(target, chain)) for chain in chains)
+        return next((prompt for prompt in found if prompt is not None), None)
+
+    def put(self, tenant: str, target: Target, chains: Iterable[str], prompt: Fingerprint) -> None:
+        """Remember the newest prompt of these chains."""
+        for chain in chains:
+            self._known.put(tenant, _key(target, chain), prompt)
+
+
+def _key(target: Target, chain: str) -> Key:
+    return target.state.name, target.model, chain

@@ -1,0 +1,44 @@
+"""Compares the prompts of a response with those of the turn before: what is counted and logged of that."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from antiphon.errors import log
+from antiphon.runs.plan import RunPlan
+from antiphon.runs.prompt_memory import PromptMemory
+from antiphon.runs.steps import AuxiliaryCall, CallModel
+from antiphon.sharing.offload import Offload
+from antiphon.translation.to_chat.reuse import Fingerprint, fingerprint, reuse
+from antiphon.upstream.backend_state import Target
+
+CHANGED = "The backend '%s' could reuse %.0f %% of the prompt: %s differs from the prompt of the turn before."
+
+
+async def prompt_of(step: CallModel | AuxiliaryCall, plan: RunPlan, offload: Offload) -> Fingerprint | None:
+    """Return the fingerprint of a prompt that is sent, None where no later turn can continue it."""
+    if step.api != "chat" or isinstance(step, AuxiliaryCall) or not (plan.chains or plan.recorder is not None):
+        return None
+    if not plan.context.is_translated_beside:
+        return fingerprint(step.body)
+    return await offload.run(plan.context.tenant, partial(fingerprint, is_large=True), step.body)
+
+
+def compare(
+    memory: PromptMemory, prompt: Fingerprint, body: Mapping[str, Any], *, plan: RunPlan, to: Target, chain: str
+) -> None:
+    """Count what the backend could reuse of a prompt, now that it has read it; log the first change.
+
+    `body` is the request with the prompt, and `chain` what later responses call the chain of this one.
+    """
+    tenant = plan.context.tenant
+    former = f"{tenant}\0{plan.request.previous_response_id}"
+    lasting = [name for name in plan.chains if name != former]  # several responses may follow the former one
+    found = reuse(memory.find(tenant, to, (chain, *plan.chains)), prompt, body)
+    memory.put(tenant, to, (chain, *lasting), prompt)
+    counts = to.state.prompts
+    counts.size += found.size
+    counts.reused += found.reused
+    if found.changed:
+        counts.breaks, counts.last_break = counts.breaks + 1, found.changed
+        log.info(CHANGED, to.state.name, 100 * found.reused / found.size, found.changed)

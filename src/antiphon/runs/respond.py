@@ -1,0 +1,14 @@
+"""A response that this server requests for itself: complete, not stored, in a separate task."""
+
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.response import Response
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.prepare import prepare
+from antiphon.runs.run import Run
+
+
+async def respond(engine: Engine, request: CreateResponse, tenant: str) -> Response:
+    """Return the response to this request. Raises `AntiphonError` where there is none."""
+    plan = await prepare(engine, request, engine.ticket(RequestIdentity(tenant=tenant)))
+    return await Run(plan, engine).result()

@@ -1,0 +1,88 @@
+"""Chat completions that are stored: one by one, and in pages. The pages of their messages are in `pages.py`."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+import msgspec
+
+from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.records import CompletionPage, CompletionQuery, StoredCompletion
+
+BEFORE_ALL = 0
+BEHIND_ALL = 2**63 - 1
+"""Numbers that no completion has."""
+
+
+def save(completion: StoredCompletion) -> Operation[None]:
+    """Put a new completion in with its messages."""
+    size = sum(map(len, completion.messages))
+    values = completion.id, completion.tenant, completion.expires_at, *map(_text, completion.models)
+    tags = _tags(msgspec.json.decode(completion.metadata))
+    ((seq,),) = yield from ask("put_completion", *values, tags, size, completion.metadata, completion.body)
+    rows = [(seq, position, body) for position, body in enumerate(completion.messages)]
+    yield from ask_many("put_completion_message", rows)
+
+
+def load(tenant: str, completion_id: str, now: int) -> Operation[StoredCompletion | None]:
+    """Get a completion without its messages."""
+    size = yield from first("completion_size", completion_id, tenant, now)
+    if size is None:
+        return None
+    yield from announce_read(1, size[0])
+    row = yield from first("load_completion", completion_id, tenant, now)
+    return _completion(row) if row else None
+
+
+def update(tenant: str, completion_id: str, metadata: bytes, now: int) -> Operation[StoredCompletion | None]:
+    """Replace a completion's metadata."""
+    tags = _tags(msgspec.json.decode(metadata))
+    yield from ask("update_completion", completion_id, tenant, now, metadata, tags)
+    return (yield from load(tenant, completion_id, now))
+
+
+def delete(tenant: str, completion_id: str, now: int) -> Operation[bool]:
+    """Take a completion out; True where it was there."""
+    return bool((yield from ask("delete_completion", completion_id, tenant, now)))
+
+
+def page(tenant: str, query: CompletionQuery, now: int) -> Operation[CompletionPage]:
+    """Read a part of a tenant's completions."""
+    place = BEHIND_ALL if query.descending else BEFORE_ALL
+    if query.after is not None:
+        row = yield from first("completion_place", query.after, tenant, now)
+        if row is None:
+            return CompletionPage(is_unknown=True)
+        place = row[0]
+    if query.model is not None or query.metadata:
+        yield from announce_read(FEW_ITEMS + 1)  # it may look at each completion of the tenant
+    name = "completions_down" if query.descending else "completions_up"
+    model = None if query.model is None else _text(query.model)
+    wanted = tenant, place, now, model, _pattern(query.metadata)
+    sizes = [row[0] for row in (yield from ask(f"{name}_sizes", *wanted, query.limit + 1))]
+    count = size = 0
+    while count < min(len(sizes), query.limit) and (not count or size + sizes[count] <= query.most_bytes):
+        size += sizes[count]
+        count += 1
+    yield from announce_read(count, size)
+    rows = (yield from ask(name, *wanted, count)) if count else ()
+    return CompletionPage([_completion(row) for row in rows], count < len(sizes))
+
+
+def _completion(row: Row) -> StoredCompletion:
+    key, body, model, requested_model, metadata, tenant, expires_at = row
+    return StoredCompletion(key, body, (model, requested_model), metadata, (), tenant, expires_at)
+
+
+def _text(name: str) -> str:
+    """A backend may have put a NUL in it, which PostgreSQL's text does not take."""
+    return name.replace("\0", "\ufffd")
+
+
+def _tags(metadata: Mapping[str, str]) -> str:
+    """Return a digest of each pair, in order, so that any of them are found by one pattern."""
+    return ",".join(sorted(sha256(msgspec.json.encode(pair)).hexdigest()[:32] for pair in metadata.items()))
+
+
+def _pattern(metadata: Mapping[str, str]) -> str:
+    """Return the SQL pattern of `tags` that hold these pairs."""
+    return f"%{_tags(metadata).replace(',', '%')}%"

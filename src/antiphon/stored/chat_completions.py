@@ -1,0 +1,101 @@
+"""Stored chat completions: list, retrieve, update, delete, and the messages of their requests."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import ClientError
+from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
+from antiphon.runs.engine import Engine
+from antiphon.storage.contract import CompletionQuery, PageQuery, StoredCompletion, StoredItem
+from antiphon.stored.large import decoded, shown, size_of
+
+
+async def list_completions(engine: Engine, tenant: str, query: CompletionsQuery) -> dict[str, Any]:
+    """Return a page of the tenant's completions. Raises `ClientError` (400) where `after` names no completion."""
+    wanted = CompletionQuery(query.limit, query.after, query.order == "desc", query.model, query.metadata or {})
+    page = await engine.store.completion_page(tenant, wanted)
+    if page.is_unknown:
+        raise _unknown_after(query, "stored chat completion")
+    size = sum(len(one.body) for one in page.completions)
+    return await shown(engine, tenant, size, _completions, page.completions, page.has_more)
+
+
+async def retrieve(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
+    """Return a completion. Raises `ClientError` (404) where it is unknown."""
+    return await _show(engine, tenant, _found(await engine.store.load_completion(tenant, completion_id), completion_id))
+
+
+async def update(engine: Engine, tenant: str, completion_id: str, metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    """Replace a completion's metadata; return the completion. Raises `ClientError` (404) where it is unknown."""
+    changed = await engine.store.update_completion(tenant, completion_id, msgspec.json.encode(metadata or {}))
+    return await _show(engine, tenant, _found(changed, completion_id))
+
+
+async def delete(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
+    """Delete a completion. Raises `ClientError` (404) where it is unknown."""
+    if not await engine.store.delete_completion(tenant, completion_id):
+        raise not_found(completion_id)
+    return {"object": "chat.completion.deleted", "id": completion_id, "deleted": True}
+
+
+async def list_messages(
+    engine: Engine, tenant: str, completion_id: str, query: CompletionMessagesQuery
+) -> dict[str, Any]:
+    """Return a page of the messages of a completion's request.
+
+    Raises `ClientError`: 404 where the completion is unknown, 400 where `after` names no message of it.
+    """
+    wanted = PageQuery(query.limit, query.after, descending=query.order == "desc")
+    page = await engine.store.completion_messages(tenant, completion_id, wanted)
+    if page is None:
+        raise not_found(completion_id)
+    if page.unknown:
+        raise _unknown_after(query, "message")
+    return await shown(engine, tenant, size_of(page.items), _messages, page.items, page.has_more)
+
+
+def not_found(completion_id: str) -> ClientError:
+    """Return the error for a completion that is unknown."""
+    return ClientError(f"Chat completion with id '{completion_id[:100]}' not found.", status=404)
+
+
+def _unknown_after(query: CompletionMessagesQuery, what: str) -> ClientError:
+    named = str(query.after)[:100]
+    return ClientError(f"Invalid 'after': no {what} with id '{named}'.", code="invalid_value", param="after")
+
+
+def _found(completion: StoredCompletion | None, completion_id: str) -> StoredCompletion:
+    if completion is None:
+        raise not_found(completion_id)
+    return completion
+
+
+async def _show(engine: Engine, tenant: str, completion: StoredCompletion) -> dict[str, Any]:
+    return await shown(engine, tenant, len(completion.body), _completion, completion)
+
+
+def _completion(completion: StoredCompletion) -> dict[str, Any]:
+    return {**decoded(completion.body), "metadata": msgspec.json.decode(completion.metadata)}
+
+
+def _completions(completions: Sequence[StoredCompletion], has_more: bool) -> dict[str, Any]:
+    return _list([_completion(one) for one in completions], has_more)
+
+
+def _messages(items: Sequence[StoredItem], has_more: bool) -> dict[str, Any]:
+    return _list([_message(item) for item in items], has_more)
+
+
+def _message(item: StoredItem) -> dict[str, Any]:
+    """Return a message as OpenAI lists it: a list of content parts has a field of its own."""
+    message = {"id": item.id, "role": None, "content": None, "name": None, **decoded(item.body), "content_parts": None}
+    if isinstance(message["content"], list):
+        message["content"], message["content_parts"] = None, message["content"]
+    return {**message, "id": item.id}
+
+
+def _list(data: list[dict[str, Any]], has_more: bool) -> dict[str, Any]:
+    first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+    return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more}

@@ -1,0 +1,29 @@
+"""Promises about what probes found about models."""
+
+import time
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import Store, StoredProfile
+from antiphon.testing.store.making import Promise, hold
+
+
+async def _is_kept_for_its_model(store: Store) -> None:
+    """A profile is listed as it was kept, the newest of a model at a place alone, until it is forgotten."""
+    place, now = f"http://{new_id('place')}/v1", int(time.time())
+    first = StoredProfile(place, "a", "d1", b'{"old": true}\0', now)
+    others = [StoredProfile(place, "b", "", b"", now), StoredProfile(place + "2", "a", "d1", b"{}", now)]
+    for one in (first, *others):
+        await store.put_profile(one)
+    newest = StoredProfile(place, "a", "d2", b"{}", now + 1)
+    await store.put_profile(newest)
+    mine = [one for one in await store.profiles() if one.place.startswith(place)]
+    hold(mine == [newest, *others], f"{[newest, *others]} come back as {mine}")
+    hold(await store.delete_profile(place, "a"), "a profile that is known cannot be forgotten")
+    hold(not await store.delete_profile(place, "a"), "a profile is forgotten twice")
+    mine = [one for one in await store.profiles() if one.place.startswith(place)]
+    hold(mine == others, "another profile is forgotten, or one that was forgotten is listed")
+    for one in others:
+        await store.delete_profile(one.place, one.model)
+
+
+PROMISES: tuple[Promise, ...] = (_is_kept_for_its_model,)

@@ -1,0 +1,228 @@
+"""Items of models that may break the requested form: checked when they end, and corrected or held if they are wrong.
+
+What is wrong and cannot be repaired is requested once more (`runs/corrections.py`): the item is held until then, and
+`settle` ends it. What the client has received is final, so a correction counts only if it begins with that.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from antiphon.errors import BackendError
+from antiphon.protocol.items.content import Item, OutputText, Status
+from antiphon.protocol.items.messages import FunctionCall, Message
+from antiphon.protocol.schemas import misfit
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.broken_json import continued, repaired
+from antiphon.translation.items import StreamingMessage
+from antiphon.translation.json_guard import JsonGuard
+from antiphon.translation.tool_items import StreamingCall, read_object
+from antiphon.translation.writer import ResponseWriter
+
+NO_OBJECT = "The arguments are not a JSON object."
+BREAKS_SCHEMA = "The model's answer does not fit the schema of 'text.format'."
+TWICE = " A second attempt did not fit it either."
+
+
+class CheckedCall(StreamingCall):
+    """A function call whose arguments may be broken: they stream as far as they are sound.
+
+    Where the backend holds the model to a weaker schema than the tool has, they wait for their end.
+    """
+
+    kind = "arguments"
+    complaint = "The arguments of a call are not a JSON object that fits the schema of its tool."
+    failure: BackendError | None = None
+    is_told = False
+
+    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer) -> None:
+        self._sent: list[str] = []
+        self._guard = JsonGuard() if writer.is_heard and offer.check == "json" else None
+        self.misfit = ""
+        """What is wrong with the arguments of a call that is held."""
+        super().__init__(writer, call_id, offer)
+
+    @property
+    def text(self) -> str:
+        """The arguments so far."""
+        return self.arguments
+
+    @property
+    def sent(self) -> str:
+        """What the client has of them."""
+        return "".join(self._sent)
+
+    def close(self, status: Status) -> StreamingCall | None:
+        """See `StreamingCall.close`."""
+        if status == "completed" and not self.arguments.strip():
+            self.add("{}")
+        elif status == "completed":
+            self.misfit = self._misfit()
+            if self.misfit:
+                text = self._repaired()
+                if text is None:
+                    self.writer.waiting[self._output_index] = lambda: self.settle(self.text)
+                    return self
+                self.writer.notes.append((self.kind, "repaired"))
+                self.settle(text)
+                return None
+        self._send(self.arguments[len(self.sent) :])
+        return super().close(status)
+
+    def fitting(self, items: Sequence[Item]) -> str | None:
+        """Return arguments of another answer that may take the place of these, None where it has none."""
+        calls = [one for one in items if isinstance(one, FunctionCall) and one.name == self.offer.name]
+        value = read_object(calls[0].arguments) if calls and calls[0].status == "completed" else None
+        if value is None or self._breaks_schema(value):
+            return None
+        return continued(self.sent, value) if self._sent else calls[0].arguments
+
+    def settle(self, text: str) -> None:
+        """End the call with these arguments, which begin with what was sent."""
+        self._send(text[len(self.sent) :])
+        self._arguments = [text]
+        super().close("completed")
+
+    def _grow(self, delta: str) -> None:
+        if self._guard is not None:
+            self._send(self._guard.feed(delta))
+
+    def _send(self, text: str) -> None:
+        if text:
+            self._sent.append(text)
+            super()._grow(text)
+
+    def _misfit(self) -> str:
+        """Return what is wrong. A loose schema that is sent as it is concerns the backend and the tool alone."""
+        if not self.is_whole():
+            return NO_OBJECT
+        return misfit(self.offer.parameters, self.arguments) if self.offer.check == "schema" else ""
+
+    def _repaired(self) -> str | None:
+        value = repaired(self.arguments) if self.misfit == NO_OBJECT else None
+        if value is None or misfit(self.offer.parameters, msgspec.json.encode(value).decode()):
+            return None
+        return continued(self.sent, value)
+
+    def _breaks_schema(self, value: dict[str, Any]) -> bool:
+        return self.offer.check == "schema" and bool(misfit(self.offer.parameters, msgspec.json.encode(value).decode()))
+
+
+class TextCheck(Struct, frozen=True):
+    """The schema that an answer's text is to fit."""
+
+    schema: dict[str, Any]
+    is_strict: bool
+    """A text that never fits makes the response fail; else it goes out as it is."""
+    holds: bool
+    """The text waits for its end, so that another may take its place."""
+
+    def misfit(self, text: str) -> str:
+        """Return in words why a text does not fit, empty where it does."""
+        return misfit(self.schema, text)
+
+    def repaired(self, text: str) -> str | None:
+        """Return the text that fits and that this one means for certain, None where there is none."""
+        value = repaired(text)
+        fixed = None if value is None else msgspec.json.encode(value).decode()
+        return None if fixed is None or self.misfit(fixed) else fixed
+
+
+class CheckedMessage(StreamingMessage):
+    """The message of an answer that is to fit a schema. A refusal, or text beside calls, is not judged."""
+
+    kind = "text"
+    complaint = "The text of an answer does not fit its schema."
+
+    def __init__(self, writer: ResponseWriter, sources: Mapping[str, str] | None, check: TextCheck) -> None:
+        super().__init__(writer, sources)
+        self._check: TextCheck | None = check
+        self._held: list[str] = []
+        self._held_logprobs: list[dict[str, Any]] = []
+        self.is_told = not check.holds
+        """The client has the text as it came."""
+        self.misfit = ""
+        """What is wrong with the text."""
+        self.text = ""
+        """The text, once it has ended."""
+
+    @property
+    def failure(self) -> BackendError | None:
+        """Return the error of the response that has such a text."""
+        if self._check is None or not self._check.is_strict:
+            return None
+        text = f"{BREAKS_SCHEMA} {self.misfit}{TWICE if self._check.holds else ''}"
+        return BackendError(text, gist=self.complaint, headers={"x-should-retry": "false"})
+
+    def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
+        """See `StreamingMessage.add_text`."""
+        if self.is_told:
+            super().add_text(delta, logprobs)
+        else:
+            self._held.append(delta)
+            self._held_logprobs += logprobs or []
+
+    @property
+    def pieces(self) -> list[str]:
+        """See `StreamingMessage.pieces`."""
+        return super().pieces if self.is_told else self._held
+
+    def add_refusal(self, delta: str) -> None:
+        """See `StreamingMessage.add_refusal`."""
+        self.release()
+        super().add_refusal(delta)
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """See `StreamingMessage.annotate`."""
+        self._tell("".join(self._held), self._held_logprobs)
+        super().annotate(annotation)
+
+    def release(self) -> None:
+        """This text is not the structured answer: it is sent as it comes, unchecked."""
+        self._check = None
+        self._tell("".join(self._held), self._held_logprobs)
+
+    def close(self, status: Status) -> "StreamingMessage | None":
+        """See `StreamingMessage.close`."""
+        text = self.text = "".join(self._held or (self._text.pieces if self._text else ()))
+        self.misfit = self._check.misfit(text) if self._check is not None and status == "completed" else ""
+        if not self.misfit or self._check is None:
+            self._end(text, status)
+        elif self.is_told:
+            self._end(text, status)
+            return self
+        elif (fixed := self._check.repaired(text)) is not None:
+            self._writer.notes.append((self.kind, "repaired"))
+            self._end(fixed, status)
+        else:
+            self._writer.waiting[self._output_index] = lambda: self.settle(text)
+            return self
+        return None
+
+    def fitting(self, items: Sequence[Item]) -> str | None:
+        """Return the text of another answer that may take this one's place, None where it has none."""
+        said = [part for one in items if isinstance(one, Message) for part in one.content]
+        text = "".join(part.text for part in said if isinstance(part, OutputText)).strip()
+        if not text or self._check is None:
+            return None
+        return text if not self._check.misfit(text) else self._check.repaired(text)
+
+    def settle(self, text: str) -> None:
+        """End the message with this text, unless the client has another already."""
+        if not self.is_told:
+            self._end(text, "completed")
+
+    def _end(self, text: str, status: Status) -> None:
+        self._tell(text, self._held_logprobs if text == "".join(self._held) else [])
+        super().close(status)
+
+    def _tell(self, text: str, logprobs: list[dict[str, Any]]) -> None:
+        if not self.is_told:
+            self.is_told, self._held = True, []
+            if text:
+                super().add_text(text, logprobs)
+
+
+Checked = CheckedCall | CheckedMessage

@@ -1,0 +1,131 @@
+"""The content of an answer in which the model may write calls as text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from antiphon.protocol.chat import Choice, Delta
+from antiphon.protocol.items.content import Status
+from antiphon.protocol.tool_bindings import Offer, TextCalls
+from antiphon.translation.checked_items import TextCheck
+from antiphon.translation.from_chat.annotations import read_citations
+from antiphon.translation.from_chat.calls import CallDelta
+from antiphon.translation.from_chat.content import StreamingContent
+from antiphon.translation.from_chat.text_calls.found import TextCall
+from antiphon.translation.from_chat.text_calls.last_calls import LastCallReader
+from antiphon.translation.from_chat.text_calls.wrapped import reader_of
+from antiphon.translation.items import StreamingMessage
+from antiphon.translation.writer import GrowingText, ResponseWriter
+
+
+class CallingContent(StreamingContent):
+    """Content that may hold calls of `offers`, as `text_calls` says, until the backend reports a call itself.
+
+    A text with a call in it becomes the text before it, the call, and the text behind it. In the reasoning only the
+    calls count that end the answer.
+    """
+
+    def __init__(
+        self,
+        writer: ResponseWriter,
+        sources: Mapping[str, str] | None,
+        *,
+        preopened: bool,
+        check: TextCheck | None,
+        offers: Mapping[str, Offer],
+        text_calls: TextCalls,
+    ) -> None:
+        super().__init__(writer, sources, preopened=preopened, check=check)
+        self._reads = True
+        """Calls are still looked for: the backend has reported none."""
+        self._in_text = reader_of(offers, text_calls)
+        self._in_reasoning = LastCallReader(offers)
+        self._is_calling = False
+        """A call that was found in the text opens."""
+
+    @property
+    def steady_text(self) -> GrowingText | None:
+        """None while calls are looked for: a text that comes next may do more than add to the open one."""
+        return None if self._reads else super().steady_text
+
+    def feed(self, choice: Choice, delta: Delta) -> None:
+        """See `StreamingContent.feed`. A backend that reports calls may repeat them in the text."""
+        if self._reads and (delta.tool_calls or delta.function_call):
+            self._flush_text()
+            self._flush_reasoning(is_answer=False)
+            self._reads = False
+        super().feed(choice, delta)
+
+    def finish(self, status: Status, citations: list[Any]) -> None:
+        """See `StreamingContent.finish`.
+
+        A model that ends its unclosed thoughts with a call may just as well have called: they stay thoughts.
+        """
+        is_whole = status == "completed"
+        self._flush_all(is_answer=is_whole)
+        calls = self._flush_reasoning(is_answer=is_whole and not self.calls)
+        if self.think.is_astray and is_whole and not calls:
+            self._take_for_answer()
+            self._flush_all(is_answer=True)
+        self._call(calls)
+        self._annotate(read_citations(citations))
+
+    def _add_reasoning(self, text: str) -> None:
+        if text:
+            self._flush_text()
+        super()._add_reasoning(text)
+
+    def _flush_text(self) -> None:
+        if not self._is_calling:
+            self._flush_all(is_answer=False)
+
+    def _flush_all(self, *, is_answer: bool) -> None:
+        """Write the text that was held back. What looks like an unfinished call is one only in a whole answer."""
+        super()._flush_text()
+        if self._reads:
+            self._write(self._in_text.flush(is_answer=is_answer))
+
+    def _say(self, text: str) -> None:
+        if not self._reads:
+            super()._say(text)
+            return
+        if not text.isspace():
+            self._flush_reasoning(is_answer=False)
+        self._write(self._in_text.feed(text))
+
+    def _write(self, pieces: Sequence[str | TextCall]) -> None:
+        """Write text and make the calls in it, in order. Once its only call was made, an answer is over."""
+        for piece in pieces:
+            if self.calls.is_cut:
+                return
+            if isinstance(piece, str):
+                super()._say(piece)
+            else:
+                self._logprobs = []
+                self._call([piece])
+
+    def _call(self, calls: Sequence[TextCall]) -> None:
+        """Make calls that were found in a text: each is like one that the backend reports, with an id of ours."""
+        self._is_calling = True
+        for call in calls:
+            delta = CallDelta(self._writer.new_id("call"), call.name, call.arguments)
+            self.calls.feed(self.calls.find(None, delta), delta)
+        self._is_calling = False
+
+    def _reason(self, text: str) -> None:
+        self._write_reasoning(self._in_reasoning.feed(text) if self._reads else text)
+
+    def _flush_reasoning(self, *, is_answer: bool) -> Sequence[TextCall]:
+        """Write the reasoning that was held back; return the calls that end the answer inside it."""
+        if not self._reads:
+            return ()
+        text, calls = self._in_reasoning.flush(is_answer=is_answer)
+        self._write_reasoning(text)
+        return calls
+
+    def _write_reasoning(self, text: str) -> None:
+        if text:
+            super()._reason(text)
+
+    def _open_message(self) -> StreamingMessage:
+        self._flush_reasoning(is_answer=False)
+        return super()._open_message()

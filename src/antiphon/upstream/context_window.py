@@ -1,0 +1,30 @@
+"""The context window of a model, as it is configured, measured or stated by its backend."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from antiphon.upstream.backend_state import BackendState, is_listed
+
+STATED_AS = ("max_model_len", "context_length", "context_window", "max_context_length")
+"""Fields of a listed model that state its window: vLLM and SGLang, OpenRouter and Together, Groq, Mistral."""
+
+
+def context_window(state: BackendState, model: str, name: str) -> int | None:
+    """Return the tokens that prompt and answer may have together, None if they are unknown.
+
+    `model` is the name that the backend uses itself, `name` the one that clients use. Ollama loads the window that a
+    prompt needs, so there it is the largest one.
+    """
+    if state.native is not None:
+        return state.native.largest(model)
+    if (known := state.profile_of(model, name).context_window) is not None:
+        return known
+    listed: dict[str, Any] = next((one for one in state.models if is_listed(model, [one["id"]])), {})
+    return next((window for _, window in stated_windows(listed)), None)
+
+
+def stated_windows(listed: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield the fields of a listed model that state its window, with their tokens."""
+    for field in STATED_AS:
+        if isinstance(value := listed.get(field), int) and value > 1:  # `true` is 1
+            yield field, value

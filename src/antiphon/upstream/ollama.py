@@ -1,0 +1,285 @@
+"""Ollama by its native API: the model gets a window that holds the prompt, and a prompt is never cut silently."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from antiphon.errors import BackendError, ClientError, log
+from antiphon.protocol.chat import error_code
+from antiphon.translation.ollama.answer import NativeAnswer
+from antiphon.translation.ollama.model import OllamaModel, enough, next_window, read_model
+from antiphon.translation.ollama.request import CHAT, NativeOptions, asked_window, native_request
+from antiphon.translation.to_chat.cut_prompts import is_longer
+from antiphon.upstream.backend import Backend, Listing, Reply
+
+SHOW, PS, VERSION = "/../api/show", "/../api/ps", "/../api/version"
+
+SERVICE = "ollama.com"
+"""The host of Ollama's own service, whose models have their largest window."""
+
+PATIENCE = 5.0
+"""Seconds that the server has to state something."""
+
+FORGET_AFTER = 300.0
+"""Seconds without a request after which a model's facts are requested again: Ollama unloads it then by default."""
+
+MUCH = 256 * 1024
+"""Bytes of a request from which on it is translated in a thread."""
+
+MAX_STATED = 16 * 1024 * 1024
+"""Bytes of what the server states about a model, of which `/api/show` lists the license and the template."""
+
+MAX_ERROR = 1024 * 1024
+"""Bytes of an error that are read."""
+
+OVERFLOW = "context_length_exceeded"
+
+
+class _Known(Struct):
+    """What is known of a model at the server."""
+
+    model: OllamaModel
+    window: int
+    """Tokens of the window that it was loaded with last."""
+    used: float
+    """When it was called last, in seconds of the loop's clock."""
+
+
+class _Asked(Struct, frozen=True):
+    """A Chat request, and what it takes."""
+
+    body: dict[str, Any]
+    needed: int
+    """Tokens of a window that holds it and its answer, without thinking."""
+
+
+class NativeReply(Reply, kw_only=True, eq=False):
+    """A reply in the words of Chat Completions; `native` is the one that it is made of."""
+
+    native: Reply
+
+    async def close(self) -> None:
+        """See `Reply.close`."""
+        self.native.has_begun = _always  # which refers to this reply
+        await super().close()
+        await self.native.close()
+
+
+class OllamaBackend:
+    """The native API of a server of Ollama, as a Chat Completions backend at the path `CHAT`.
+
+    Every other path, and the list of models, goes to `backend`, the same server by its base URL. `num_ctx` is the
+    largest window that models are loaded with, in tokens, and `keep_alive` how long they stay in memory; None leaves
+    that to the server. `window_of` returns the window that the operator configured for a model, None where there is
+    none. `reported` returns the one that a poll found in the server's memory, 0 where there is none: another process
+    may have loaded the model.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        num_ctx: int,
+        keep_alive: str | int | None,
+        window_of: Callable[[str], int | None],
+        reported: Callable[[str], int],
+    ) -> None:
+        self.name, self.url = backend.name, backend.url
+        self.backend = backend
+        self._num_ctx, self._keep_alive = num_ctx, keep_alive
+        self._window_of = window_of
+        self._reported = reported
+        self._known: dict[str, _Known] = {}
+
+    def window(self, model: str) -> int | None:
+        """Return the largest window that the model can have; None until it was called once, and for a remote model."""
+        return self.largest(model) if model in self._known else None
+
+    def largest(self, model: str) -> int | None:
+        """Return the same as far as it is known now, which before a call is without the limit of the model itself."""
+        known = self._known.get(model)
+        stated = known.model if known else read_model(model, None, None)
+        return None if stated.is_remote else self._limit(model, stated)
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        """See `Backend.post`. A request at the path `CHAT` is a Chat request, and so is its answer."""
+        return await self._chat(body) if path == CHAT else await self.backend.post(path, body)
+
+    async def get(self, path: str) -> Reply:
+        """See `Backend.get`."""
+        return await self.backend.get(path)
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`."""
+        return await self.backend.list_models()
+
+    async def close(self) -> None:
+        """See `Backend.close`."""
+        await self.backend.close()
+
+    async def _chat(self, body: bytes) -> Reply:
+        """Call the model, with a larger window as long as the server says that the prompt does not fit."""
+        asked = await asyncio.to_thread(_asked, body) if len(body) > MUCH else _asked(body)
+        name = str(asked.body.get("model"))
+        known = await self._look_up(name)
+        limit = self._limit(name, known.model)
+        needed = max(asked.needed + known.model.thoughts, asked_window(asked.body))
+        if needed > limit and not known.model.is_remote and is_longer(asked.body, limit):
+            return _refusal(too_small(limit), OVERFLOW)
+        while True:
+            before = max(known.window, self._reported(name))
+            num_ctx = None if known.model.is_remote else next_window(needed, before, limit)
+            known.window = num_ctx or 0
+            try:
+                native = await self._encoded(asked.body, known.model, num_ctx, len(body))
+            except ClientError as error:
+                return _refusal(error.message, error.code, error.param)
+            reply = await self.backend.post(CHAT, native)
+            if reply.status < 400:
+                return self._translated(reply, asked.body, num_ctx)
+            failure = await _read_error(reply)
+            if num_ctx is None or num_ctx >= limit or not _is_overflow(failure):
+                self._failed(name, known, before, reply.status)
+                return Reply(reply.status, reply.headers, _once(failure))
+            needed = num_ctx + 1
+
+    def _failed(self, name: str, known: _Known, before: int, status: int) -> None:
+        """Forget what the failed request changed: the memory may not hold the larger window."""
+        if status == 404:
+            self._known.pop(name, None)
+        if status >= 500 and known.window > before:
+            text = "The backend '%s' failed with status %d when '%s' was to get a window of %d tokens. %s"
+            advice = "If its log says that memory is short, set a smaller `num_ctx` for this backend."
+            log.warning(text, self.name, status, name, known.window, advice)
+        known.window = min(known.window, before)
+
+    def _limit(self, name: str, model: OllamaModel) -> int:
+        return model.limit(self._num_ctx, self._window_of(name))
+
+    async def _encoded(self, body: dict[str, Any], model: OllamaModel, num_ctx: int | None, size: int) -> bytes:
+        options = NativeOptions(num_ctx, self._keep_alive, model.thinks)
+
+        def encode() -> bytes:
+            return msgspec.json.encode(native_request(body, options))
+
+        return await asyncio.to_thread(encode) if size > MUCH else encode()
+
+    def _translated(self, reply: Reply, body: Mapping[str, Any], num_ctx: int | None) -> Reply:
+        """Return the reply with its body as Chat Completions has it."""
+        is_stream = bool(body.get("stream"))
+        usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        answer = NativeAnswer(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), num_ctx, with_usage=usage)
+        headers = {**reply.headers, "content-type": "text/event-stream" if is_stream else "application/json"}
+        chat = NativeReply(
+            status=reply.status,
+            headers=headers,
+            body=_body(reply, answer, is_stream=is_stream),
+            idle_timeout=reply.idle_timeout,
+            native=reply,
+        )
+        reply.has_begun = lambda: chat.has_begun()
+        return chat
+
+    async def _look_up(self, name: str) -> _Known:
+        """Return the facts of a model; they are requested once, and again when the model was idle."""
+        now = asyncio.get_running_loop().time()
+        known = self._known.get(name)
+        if known is None or now - known.used > FORGET_AFTER:
+            model = read_model(name, await self._stated(SHOW, {"model": name}), await self._stated(PS))
+            if urlsplit(self.url).hostname == SERVICE:
+                model = replace(model, is_remote=True)
+            known = self._known[name] = _Known(model, model.loaded or model.modelfile or 0, now)
+        known.used = now
+        return known
+
+    async def _stated(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Return what the server states, None where it does not. Raises `BackendError` where it cannot be reached."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                asked = self.backend.get(path) if body is None else self.backend.post(path, msgspec.json.encode(body))
+                reply = await asked
+                try:
+                    return msgspec.json.decode(await reply.read(MAX_STATED)) if reply.status == 200 else None
+                finally:
+                    await reply.close()
+        except (TimeoutError, ValueError, RecursionError):
+            return None
+
+
+async def speaks_natively(backend: Backend) -> bool | None:
+    """Whether a server has Ollama's native API beside its base URL; None: it did not say."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            reply = await backend.get(VERSION)
+            try:
+                if reply.status >= 500:
+                    return None
+                value = msgspec.json.decode(await reply.read(MAX_ERROR)) if reply.status == 200 else None
+            finally:
+                await reply.close()
+    except (BackendError, TimeoutError):
+        return None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and isinstance(value.get("version"), str)
+
+
+def too_small(limit: int) -> str:
+    """Return the message for a prompt that the largest window does not hold."""
+    return (
+        f"The prompt has more tokens than the model's window holds, which is {limit:,} at most. Shorten the input, or "
+        "raise `num_ctx` of this backend in the server's settings if the model can take more."
+    )
+
+
+def _asked(body: bytes) -> _Asked:
+    request = msgspec.json.decode(body, type=dict[str, Any])
+    return _Asked(request, enough(request))
+
+
+async def _body(reply: Reply, answer: NativeAnswer, *, is_stream: bool) -> AsyncGenerator[bytes, None]:
+    if not is_stream:
+        yield answer.whole(await reply.read())
+        return
+    async for part in reply.body:
+        if events := answer.feed(part):
+            yield events
+    if events := answer.finish():
+        yield events
+
+
+async def _read_error(reply: Reply) -> bytes:
+    """Return the body of an error; nothing where it breaks off or has no end, for the status says enough."""
+    try:
+        return await reply.read(MAX_ERROR)
+    except BackendError:
+        return b""
+    finally:
+        await reply.close()
+
+
+def _is_overflow(body: bytes) -> bool:
+    try:
+        return error_code(msgspec.json.decode(body)) == OVERFLOW
+    except (ValueError, RecursionError):
+        return False
+
+
+def _refusal(message: str, code: str | None, param: str | None = "messages") -> Reply:
+    """Return the answer to a request that the server is not sent."""
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return Reply(400, {"content-type": "application/json"}, _once(msgspec.json.encode({"error": error})))
+
+
+async def _once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+def _always() -> bool:
+    return True

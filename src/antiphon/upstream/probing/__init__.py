@@ -1,0 +1,1 @@
+"""Measures what one model can do at one backend, with a bounded number of short requests."""

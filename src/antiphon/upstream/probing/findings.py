@@ -1,0 +1,55 @@
+"""What a probing knows so far, and the form of its questions."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.upstream.probing.answers import Answer
+
+Body = dict[str, Any]
+Facts = Mapping[str, Any]
+
+
+class Findings(Struct):
+    """What is known while a model is probed."""
+
+    dialect: Dialect
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Facts by their names in `ModelProfile`."""
+    evidence: dict[str, str] = field(default_factory=dict)
+    """By fact: the question that decided it."""
+    schema_form: str = ""
+    """The form of `response_format` in which the backend takes a schema; empty where none is known."""
+    notes: set[str] = field(default_factory=set)
+    """Findings that are no facts themselves, and decide which questions follow."""
+    quiet: Body = field(default_factory=dict)
+    """Parameters that switch thinking off, once one is known to: the other answers are shorter then."""
+
+    def add(self, facts: Facts, question: str) -> None:
+        """Add what a question found."""
+        self.facts.update(facts)
+        self.evidence.update(dict.fromkeys(facts, question))
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether calls come as calls."""
+        return self.facts.get("tools") == "native" and not self.facts.get("text_calls")
+
+
+class Probe(Struct, frozen=True):
+    """One question."""
+
+    name: str
+    tokens: int
+    """Tokens that its answer may have."""
+    ask: Callable[[Findings], Body | None]
+    """Returns the request but for the model and the limit; None to skip the probe."""
+    judge: Callable[[Answer, Findings], Facts]
+    """Returns the facts that the answer decides."""
+
+
+def said(text: str, role: str = "user") -> Body:
+    """Return a message."""
+    return {"role": role, "content": text}

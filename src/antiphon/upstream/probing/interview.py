@@ -1,0 +1,205 @@
+"""Asks a backend about one of its models, within bounds; what comes of it is a `Measurement`."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import BackendError
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.translation.learned import refused_parameter
+from antiphon.upstream.backend import Backend, Reply
+from antiphon.upstream.backend_state import CHAT_COMPLETIONS, BackendState, is_listed
+from antiphon.upstream.probing import descriptions, window
+from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.descriptions import Description, describe
+from antiphon.upstream.probing.findings import Body, Findings, Probe
+from antiphon.upstream.probing.measurement import Measurement
+from antiphon.upstream.probing.probes import MOST_REQUESTS, MOST_TOKENS, PROBES
+from antiphon.upstream.scripted import to_completion
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of an answer that are read."""
+
+PATIENCE = 180.0
+"""Seconds that one answer may take."""
+
+LOADING = 600.0
+"""Seconds that the first answer may take: the model may have to be loaded."""
+
+STATED = 10.0
+"""Seconds that a backend has to state something beside the API."""
+
+OWN = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
+"""Parameters that every question has, so a backend that rejects one says nothing about the question."""
+
+MOST_FAILURES = 3
+"""Answers in a row that say nothing, after which no more probes are sent."""
+
+AGAIN = 500
+"""Status that may mean a refusal or an accident: such a request is repeated once."""
+
+
+Send = Callable[[Callable[[], Awaitable[Answer]]], Awaitable[Answer]]
+"""Has a request sent when it may be: at once, or once the backend is idle."""
+
+
+async def at_once(send: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Send without waiting."""
+    return await send()
+
+
+async def stated(state: BackendState, model: str) -> tuple[Description, bool]:
+    """Return what a backend states about a model, and whether a paid service answers for it. Generates nothing."""
+    answers = {
+        question.key: await _stated(state.backend, question, model)
+        for question in descriptions.QUESTIONS.get(state.dialect.name, ())
+    }
+    listed = next((one for one in state.models if is_listed(model, [str(one.get("id"))])), {})
+    found = describe(state.dialect.name, model, listed, answers)
+    return found, state.dialect.name == "ollama" and descriptions.is_remote(model, answers)
+
+
+class Interview:
+    """Measures one model of a backend. `watch` is called with the name of each probe before it is sent."""
+
+    def __init__(
+        self, state: BackendState, model: str, send: Send = at_once, watch: Callable[[str], None] = lambda name: None
+    ) -> None:
+        self._state, self._model = state, model
+        self._send, self._watch = send, watch
+        known = [target.refused for target in state.targets.values() if target.model == model]
+        self._dialect: Dialect = state.dialect.taught(frozenset().union(*known))
+        self._requests = self._tokens = self._allowed = 0
+
+    async def run(self, *, measures_window: bool = False) -> Measurement:
+        """Ask all questions. Raises `BackendError` where the backend does not answer the first one."""
+        described, _ = await stated(self._state, self._model)
+        found = Findings(self._dialect, described.profile.known(), dict(described.sources))
+        failures = 0
+        for number, probe in enumerate(PROBES):
+            body = probe.ask(found)
+            if body is None:
+                continue
+            answer = await self._answer(probe, {**found.quiet, **body})
+            if answer is None:
+                break
+            if number == 0 and not answer.is_good:
+                raise _unanswered(self._state, self._model, answer)
+            failures = 0 if answer.is_good or answer.is_refusal else failures + 1
+            found.add(probe.judge(answer, found), probe.name)
+            if failures == MOST_FAILURES:
+                break
+        described, _ = await stated(self._state, self._model)  # now that it is loaded
+        found.facts = {**found.facts, **described.profile.known()}
+        found.evidence.update(described.sources)
+        if measures_window:
+            await self._measure_window(found)
+        return Measurement(
+            profile=ModelProfile(**found.facts),
+            digest=described.digest,
+            evidence=found.evidence,
+            requests=self._requests,
+            tokens=self._tokens,
+        )
+
+    async def _answer(self, probe: Probe, body: Body) -> Answer | None:
+        """Return the answer to a question; None once the limit is reached."""
+        for _ in range(2):
+            if self._requests >= MOST_REQUESTS or self._allowed + probe.tokens > MOST_TOKENS:
+                return None
+            answer = await self._post(probe.name, body, probe.tokens)
+            if answer.status != AGAIN:
+                break
+        return answer
+
+    async def _measure_window(self, found: Findings) -> None:
+        steps = window.measure(found.facts.get("context_window"))
+        try:
+            body = next(steps)
+            while True:
+                body = steps.send(await self._post("window", {**found.quiet, **body}, window.ANSWER))
+        except StopIteration as end:
+            if end.value is not None:
+                found.add({"context_window": end.value}, "measured")
+
+    async def _post(self, name: str, body: Body, tokens: int) -> Answer:
+        self._watch(name)
+        while True:
+            sent = self._with_own(body, tokens)
+            patience = PATIENCE if self._requests else LOADING
+            self._requests += 1
+            self._allowed += tokens
+            answer = await self._send(partial(post, self._state.caller, sent, patience, self._state.chat_path))
+            self._tokens += answer.prompt_tokens + answer.answer_tokens
+            rejected = refused_parameter(answer.status, msgspec.json.encode(answer.body), sent)
+            if rejected not in OWN or self._requests >= MOST_REQUESTS:
+                return answer
+            self._dialect = self._dialect.taught(frozenset({rejected}))
+
+    def _with_own(self, body: Body, tokens: int) -> Body:
+        """Return the request to the model, with a limit and with sampling, as far as the backend takes them."""
+        accepts, limit = self._dialect.accepts, self._dialect.max_tokens
+        own: Body = {limit: tokens} if limit else {}
+        own |= {"temperature": 0} if "temperature" in accepts else {}
+        dropped = {"stream_options"} - accepts
+        return {"model": self._model, **own, **{name: value for name, value in body.items() if name not in dropped}}
+
+
+async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS) -> Answer:
+    """Return the answer to one request; status 0 where none comes in time or the connection fails."""
+    try:
+        async with asyncio.timeout(patience):
+            reply = await backend.post(path, msgspec.json.encode(body))
+            try:
+                raw = await reply.read(LARGEST)
+            finally:
+                await reply.close()
+    except (BackendError, TimeoutError):
+        return Answer(0)
+    return Answer(reply.status, _joined(raw) if "stream" in body and reply.status == 200 else _json(raw))
+
+
+async def _stated(backend: Backend, question: descriptions.Question, model: str) -> Any:
+    try:
+        async with asyncio.timeout(STATED):
+            body = msgspec.json.encode({"model": model, **question.body})
+            reply: Reply = await (backend.post(question.path, body) if question.is_post else backend.get(question.path))
+            try:
+                return _json(await reply.read(LARGEST)) if reply.status == 200 else None
+            finally:
+                await reply.close()
+    except (BackendError, TimeoutError):
+        return None
+
+
+def _joined(raw: bytes) -> Any:
+    """Return the completion that the chunks of an event stream add up to."""
+    if not raw.lstrip().startswith((b"data:", b":", b"event:")):
+        return _json(raw)  # it answered plainly
+    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+    chunks = [chunk for line in lines if line != b"[DONE]" and isinstance(chunk := _json(line), dict)]
+    try:
+        return to_completion(chunks)
+    except (TypeError, AttributeError, KeyError):
+        return None  # chunks of a shape that nothing else sends
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unanswered(state: BackendState, model: str, answer: Answer) -> BackendError:
+    reason = f"answered with status {answer.status}" if answer.status else "did not answer"
+    return BackendError(
+        f"The backend '{state.name}' ({state.backend.url}) {reason} for the model '{model}', so the "
+        "model was not probed. Check that the backend runs and serves this model.",
+        status=503,
+    )

@@ -1,0 +1,62 @@
+"""What a probing found, how it is stored, and how it is shown on one line."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec import Struct, field
+
+from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
+
+
+class Measurement(Struct, frozen=True, kw_only=True):
+    """What was found about one model."""
+
+    profile: ModelProfile = NOTHING_KNOWN
+    digest: str = ""
+    """The model's digest; empty where the backend states none."""
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    """By fact: the question that decided it, or where the backend states it."""
+    requests: int = 0
+    """Requests for answers that were sent."""
+    tokens: int = 0
+    """Tokens of prompts and answers, as far as they were reported."""
+
+    def encode(self) -> bytes:
+        """Return it as JSON."""
+        return msgspec.json.encode(self)
+
+
+def decode(body: bytes) -> Measurement | None:
+    """Return what `encode` made; None for anything else, such as what another version of this program stored."""
+    try:
+        return msgspec.json.decode(body, type=Measurement)
+    except msgspec.DecodeError:
+        return None
+
+
+def summary(profile: ModelProfile) -> str:
+    """Return what is known of a model on one line; empty where nothing is."""
+    return ", ".join(_parts(profile))
+
+
+def _parts(profile: ModelProfile) -> Iterator[str]:
+    if profile.text_calls:
+        yield f"tools as text ({', '.join(profile.text_calls)})"
+    elif profile.tools:
+        yield "native tools" if profile.tools == "native" else "tools by prompt"
+    if profile.json_formats is not None:
+        is_schema = any("schema" in form for form in profile.json_formats)
+        loose = " (not held)" if is_schema and profile.json_held is False else ""
+        yield f"{'schemas' if is_schema else 'JSON' if profile.json_formats else 'no JSON'}{loose}"
+    if profile.rejected_keywords:
+        yield f"rejects {', '.join(profile.rejected_keywords)}"
+    if profile.context_window is not None:
+        yield f"{profile.context_window:,} tokens"
+    if profile.thinking and profile.thinking != "none":
+        yield f"thinks ({profile.thinking})"
+    if profile.vision is not None:
+        yield "vision" if profile.vision else "no vision"
+    if profile.stable_template is False:
+        yield "template rewrites earlier turns"
+    if profile.system_role is False:
+        yield "no system role"

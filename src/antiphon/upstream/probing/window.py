@@ -1,0 +1,74 @@
+"""Measures how many tokens of a prompt reach the model: some backends cut a prompt silently.
+
+The prompt begins with a word that the model is to repeat, then has filler. The word comes back, and the reported tokens
+grow with the filler, only as long as nothing is cut. Each step tries half of what failed, or for the middle between
+what passed and what failed.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from antiphon.upstream.probing.answers import Answer
+
+Body = dict[str, Any]
+
+CODEWORD = "COBALT"
+FILLER = "The sea is blue and calm today. "
+"""Repeated; 8 tokens in most vocabularies."""
+
+MOST_STEPS = 8
+"""Prompts that are sent beside the first, short one."""
+
+LARGEST = 131_072
+"""Tokens that are tried where the backend states no window."""
+
+SMALLEST = 1_024
+CLOSE = 0.1
+"""Fraction of the window at which the measure is close enough."""
+
+MARGIN = 0.95
+"""Fraction of a window that is filled: the template and the answer need the rest."""
+
+ANSWER = 16
+"""Tokens that an answer may have."""
+
+
+def prompt(repetitions: int) -> Body:
+    """Return a request whose prompt has so much filler."""
+    text = (
+        f"Remember this word: {CODEWORD}.\n\n{FILLER * repetitions}\n\nWhich word were you to remember? Answer with it."
+    )
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+def measure(stated: int | None) -> Generator[Body, Answer, int | None]:
+    """Yield requests, take their answers, and return the window in tokens; None where it cannot be measured.
+
+    `stated` is the window that the backend states; a prompt is never larger than that. A window that is smaller is
+    returned as the tokens of the longest prompt that arrived, so it is never too large.
+    """
+    calibrated = yield prompt(100)
+    if not calibrated.is_good or not calibrated.prompt_tokens or CODEWORD not in calibrated.said.upper():
+        return None
+    each = calibrated.prompt_tokens / 100
+    fits = passed = failed = 0
+    size = largest = stated or LARGEST
+    for _ in range(MOST_STEPS):
+        answer = yield prompt(max(1, int(size * MARGIN / each)))
+        if arrived(answer, size * MARGIN):
+            passed, fits = size, answer.prompt_tokens
+        elif answer.status == 200 or answer.is_refusal or answer.status == 413:
+            failed = size
+        else:
+            break  # it failed for another reason
+        if passed == largest:
+            return largest
+        size = (passed + failed) // 2
+        if failed - passed <= CLOSE * failed or size < SMALLEST:
+            break
+    return fits or None
+
+
+def arrived(answer: Answer, tokens: float) -> bool:
+    """Whether a prompt of about so many tokens reached the model whole."""
+    return answer.is_good and CODEWORD in answer.said.upper() and answer.prompt_tokens >= (1 - CLOSE) * tokens

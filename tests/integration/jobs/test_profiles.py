@@ -1,0 +1,225 @@
+"""A server uses the profiles in its store, drops those of models that changed, and probes models where it is to."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from antiphon.jobs.profiles import CHECK_EVERY, LONGEST_PROBE, TRY_AGAIN, ProfileKeeper, store_measurement
+from antiphon.storage.contract import StoredProfile
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.probing.measurement import Measurement
+from antiphon.upstream.registry import ModelRegistry
+from tests.support.engine import NOW
+from tests.support.probed_model import ProbedModel
+
+TAGS = {"models": [{"name": "m:latest", "digest": "d1"}]}
+
+
+@dataclass
+class House:
+    """A keeper with a store, and a registry of one backend."""
+
+    store: SqliteStore
+    registry: ModelRegistry
+    keeper: ProfileKeeper
+    backend: HttpBackend
+    clock: list[float] = field(default_factory=lambda: [0.0])
+
+    async def put(self, profile: ModelProfile, digest: str = "d1", model: str = "m") -> None:
+        await store_measurement(
+            self.store, self.backend, model, Measurement(profile=profile, digest=digest), lambda: NOW
+        )
+
+    async def target(self) -> Target:
+        return await self.registry.find("m")
+
+    async def later(self, seconds: float = CHECK_EVERY) -> None:
+        self.clock[0] += seconds
+        await self.keeper.look()
+
+
+@asynccontextmanager
+async def house(model: ProbedModel, *, probes: bool = False, dialect: str = "ollama") -> AsyncIterator[House]:
+    clock = [0.0]
+    async with model.serve() as url:
+        backend = HttpBackend("b", url)
+        registry = ModelRegistry([backend], lambda: NOW, {"b": dialect}, clock=lambda: clock[0])
+        await registry.refresh()
+        store = SqliteStore.open("sqlite://", now=lambda: NOW)
+        keeper = ProfileKeeper(store, registry, lambda: NOW, probes=probes)
+        try:
+            yield House(store, registry, keeper, backend, clock)
+        finally:
+            await keeper.close()
+            await store.close()
+            await backend.close()
+
+
+async def test_a_profile_in_the_store_is_used_at_the_next_look() -> None:
+    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+        target = await one.target()
+        await one.put(ModelProfile(context_window=8192))
+        await one.keeper.look()
+
+        assert target.profile == ModelProfile(context_window=8192)
+
+
+async def test_a_profile_that_is_deleted_is_used_no_more() -> None:
+    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+        await one.put(ModelProfile(context_window=8192))
+        await one.keeper.look()
+        await one.store.delete_profile(one.backend.url, "m")
+        await one.keeper.look()
+
+        assert (await one.target()).profile is None
+
+
+async def test_a_model_at_another_place_has_another_profile() -> None:
+    async with house(ProbedModel()) as one:
+        body = Measurement(profile=ModelProfile(context_window=8192)).encode()
+        await one.store.put_profile(StoredProfile("http://elsewhere/v1", "m", "", body, NOW))
+        await one.keeper.look()
+
+        assert (await one.target()).profile is None
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"profile": {"vision": "much"}}'])
+async def test_a_profile_that_cannot_be_read_is_not_used(body: bytes) -> None:
+    async with house(ProbedModel()) as one:
+        await one.store.put_profile(StoredProfile(one.backend.url, "m", "", body, NOW))
+        await one.keeper.look()
+
+        assert (await one.target()).profile is None
+
+
+async def test_the_profile_of_a_model_that_has_changed_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    model = ProbedModel(stated={"/api/tags": TAGS})
+    async with house(model) as one:
+        target = await one.target()
+        await one.put(ModelProfile(context_window=8192))
+        await one.keeper.look()
+        model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
+
+        with caplog.at_level(logging.WARNING):
+            await one.later()
+            await one.later()
+
+        assert target.profile is None
+        assert [record.getMessage() for record in caplog.records] == [
+            "The model 'm' at the backend 'b' has changed since it was probed; its profile is no longer used. "
+            "Run `antiphon models probe m`."
+        ]
+        assert model.requests == []
+
+        await one.put(ModelProfile(context_window=4096), "d2")
+        await one.later()
+        assert target.profile == ModelProfile(context_window=4096)
+
+
+async def test_a_model_is_not_looked_at_again_at_once() -> None:
+    model = ProbedModel(stated={"/api/tags": TAGS})
+    async with house(model) as one:
+        await one.target()
+        await one.put(ModelProfile(context_window=8192))
+        await one.keeper.look()
+        asked = len(model.asked)
+        await one.keeper.look()
+
+        assert len(model.asked) == asked
+
+
+async def test_without_profiles_and_without_auto_no_backend_is_asked() -> None:
+    model = ProbedModel()
+    async with house(model) as one:
+        await one.target()
+        asked = list(model.asked)
+        await one.keeper.look()
+
+        assert (model.asked, model.requests) == (asked, [])
+
+
+# With `auto`.
+
+
+async def test_a_model_is_probed_after_its_first_use_and_not_before() -> None:
+    model = ProbedModel(holds=False, stated={"/api/tags": TAGS})
+    async with house(model, probes=True) as one:
+        await one.keeper.look()
+        assert model.requests == []
+
+        target = await one.target()
+        await one.keeper.look()
+
+        assert target.profile is not None
+        assert (target.profile.json_held, target.profile.tools) == (False, "native")
+        (record,) = await one.store.profiles()
+        assert (record.model, record.digest, record.probed_at) == ("m", "d1", NOW)
+
+
+async def test_a_model_is_probed_once() -> None:
+    model = ProbedModel(stated={"/api/tags": TAGS})
+    async with house(model, probes=True) as one:
+        await one.target()
+        await one.keeper.look()
+        count = len(model.requests)
+        await one.later()
+
+        assert len(model.requests) == count > 0
+
+
+async def test_a_model_that_has_changed_is_probed_again() -> None:
+    model = ProbedModel(stated={"/api/tags": TAGS})
+    async with house(model, probes=True) as one:
+        target = await one.target()
+        await one.keeper.look()
+        model.stated, model.vision = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}, True
+        await one.later()
+
+        assert target.profile is not None
+        assert target.profile.vision is True
+
+
+@pytest.mark.parametrize(
+    ("dialect", "stated"),
+    [("groq", {}), ("ollama", {"/api/show": {"remote_host": "https://ollama.com:443"}})],
+    ids=["service", "cloud model"],
+)
+async def test_what_may_cost_money_is_never_probed_unasked(dialect: str, stated: dict[str, Any]) -> None:
+    model = ProbedModel(stated=stated)
+    async with house(model, probes=True, dialect=dialect) as one:
+        await one.target()
+        await one.keeper.look()
+
+        assert model.requests == []
+
+
+@pytest.mark.parametrize(("age", "is_probed"), [(60, False), (LONGEST_PROBE + 1, True)])
+async def test_a_model_that_another_process_probes_is_left_to_that_one(age: int, is_probed: bool) -> None:
+    model = ProbedModel()
+    async with house(model, probes=True) as one:
+        await one.target()
+        await one.store.put_profile(StoredProfile(one.backend.url, "m", "", b"", NOW - age))
+        await one.keeper.look()
+
+        assert bool(model.requests) is is_probed
+
+
+async def test_a_probing_that_fails_leaves_nothing_and_is_tried_again_later() -> None:
+    model = ProbedModel(broken={"prime": 503})
+    async with house(model, probes=True) as one:
+        await one.target()
+        await one.keeper.look()
+        assert await one.store.profiles() == []
+
+        model.broken = {}
+        await one.later(TRY_AGAIN - 1)
+        assert await one.store.profiles() == []
+        await one.later(1)
+        assert len(await one.store.profiles()) == 1

@@ -1,0 +1,288 @@
+"""What a local model breaks is put right before the client has it, or asked for once more."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from antiphon.errors import BackendError
+from antiphon.testing import check_event_stream
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.upstream.backend_state import BackendOptions, ModelOptions
+from tests.support.engine import ask, called, engine, plain, said, stream
+from tests.support.replay import delta
+
+RUN: dict[str, Any] = {
+    "type": "function",
+    "name": "run",
+    "parameters": {
+        "type": "object",
+        "properties": {"cmd": {"type": "string"}},
+        "required": ["cmd"],
+        "additionalProperties": False,
+    },
+}
+BROKEN = '{"cmd": "echo "hi""}'
+HOPELESS = '{"cmd": "echo'
+GOOD = '{"cmd": "echo hi"}'
+
+
+def run(arguments: str, cut: int = 3) -> list[dict[str, Any]]:
+    """A call whose arguments come in pieces."""
+    first = {"index": 0, "id": "call_9", "type": "function", "function": {"name": "run", "arguments": ""}}
+    pieces = [arguments[start : start + cut] for start in range(0, len(arguments), cut)]
+    grown = [delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}]) for piece in pieces]
+    return [delta(tool_calls=[first]), *grown, delta("tool_calls")]
+
+
+def arguments_of(events: list[dict[str, Any]]) -> list[str]:
+    """The arguments as the client has them: of each call's item, and of its deltas."""
+    items = [item["arguments"] for item in events[-1]["response"]["output"] if item["type"] == "function_call"]
+    deltas = "".join(e["delta"] for e in events if e["type"] == "response.function_call_arguments.delta")
+    return [*items, deltas]
+
+
+async def test_arguments_stream_as_they_come_and_what_is_broken_is_repaired_at_the_end() -> None:
+    made, backend = engine(run(BROKEN))
+    events = await stream(made, tools=[RUN])
+
+    assert [json.loads(text) for text in arguments_of(events)] == [{"cmd": 'echo "hi"'}] * 2
+    assert [e["delta"] for e in events if e["type"].endswith("arguments.delta")][:4] == ['{"c', "md", '": "', "ech"]
+    assert check_event_stream(events) == []
+    assert len(backend.requests) == 1
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+@pytest.mark.parametrize(
+    "broken",
+    [BROKEN, '{"cmd": "a\nb"}', '{"cmd": "ls",}', '{"cmd": "ls"', "{'cmd': 'ls'}", '```json\n{"cmd": "ls"}\n```'],
+)
+async def test_wherever_chunks_are_cut_the_deltas_are_the_arguments(broken: str, cut: int) -> None:
+    made, backend = engine(run(broken, cut))
+    events = await stream(made, tools=[RUN])
+    item, deltas = arguments_of(events)
+    assert item == deltas
+    assert set(json.loads(item)) == {"cmd"}
+    assert check_event_stream(events) == []
+    assert len(backend.requests) == 1
+
+
+async def test_sound_arguments_are_not_touched() -> None:
+    text = '{ "cmd" : "\\u00e9" }'
+    made, backend = engine(run(text))
+    assert arguments_of(await stream(made, tools=[RUN])) == [text, text]
+    assert len(backend.requests) == 1
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_what_cannot_be_repaired_is_asked_for_once_more_with_the_error_and_a_forced_choice(
+    is_stream: bool,
+) -> None:
+    made, backend = engine(run(HOPELESS), run(GOOD))
+    if is_stream:
+        events = await stream(made, tools=[RUN])
+        assert check_event_stream(events) == []
+        assert arguments_of(events) == [GOOD, GOOD]
+        response = events[-1]["response"]
+    else:
+        response = await ask(made, tools=[RUN])
+    again = backend.requests[1]
+
+    assert [(item["call_id"], item["arguments"]) for item in response["output"]] == [("call_9", GOOD)]
+    assert again["tool_choice"] == {"type": "function", "function": {"name": "run"}}
+    assert HOPELESS in again["messages"][-1]["content"]
+    assert again["messages"][-2]["tool_calls"][0]["function"]["arguments"] == "{}"
+    assert ("exactly like this" in again["messages"][-1]["content"]) is is_stream
+
+
+@pytest.mark.parametrize(
+    "second", [run('{"cmd": "ls"}'), run(HOPELESS), said("No."), BackendError("Gone."), (400, {"error": "no"})]
+)
+async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_first(
+    second: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    made, backend = engine(run(HOPELESS), second)
+    with caplog.at_level(logging.WARNING):
+        events = await stream(made, tools=[RUN])
+
+    assert arguments_of(events) == [HOPELESS, HOPELESS]
+    assert events[-1]["response"]["status"] == "completed"
+    assert check_event_stream(events) == []
+    assert len(backend.requests) == 2
+    assert "not a JSON object" in caplog.text
+
+
+async def test_tokens_of_both_answers_count() -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    made, _ = engine([*run(HOPELESS), {"choices": [], "usage": usage}], [*run(GOOD), {"choices": [], "usage": usage}])
+    assert (await ask(made, tools=[RUN]))["usage"]["total_tokens"] == 30
+
+
+async def test_a_repair_that_does_not_fit_the_tool_is_none() -> None:
+    made, backend = engine(run("{'command': 'ls'}"), run(GOOD))
+    assert (await ask(made, tools=[RUN]))["output"][0]["arguments"] == GOOD
+    assert len(backend.requests) == 2
+
+
+async def test_a_call_that_the_length_cut_off_stays_as_it_is() -> None:
+    made, backend = engine([*run(BROKEN)[:-1], delta("length")])
+    events = await stream(made, tools=[RUN])
+    assert arguments_of(events) == [BROKEN, BROKEN]
+    assert events[-1]["response"]["status"] == "incomplete"
+    assert len(backend.requests) == 1
+
+
+@pytest.mark.parametrize("dialect", ["openai", "groq", "demo"])
+async def test_calls_of_services_pass_as_they_come(dialect: str) -> None:
+    made, backend = engine(run(BROKEN), dialect=dialect)
+    assert arguments_of(await stream(made, tools=[RUN])) == [BROKEN, BROKEN]
+    assert len(backend.requests) == 1
+
+
+async def test_a_call_of_a_tool_that_was_not_offered_passes_as_it_comes() -> None:
+    made, backend = engine(called("other", BROKEN))
+    assert arguments_of(await stream(made, tools=[RUN])) == [BROKEN, BROKEN]
+    assert len(backend.requests) == 1
+
+
+async def test_where_the_schema_was_weakened_arguments_are_held_to_the_tools_own() -> None:
+    strict = RUN | {"parameters": RUN["parameters"] | {"properties": {"cmd": {"type": "string", "pattern": "^ls"}}}}
+    rejected = (400, {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}})
+    made, backend = engine(rejected, run(GOOD), run('{"cmd": "ls -l"}'))
+    events = await stream(made, tools=[strict])
+
+    assert arguments_of(events) == ['{"cmd": "ls -l"}'] * 2
+    assert check_event_stream(events) == []
+    assert "does not match" in backend.requests[2]["messages"][-1]["content"]
+
+
+async def test_parallel_calls_are_corrected_each(caplog: pytest.LogCaptureFixture) -> None:
+    def call(index: int, arguments: str) -> dict[str, Any]:
+        return {"index": index, "id": f"call_{index}", "function": {"name": "run", "arguments": arguments}}
+
+    both = [delta(tool_calls=[call(0, HOPELESS), call(1, BROKEN)]), delta("tool_calls")]
+    made, _ = engine(both, run(GOOD))
+    events = await stream(made, tools=[RUN])
+    assert arguments_of(events)[:2] == [GOOD, '{"cmd": "echo \\"hi\\""}']
+    assert check_event_stream(events) == []
+
+
+# Structured output.
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 3}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+
+
+def form(*, strict: bool = True) -> dict[str, Any]:
+    return {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "strict": strict}}
+
+
+def text_of(response: dict[str, Any]) -> str:
+    return "".join(part["text"] for item in response["output"] for part in item["content"])
+
+
+async def test_a_plain_answer_that_breaks_its_schema_is_asked_for_once_more() -> None:
+    made, backend = engine(plain('{"n": 1}'), plain('{"n": 4}'))
+    response = await ask(made, text=form())
+
+    assert text_of(response) == '{"n": 4}'
+    again = backend.requests[1]
+    assert again["messages"][-2] == {"role": "assistant", "content": '{"n": 1}'}
+    assert "At $.n: 1 is less than the minimum of 3." in again["messages"][-1]["content"]
+    assert again["response_format"] == backend.requests[0]["response_format"]
+
+
+async def test_what_only_has_a_fence_around_it_is_repaired() -> None:
+    made, backend = engine(plain('```json\n{"n": 5}\n```'))
+    assert text_of(await ask(made, text=form())) == '{"n":5}'
+    assert len(backend.requests) == 1
+
+
+async def test_a_strict_answer_that_never_fits_fails_and_says_so() -> None:
+    made, backend = engine(plain('{"n": 1}'), plain("Three."))
+    with pytest.raises(BackendError, match=r"does not fit the schema of 'text\.format'.* second attempt") as caught:
+        await ask(made, text=form())
+    assert caught.value.headers["x-should-retry"] == "false"
+    assert '"n"' not in caught.value.gist
+    assert len(backend.requests) == 2
+
+
+async def test_a_loose_one_goes_out_as_it_is_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    made, _ = engine(plain('{"n": 1}'), plain("Three."))
+    with caplog.at_level(logging.WARNING):
+        assert text_of(await ask(made, text=form(strict=False))) == '{"n": 1}'
+    assert "does not fit its schema" in caplog.text
+
+
+async def test_a_stream_whose_text_has_gone_out_fails_and_later_ones_wait_and_are_asked_for_again() -> None:
+    made, backend = engine(said('{"n"', ": 1}"), said('{"n"', ": 2}"), said('{"n"', ": 3}"))
+    first = await stream(made, text=form())
+    second = await stream(made, text=form())
+
+    assert [e["delta"] for e in first if e["type"] == "response.output_text.delta"] == ['{"n"', ": 1}"]
+    assert first[-1]["type"] == "response.failed"
+    assert first[-1]["response"]["error"]["code"] == "server_error"
+    assert "At $.n: 1 is less" in first[-1]["response"]["error"]["message"]
+    assert [e["delta"] for e in second if e["type"] == "response.output_text.delta"] == ['{"n": 3}']
+    assert second[-1]["type"] == "response.completed"
+    assert check_event_stream(first) == check_event_stream(second) == []
+    assert len(backend.requests) == 3
+
+
+async def test_a_stream_of_a_model_that_no_schema_holds_waits_from_the_first_time_on() -> None:
+    made, backend = engine(said('{"n"', ": 1}"), said('{"n": 3}'))
+    backends = made.models.backends
+    backends[0].update(options=BackendOptions(configured=[ModelOptions("m", ModelProfile(json_held=False))]))
+    events = await stream(made, text=form())
+
+    assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n": 3}']
+    assert len(backend.requests) == 2
+
+
+async def test_a_stream_of_sound_text_is_told_as_it_comes() -> None:
+    made, _ = engine(said('{"n"', ": 7}"))
+    events = await stream(made, text=form())
+    assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n"', ": 7}"]
+    assert events[-1]["type"] == "response.completed"
+
+
+async def test_a_text_whose_schema_the_backend_is_only_told_in_words_waits_for_its_end() -> None:
+    made, _ = engine(said('```json\n{"n"', ": 7}\n```"), dialect="transformers")
+    events = await stream(made, text=form())
+    assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n":7}']
+    assert check_event_stream(events) == []
+
+
+async def test_text_beside_calls_and_refusals_are_not_judged() -> None:
+    call = {"index": 0, "id": "call_1", "function": {"name": "run", "arguments": GOOD}}
+    beside = [delta(content="I look."), delta(tool_calls=[call]), delta("tool_calls")]
+    refused = [delta(refusal="I will not."), delta("stop")]
+    for is_held in (False, True):
+        made, backend = engine(beside, refused)
+        asked: dict[str, Any] = {"tools": [RUN], "text": form()}
+        if is_held:
+            response = await ask(made, **asked)
+        else:
+            response = (await stream(made, **asked))[-1]["response"]
+        assert response["output"][0]["content"][0]["text"] == "I look."
+        assert (await ask(made, **asked))["output"][0]["content"][0]["type"] == "refusal"
+        assert len(backend.requests) == 2
+
+
+async def test_a_cut_text_is_not_judged() -> None:
+    made, backend = engine([delta(content='{"n"'), delta("length")])
+    response = await ask(made, text=form())
+    assert (response["status"], text_of(response)) == ("incomplete", '{"n"')
+    assert len(backend.requests) == 1
+
+
+@pytest.mark.parametrize("dialect", ["openai", "mistral"])
+async def test_services_hold_their_models_to_schemas_themselves(dialect: str) -> None:
+    made, backend = engine(plain('{"n": 1}'), dialect=dialect)
+    assert text_of(await ask(made, text=form())) == '{"n": 1}'
+    assert len(backend.requests) == 1

@@ -1,0 +1,164 @@
+"""A model that writes its calls as text drives a client like any other."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from antiphon.tools.registry import Toolset
+from tests.support.engine import ask, engine, plain, said, stream
+from tests.support.tools import MCP, Servers
+
+TOOL = {
+    "type": "function",
+    "name": "look",
+    "parameters": {"type": "object", "properties": {"place": {"type": "string"}}},
+}
+CALL = '<tool_call>\n{"name": "look", "arguments": {"place": "here"}}\n</tool_call>'
+
+
+@pytest.mark.parametrize("dialect", ["generic", "ollama", "lmstudio", "llamacpp", "vllm", "sglang"])
+async def test_a_call_in_the_text_is_a_call(dialect: str) -> None:
+    serving, backend = engine(plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect=dialect)
+    first = await ask(serving, input="Look!", tools=[TOOL])
+    message, call = first["output"]
+    assert (message["content"][0]["text"], call["name"], call["arguments"]) == (
+        "I look.\n",
+        "look",
+        '{"place": "here"}',
+    )
+    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "nothing"}
+    second = await ask(serving, input=[output], tools=[TOOL], previous_response_id=first["id"])
+    assert second["output"][0]["content"][0]["text"] == "Nothing is there."
+    assert backend.requests[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "look"
+
+
+@pytest.mark.parametrize("dialect", ["openai", "groq", "mistral", "openrouter", "anthropic"])
+async def test_the_text_of_a_service_is_text(dialect: str) -> None:
+    serving, _ = engine(plain(CALL), dialect=dialect)
+    (message,) = (await ask(serving, input="Look!", tools=[TOOL]))["output"]
+    assert message["content"][0]["text"] == CALL
+
+
+async def test_a_streamed_answer_ends_with_the_same_response() -> None:
+    serving, _ = engine(said("I look.", "\n<tool", CALL.removeprefix("<tool"), "\n"))
+    events = await stream(serving, input="Look!", tools=[TOOL])
+    output: list[Any] = events[-1]["response"]["output"]
+    assert [item["type"] for item in output] == ["message", "function_call"]
+    assert [event["item"] for event in events if event["type"] == "response.output_item.done"] == output
+
+
+async def test_an_answer_in_json_that_the_client_asked_for_is_no_call() -> None:
+    said = '{"name": "look", "arguments": {}}'
+    serving, _ = engine(plain(said))
+    form = {"type": "json_schema", "name": "s", "schema": {"type": "object"}}
+    (message,) = (await ask(serving, input="Look!", tools=[TOOL], text={"format": form}))["output"]
+    assert message["content"][0]["text"] == said
+
+
+async def test_json_that_an_update_in_the_conversation_asks_for_is_no_call() -> None:
+    said = '{"name": "look", "arguments": {}}'
+    serving, _ = engine(plain(said))
+    form = {"type": "json_schema", "name": "s", "schema": {"type": "object"}}
+    update = {"type": "configuration_update", "text": {"format": form}}
+    asked = [{"role": "user", "content": "Look!"}, update]
+    (message,) = (await ask(serving, input=asked, tools=[TOOL]))["output"]
+    assert message["content"][0]["text"] == said
+
+
+@pytest.mark.parametrize(("strict", "asked", "place"), [(True, 2, "here"), (False, 1, 1)])
+async def test_a_strict_tool_in_the_prompt_is_called_again_where_its_schema_is_broken(
+    strict: bool, asked: int, place: Any
+) -> None:
+    wrong = CALL.replace('"here"', "1")
+    serving, backend = engine(plain(wrong), plain(CALL), dialect="ollama")
+    (await serving.models.find("m")).refused.add("tools")
+    form: Any = TOOL["parameters"]
+    tool = TOOL | {"strict": strict, "parameters": form | {"required": ["place"], "additionalProperties": False}}
+    (call,) = (await ask(serving, input="Look!", tools=[tool]))["output"]
+    assert (len(backend.requests), json.loads(call["arguments"])) == (asked, {"place": place})
+
+
+async def test_a_tool_of_a_server_is_run_where_its_call_stands_in_the_text() -> None:
+    written = '<tool_call>\n{"name": "dice__roll", "arguments": {"e": "2d4"}}\n</tool_call>'
+    serving, backend = engine(said("I roll.\n", *written), said("5"))
+    servers = Servers()
+    serving.toolset = Toolset(mcp=servers)
+    events = await stream(serving, tools=[MCP])
+    output = events[-1]["response"]["output"]
+    assert [item["type"] for item in output] == ["mcp_list_tools", "message", "mcp_call", "message"]
+    assert [use.arguments for use in servers.used] == [{"e": "2d4"}]
+    assert backend.requests[1]["messages"][-1]["content"] == "5"
+
+
+def test_the_reader_of_calls_is_loaded_for_answers_to_tools_alone() -> None:
+    code = (
+        "import sys\n"
+        "from tests.support.replay import text\n"
+        "from tests.support.translate import translate\n"
+        "translate(text('<tool_call>'), text_calls='any')\n"
+        "translate(text('<tool_call>'), names=('tide',))\n"
+        "sys.exit(', '.join(name for name in sys.modules if 'text_calls' in name) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# Backends that take no tools.
+
+NO_TOOLS = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not support tools", "type": "api_error"}}
+
+
+async def test_a_backend_that_takes_no_tools_is_told_of_them_in_the_prompt() -> None:
+    serving, backend = engine((400, NO_TOOLS), plain(f"I look.\n{CALL}"), plain("Nothing."), dialect="ollama")
+    first = await ask(serving, input="Look!", instructions="Be brief.", tools=[TOOL])
+    message, call = first["output"]
+    assert (message["content"][0]["text"], call["name"], call["arguments"]) == (
+        "I look.\n",
+        "look",
+        '{"place": "here"}',
+    )
+    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "nothing"}
+    second = await ask(serving, input=[output], tools=[TOOL], previous_response_id=first["id"])
+    assert second["output"][0]["content"][0]["text"] == "Nothing."
+    refused, *others = backend.requests
+    assert "tools" in refused and not any("tools" in request for request in others)
+    assert [message["role"] for message in others[1]["messages"]] == ["system", "user", "assistant", "user"]
+    assert others[1]["messages"][-2]["content"] == f"I look.\n\n{CALL}"
+    assert others[1]["messages"][-1]["content"] == "<tool_response>\nnothing\n</tool_response>"
+
+
+async def test_a_server_that_needs_a_flag_for_tools_is_told_of_them_in_the_prompt() -> None:
+    refusal = {"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}}
+    serving, backend = engine((500, refusal), said("I look.\n", CALL), dialect="llamacpp")
+    events = await stream(serving, input="Look!", tools=[TOOL])
+    assert [item["type"] for item in events[-1]["response"]["output"]] == ["message", "function_call"]
+    assert "# Functions" in backend.requests[1]["messages"][0]["content"]
+
+
+async def test_a_call_that_is_demanded_is_held_to_a_schema() -> None:
+    serving, backend = engine(
+        (400, NO_TOOLS), plain('{"name": "look", "arguments": {"place": "here"}}'), dialect="ollama"
+    )
+    (call,) = (await ask(serving, input="Look!", tools=[TOOL], tool_choice="required"))["output"]
+    assert (call["type"], call["arguments"]) == ("function_call", '{"place": "here"}')
+    schema = backend.requests[1]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["name"]["enum"] == ["look"]
+
+
+async def test_a_call_that_is_ruled_out_is_text() -> None:
+    serving, backend = engine((400, NO_TOOLS), plain(CALL), dialect="ollama")
+    (message,) = (await ask(serving, input="Look!", tools=[TOOL], tool_choice="none"))["output"]
+    assert message["content"][0]["text"] == CALL
+    assert backend.requests[1]["messages"][0]["content"].endswith("Answer without one.")
+
+
+async def test_codex_tools_reach_a_model_without_tools() -> None:
+    patch = {"type": "custom", "name": "apply_patch", "description": "Edits files."}
+    arguments = '{"input": "*** Begin Patch\\n*** End Patch\\n"}'
+    said = f'<tool_call>\n{{"name": "apply_patch", "arguments": {arguments}}}\n</tool_call>'
+    serving, _ = engine((400, NO_TOOLS), plain(said), dialect="ollama")
+    (call,) = (await ask(serving, input="Edit!", tools=[TOOL, patch]))["output"]
+    assert (call["type"], call["input"]) == ("custom_tool_call", "*** Begin Patch\n*** End Patch\n")

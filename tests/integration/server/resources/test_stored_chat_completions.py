@@ -1,0 +1,365 @@
+"""Chat completions with `store: true`: stored before their end is sent, and served again as OpenAI does."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import aiohttp
+import openai
+import pytest
+from openai import OpenAI
+from openai.types.chat import ChatCompletion
+
+from antiphon.errors import StoreError
+from antiphon.runs.bounds import Bounds
+from antiphon.storage.contract import StoredCompletion
+from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, echo, sse, text
+from tests.support.server import Served
+
+T = TypeVar("T")
+
+MESSAGES: list[Any] = [
+    {"role": "system", "content": "Be brief.", "name": "boss"},
+    {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+]
+CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "store": True}
+
+
+@pytest.fixture
+def client(stateful: Served, backend: ReplayBackend) -> OpenAI:
+    """The official SDK's synchronous client."""
+    backend.script = echo
+    return OpenAI(base_url=stateful.url, api_key="sk-test", max_retries=0)
+
+
+async def run(work: Callable[[], T]) -> T:
+    return await asyncio.to_thread(work)
+
+
+async def ask(served: Served, path: str, body: Any = None) -> tuple[int, Any]:
+    """POST the body, or GET where there is none; return status and JSON."""
+    return await (served.get(path) if body is None else served.post(path, json=body))
+
+
+async def create(served: Served, **given: Any) -> dict[str, Any]:
+    status, body = await ask(served, "/chat/completions", {**CHAT, **given})
+    assert status == 200, body
+    made: dict[str, Any] = body
+    return made
+
+
+async def test_the_sdk_creates_retrieves_updates_lists_and_deletes(client: OpenAI) -> None:
+    def story() -> None:
+        completions = client.chat.completions
+        made = completions.create(
+            model="m", messages=[{"role": "user", "content": "Hi"}], store=True, metadata={"a": "b"}, temperature=0.5
+        )
+        found = completions.retrieve(made.id)
+        assert (found.id, found.object, found.choices) == (made.id, "chat.completion", made.choices)
+        assert (found.metadata, found.model_extra["temperature"]) == ({"a": "b"}, 0.5)  # type: ignore[index]
+        changed = completions.update(made.id, metadata={"c": "d"})
+        assert (changed.id, changed.metadata) == (made.id, {"c": "d"})
+        assert completions.update(made.id, metadata=None).metadata == {}
+        assert [one.id for one in completions.list()] == [made.id]
+        gone = completions.delete(made.id)
+        assert (gone.id, gone.object, gone.deleted) == (made.id, "chat.completion.deleted", True)
+        assert list(completions.list()) == []
+        for ask in (completions.retrieve, completions.delete, completions.messages.list):
+            with pytest.raises(openai.NotFoundError, match=f"Chat completion with id '{made.id}' not found"):
+                ask(made.id)
+
+    await run(story)
+
+
+async def test_the_sdk_pages_through_completions_and_messages(client: OpenAI) -> None:
+    def story() -> None:
+        completions = client.chat.completions
+        made = [completions.create(model="m", messages=MESSAGES[1:], store=True).id for _ in range(5)]
+        assert [one.id for one in completions.list(limit=2)] == made
+        assert [one.id for one in completions.list(limit=3, order="desc")] == made[::-1]
+        assert [one.id for one in completions.list(after=made[3])] == made[4:]
+        one = completions.create(model="m", messages=MESSAGES, store=True).id
+        listed = list(completions.messages.list(one, limit=1))
+        assert [message.to_dict() for message in listed] == [
+            {"id": f"{one}-0", "content": "Be brief.", "content_parts": None, "name": "boss", "role": "system"},
+            {"id": f"{one}-1", "content": None, "content_parts": [{"type": "text", "text": "Hi"}], "name": None}
+            | {"role": "user"},
+        ]
+        assert [message.id for message in completions.messages.list(one, order="desc")] == [f"{one}-1", f"{one}-0"]
+        page = completions.messages.list(one, after=f"{one}-0")
+        assert [message.id for message in page.data] == [f"{one}-1"]
+
+    await run(story)
+
+
+async def test_the_sdk_filters_by_metadata_and_model(client: OpenAI) -> None:
+    def story() -> None:
+        completions = client.chat.completions
+        for metadata in ({"team": "a", "k[0]": "ü&"}, {"team": "a"}, {"team": "b"}):
+            completions.create(model="m", messages=MESSAGES[1:], store=True, metadata=metadata)
+
+        def found(**wanted: Any) -> list[Any]:
+            return [one.metadata for one in completions.list(**wanted)]
+
+        assert found(metadata={"team": "a"}) == [{"team": "a", "k[0]": "ü&"}, {"team": "a"}]
+        assert found(metadata={"team": "a", "k[0]": "ü&"}) == [{"team": "a", "k[0]": "ü&"}]
+        assert found(metadata={"team": "c"}) == []
+        assert len(found(model="m")) == 3
+        assert found(model="another") == []
+
+    await run(story)
+
+
+async def test_a_streamed_completion_is_stored_as_a_plain_one_would_be(
+    stateful: Served, backend: ReplayBackend
+) -> None:
+    calls = [
+        {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a"'}},
+        {"index": 0, "function": {"arguments": ":1}"}},
+    ]
+    chunks = [
+        {"id": "1", "model": "m-1", "created": 7, "choices": [{"index": 0, "delta": {"role": "assistant"}}]},
+        delta(content="Hel", reasoning_content="think"),
+        delta(content="lo", reasoning_content="ing"),
+        *(delta(tool_calls=[call]) for call in calls),
+        delta("tool_calls"),
+        {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}},
+    ]
+    backend.script = lambda request: Answer([sse(*chunks)])
+    stream = await stateful.sdk.chat.completions.create(**CHAT, stream=True)
+    ids = {chunk.id async for chunk in stream}
+    assert len(ids) == 1
+    _, found = await ask(stateful, f"/chat/completions/{ids.pop()}")
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": "Hello",
+        "refusal": None,
+        "reasoning_content": "thinking",
+    }
+    message["tool_calls"] = [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}]
+
+    ChatCompletion.model_validate(found)
+    assert found["choices"] == [{"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}]
+    assert (found["model"], found["created"], found["usage"]) == ("m-1", 7, chunks[-1]["usage"])
+
+
+async def test_a_stream_is_stored_before_its_end_is_sent(served: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([text("a", "b")])
+    seen = []
+    async with served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+        async for line in response.content:
+            if line == b"data: [DONE]\n":
+                _, listed = await ask(served, "/chat/completions")
+                seen = [one["choices"][0]["message"]["content"] for one in listed["data"]]
+
+    assert seen == ["ab"]
+
+
+async def test_each_stored_completion_has_an_id_of_its_own_whatever_the_backend_says(
+    served: Served, backend: ReplayBackend
+) -> None:
+    backend.script = echo
+    ids = [(await create(served))["id"] for _ in range(2)]
+    _, listed = await ask(served, "/chat/completions")
+
+    assert [one["id"] for one in listed["data"]] == ids
+    assert len(set(ids)) == 2
+    assert all(one.startswith("chatcmpl-") for one in ids)
+    assert (listed["first_id"], listed["last_id"], listed["has_more"]) == (*ids, False)
+
+
+async def test_the_backend_receives_neither_store_nor_metadata(served: Served, backend: ReplayBackend) -> None:
+    backend.script = echo
+    await create(served, metadata={"a": "b"}, min_p=0.1)
+
+    assert backend.requests == [{"model": "m", "messages": CHAT["messages"], "min_p": 0.1}]
+
+
+@pytest.mark.parametrize("store", [False, None])
+async def test_without_store_everything_passes_and_nothing_is_stored(
+    served: Served, backend: ReplayBackend, store: bool | None
+) -> None:
+    backend.script = echo
+    asked = {**CHAT, "store": store, "metadata": {"trace": {"id": 1}}}
+    status, body = await ask(served, "/chat/completions", asked)
+    _, listed = await ask(served, "/chat/completions")
+
+    assert (status, body["id"], backend.requests) == (200, "chatcmpl-1", [asked])
+    assert listed == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer([sse(delta(content="half"), done=False)]),
+        Answer([sse(delta(content="half"), {"error": {"message": "out of memory"}})]),
+        Answer([sse(delta("error", content="half"))]),
+        Answer([b"data: {broken\n\n" + text("a")]),
+        Answer([b'{"choices": []}'], JSON),
+        Answer([b"<html>"], "text/html"),
+    ],
+)
+async def test_an_answer_that_is_not_complete_passes_and_is_not_stored(
+    served: Served, backend: ReplayBackend, answer: Answer
+) -> None:
+    backend.script = lambda request: answer
+    async with served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+        assert (response.status, response.headers["content-type"]) == (200, answer.content_type)
+        passed = await response.read()
+    _, listed = await ask(served, "/chat/completions")
+
+    assert passed.count(b"data: ") == b"".join(answer.parts).count(b"data: ")
+    assert listed["data"] == []
+
+
+async def test_a_stream_that_breaks_off_is_not_stored(served: Served, backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([sse(delta(content="a"), done=False)], STREAM, cut=True)
+    with pytest.raises(aiohttp.ClientPayloadError):
+        async with served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+            await response.read()
+    _, listed = await ask(served, "/chat/completions")
+
+    assert listed["data"] == []
+
+
+async def test_a_backends_comments_and_cut_characters_pass(served: Served, backend: ReplayBackend) -> None:
+    halves = [b'data: {"choices":[{"index":0,"delta":{"content":"\\ud83d"}}]}\n\n']
+    halves += [b'data: {"choices":[{"index":0,"delta":{"content":"\\ude00"},"finish_reason":"stop"}]}\n\n']
+    backend.script = lambda request: Answer([b": working\n\n", *halves, b"data: [DONE]\n\n"])
+    async with served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+        passed = await response.read()
+    _, listed = await ask(served, "/chat/completions")
+
+    assert passed.startswith(b":")
+    assert b"\\ud83d" in passed
+    assert listed["data"][0]["choices"][0]["message"]["content"] == "😀"
+
+
+async def test_a_large_completion_is_stored_whole(served: Served, backend: ReplayBackend) -> None:
+    said, asked = "ab" * 200_000, "cd" * 100_000
+    backend.script = lambda request: Answer([completion(said)], JSON)
+    made = await create(served, messages=[{"role": "user", "content": asked}])
+    _, found = await ask(served, f"/chat/completions/{made['id']}")
+    _, messages = await ask(served, f"/chat/completions/{made['id']}/messages")
+
+    assert found["choices"][0]["message"]["content"] == said
+    assert messages["data"][0]["content"] == asked
+
+
+def failing(served: Served) -> None:
+    async def fail(completion: StoredCompletion) -> None:
+        raise StoreError("The disk is full.")
+
+    served.engine.store.save_completion = fail  # type: ignore[method-assign]
+
+
+async def test_a_plain_completion_that_cannot_be_stored_is_an_error(served: Served, backend: ReplayBackend) -> None:
+    backend.script = echo
+    failing(served)
+    status, body = await ask(served, "/chat/completions", CHAT)
+
+    assert (status, body["error"]["type"]) == (503, "server_error")
+
+
+async def test_a_stream_that_cannot_be_stored_has_no_end(served: Served, backend: ReplayBackend) -> None:
+    backend.script = echo
+    failing(served)
+    with pytest.raises(aiohttp.ClientPayloadError):
+        async with served.http.post(f"{served.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+            await response.read()
+
+
+async def test_a_tenant_at_its_quota_stores_no_more(stateful: Served, backend: ReplayBackend) -> None:
+    backend.script = echo
+    stateful.engine.bounds = Bounds(stored_bytes=100)
+    status, _ = await ask(stateful, "/chat/completions", CHAT)
+    refused, body = await ask(stateful, "/chat/completions", CHAT)
+    unstored, _ = await ask(stateful, "/chat/completions", {**CHAT, "store": False})
+
+    assert (status, refused, body["error"]["code"], unstored) == (200, 429, "storage_quota_exceeded", 200)
+
+
+async def test_it_expires_as_a_response_does(served: Served, backend: ReplayBackend) -> None:
+    backend.script = echo
+    served.engine.retention = -1
+    made = await create(served)
+
+    assert (await ask(served, f"/chat/completions/{made['id']}"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("given", "param", "code"),
+    [
+        ({"store": "yes"}, "store", "invalid_type"),
+        ({"metadata": {"a": 1}}, "metadata.a", "invalid_type"),
+        ({"metadata": ["a"]}, "metadata", "invalid_type"),
+        ({"metadata": {str(n): "" for n in range(17)}}, "metadata", "object_above_max_properties"),
+    ],
+)
+async def test_a_wrong_parameter_is_refused_before_the_backend_is_asked(
+    served: Served, backend: ReplayBackend, given: Any, param: str, code: str
+) -> None:
+    status, body = await ask(served, "/chat/completions", {**CHAT, **given})
+
+    assert (status, body["error"]["param"], body["error"]["code"]) == (400, param, code)
+    assert backend.requests == []
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "code"),
+    [
+        ("limit=0", "limit", "integer_below_min_value"),
+        ("limit=101", "limit", "integer_above_max_value"),
+        ("limit=ten", "limit", "invalid_type"),
+        ("order=up", "order", "invalid_value"),
+        ("after=chatcmpl-none", "after", "invalid_value"),
+        ("metadata=a", "metadata", "invalid_type"),
+        (f"metadata[{'a' * 65}]=b", "metadata", "string_above_max_length"),
+    ],
+)
+async def test_a_wrong_query_is_refused(served: Served, query: str, param: str, code: str) -> None:
+    status, body = await ask(served, f"/chat/completions?{query}")
+
+    assert (status, body["error"]["param"], body["error"]["code"]) == (400, param, code)
+
+
+@pytest.mark.parametrize(
+    ("body", "param", "code"),
+    [
+        ({}, "metadata", "missing_required_parameter"),
+        ({"metadata": {"a": None}}, "metadata.a", "invalid_type"),
+        ({"metadata": {}, "model": "x"}, "model", "unknown_parameter"),
+    ],
+)
+async def test_a_wrong_update_is_refused(
+    served: Served, backend: ReplayBackend, body: Any, param: str, code: str
+) -> None:
+    backend.script = echo
+    made = await create(served)
+    status, refused = await ask(served, f"/chat/completions/{made['id']}", body)
+
+    assert (status, refused["error"]["param"], refused["error"]["code"]) == (400, param, code)
+
+
+async def test_messages_have_wrong_queries_and_wrong_methods_refused(served: Served, backend: ReplayBackend) -> None:
+    backend.script = echo
+    path = f"/chat/completions/{(await create(served))['id']}"
+    errors = {}
+    for method, target in (
+        ("GET", f"{path}/messages?after={path.rpartition('/')[2]}-7"),
+        ("GET", f"{path}/messages?order=x"),
+        ("POST", f"{path}/messages"),
+        ("PUT", "/chat/completions"),
+        ("PATCH", path),
+    ):
+        async with served.http.request(method, served.url + target, json={}) as response:
+            error = (await response.json())["error"]
+            errors[method, target.partition("?")[2][:5]] = response.status, error["param"], error["code"]
+
+    assert errors == {
+        ("GET", "after"): (400, "after", "invalid_value"),
+        ("GET", "order"): (400, "order", "invalid_value"),
+        ("POST", ""): (405, None, "method_not_supported"),
+        ("PUT", ""): (405, None, "method_not_supported"),
+        ("PATCH", ""): (405, None, "method_not_supported"),
+    }

@@ -1,0 +1,141 @@
+"""A large request's data is freed when the request ends, however it ends, without the garbage collector.
+
+The collector counts objects, and these are few and large.
+"""
+
+import asyncio
+import gc
+import json
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from io import BytesIO
+from typing import Any
+
+import aiohttp
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+
+from antiphon.sharing.memory import LARGE
+from antiphon.upstream.backend import Reply
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import said
+from tests.support.server import Served, serve
+
+SIZE = 8 * LARGE
+TEXTS = [{"role": "user", "content": letter * SIZE} for letter in "ab"]
+BODY = {"model": "scripted", "input": TEXTS}
+
+
+class Backend(ScriptedBackend):
+    """Answers at once, or never."""
+
+    def __init__(self) -> None:
+        super().__init__([said("Yes.")] * 9)
+        self.is_stuck = False
+        self.asked = asyncio.Event()
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        self.asked.set()
+        if self.is_stuck:
+            await asyncio.Event().wait()
+        return await super().post(path, body)
+
+
+@pytest.fixture
+def collected() -> Iterator[Callable[[], int]]:
+    """Return the bytes of the largest data that only the garbage collector would free."""
+
+    def largest() -> int:
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        gc.set_debug(0)
+        found = [part for one in gc.garbage for part in (one, *gc.get_referents(one))]
+        gc.garbage.clear()
+        return max((sys.getsizeof(part) for part in found if isinstance(part, bytes | str)), default=0)
+
+    gc.collect()
+    gc.disable()
+    yield largest
+    gc.set_debug(0)
+    gc.garbage.clear()
+    gc.enable()
+
+
+async def post(served: Served, **fields: Any) -> None:
+    body = BytesIO(json.dumps({**BODY, **fields}).encode())
+    headers = {"content-type": "application/json"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as http,
+        http.post(f"{served.url}/responses", data=body) as reply,
+    ):
+        await reply.read()
+
+
+async def leave(served: Served, backend: Backend, *, stream: bool) -> None:
+    backend.is_stuck = True
+    asking = asyncio.create_task(post(served, stream=stream))
+    await asyncio.wait_for(backend.asked.wait(), 30)
+    asking.cancel()
+    await asyncio.wait({asking})
+
+
+async def socket(served: Served) -> ClientConnection:
+    return await connect(served.url.replace("http", "ws", 1) + "/responses", max_size=None)
+
+
+def message(**fields: Any) -> str:
+    return json.dumps({"type": "response.create", **BODY, **fields})
+
+
+async def converse(served: Served, *, store: bool) -> None:
+    speaking = await socket(served)
+    await speaking.send(message(store=store))
+    while json.loads(await speaking.recv())["type"] != "response.completed":
+        pass
+    await speaking.close()
+
+
+async def leave_socket(served: Served, backend: Backend) -> None:
+    """One response is being made, and others wait for it."""
+    backend.is_stuck = True
+    speaking = await socket(served)
+    for _ in range(3):
+        await speaking.send(message())
+    await asyncio.wait_for(backend.asked.wait(), 30)
+    await speaking.send('{"type": "unknown"}')
+    while json.loads(await speaking.recv())["type"] != "error":
+        pass
+    speaking.transport.abort()
+
+
+async def be_refused(served: Served) -> None:
+    speaking = await socket(served)
+    await speaking.send(message(model="none"))
+    await speaking.recv()
+    await speaking.close()
+
+
+ENDS: dict[str, Callable[[Served, Backend], Awaitable[None]]] = {
+    "completed": lambda served, backend: post(served),
+    "an unknown model": lambda served, backend: post(served, model="none"),
+    "an invalid parameter": lambda served, backend: post(served, tool_choice="bad"),
+    "left": lambda served, backend: leave(served, backend, stream=False),
+    "left in a stream": lambda served, backend: leave(served, backend, stream=True),
+    "completed on a WebSocket": lambda served, backend: converse(served, store=True),
+    "remembered on a WebSocket": lambda served, backend: converse(served, store=False),
+    "refused on a WebSocket": lambda served, backend: be_refused(served),
+    "left on a WebSocket": leave_socket,
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_nothing_large_waits_for_the_collector(collected: Callable[[], int], end: str) -> None:
+    backend = Backend()
+    async with serve(backend) as served:
+        memory = served.engine.memory
+        await ENDS[end](served, backend)
+        async with asyncio.timeout(30):
+            while memory.left < memory.size or served.engine.runs:
+                await asyncio.sleep(0)
+
+        assert collected() < SIZE

@@ -1,0 +1,43 @@
+"""Which jobs and keys a worker gets, beyond what `check_store` holds of every store."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
+from antiphon.testing.store.making import T, new_response
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(store_url)
+    yield opened
+    await opened.close()
+
+
+async def queue(store: Store) -> str:
+    response = new_response(status="queued")
+    await store.enqueue(response, b"", [])
+    return response.id
+
+
+async def test_the_next_job_is_claimed_while_a_living_worker_makes_an_older_one(store: Store) -> None:
+    older, newer = await queue(store), await queue(store)
+    first = await store.claim("living", 10)
+    await store.heartbeat("living")
+    second = await store.claim("other", 10)
+
+    assert [job and job.response.id for job in (first, second)] == [older, newer]
+    assert (await store.owned("living")).keys() == {older}
+    assert await store.find_job(T, newer) == second
+
+
+async def test_a_key_is_taken_from_an_expired_worker_by_another_and_not_by_itself(store: Store) -> None:
+    """Its first request is still being answered."""
+    await store.reserve(T, "key", b"print", "resp_first", "late")
+    assert await store.expire_worker("late", 0)
+    again = await store.reserve(T, "key", b"print", "resp_again", "late")
+    taken = await store.reserve(T, "key", b"print", "resp_taken", "other")
+
+    assert [again.response_id, taken.response_id] == ["resp_first", "resp_taken"]

@@ -1,0 +1,83 @@
+"""What the settings say of models, as options of their backends; and what they may not say."""
+
+from typing import Any
+
+import pytest
+
+from antiphon.application.models import check_models, options_of
+from antiphon.config import ModelConfig
+from antiphon.errors import ConfigError
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.upstream.backend_state import ModelOptions
+
+
+def flaw(*models: ModelConfig) -> str:
+    with pytest.raises(ConfigError) as caught:
+        check_models(models, ["gpu", "cpu"])
+    return caught.value.message
+
+
+def test_facts_become_a_profile_and_the_rest_defaults() -> None:
+    config = ModelConfig(
+        name="m", context_window=8192, tools="prompt", stop=["x"], parameters={"top_k": 1}, efforts={"low": {"b": 1}}
+    )
+
+    assert options_of([config], "gpu") == [
+        ModelOptions(
+            "m",
+            ModelProfile(context_window=8192, tools="prompt"),
+            ModelDefaults(parameters={"top_k": 1, "stop": ["x"]}, efforts={"low": {"b": 1}}),
+        )
+    ]
+
+
+def test_a_model_with_facts_alone_has_no_defaults() -> None:
+    assert options_of([ModelConfig(name="m", vision=False)], "gpu")[0].defaults is None
+
+
+def test_a_backend_gets_what_is_about_it_and_about_every_backend_the_general_first() -> None:
+    models = [
+        ModelConfig(name="a", backend="gpu"),
+        ModelConfig(name="b"),
+        ModelConfig(name="c", backend="cpu"),
+        ModelConfig(name="*", backend="gpu"),
+        ModelConfig(name="*"),
+    ]
+
+    assert [one.name for one in options_of(models, "gpu")] == ["*", "*", "b", "a"]
+    assert [one.name for one in options_of(models, "cpu")] == ["*", "b", "c"]
+
+
+def test_settings_that_fit_pass() -> None:
+    check_models([ModelConfig(name="m", backend="gpu"), ModelConfig(name="m"), ModelConfig(name="*")], ["gpu"])
+
+
+def test_an_unknown_backend_is_named_with_those_that_exist() -> None:
+    said = flaw(ModelConfig(name="m", backend="gpo"))
+
+    assert said == "The model 'm' names the backend 'gpo', which does not exist. The backends are: cpu, gpu."
+
+
+def test_two_tables_about_the_same_model_are_rejected() -> None:
+    assert "2 tables of `models` are about 'm' at the backend 'gpu'" in flaw(
+        *[ModelConfig(name="m", backend="gpu")] * 2
+    )
+    assert "2 tables of `models` are about 'm'. Write one." in flaw(*[ModelConfig(name="m")] * 2)
+
+
+def test_a_model_without_a_name_is_rejected() -> None:
+    assert "empty `name`" in flaw(ModelConfig(name=""))
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ({"parameters": {"messages": []}}, "'messages' in `parameters`"),
+        ({"parameters": {"max_tokens": 5}}, "'max_tokens' in `parameters`"),
+        ({"parameters": {"stop": "x"}}, "'stop' in `parameters`: `stop` has a key of its own"),
+        ({"efforts": {"low": {"stream": True}}}, "'stream' in `efforts.low`"),
+    ],
+)
+def test_a_parameter_that_is_not_the_models_is_rejected(config: dict[str, Any], place: str) -> None:
+    assert place in flaw(ModelConfig(name="m", **config))

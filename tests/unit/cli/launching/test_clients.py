@@ -1,0 +1,126 @@
+"""The profile of each client."""
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+
+from antiphon.cli.launching.clients import CLIENTS, Facts, Profile
+from antiphon.server.resources.codex_catalog import catalog
+
+URL = "http://127.0.0.1:8321/v1"
+CATALOG = catalog([("qwen3:8b", 40_960, None), ("unsized", None, None)])
+
+
+def profile(client: str, model: str = "qwen3:8b", **facts: Any) -> Profile:
+    return CLIENTS[client].profile(Facts(URL, model, facts.pop("catalog", CATALOG), "/tmp/x", **facts))
+
+
+def codex_settings(made: Profile) -> dict[str, Any]:
+    """What Codex reads of `-c name=value` flags: TOML, with dots in the names."""
+    flags, values = made.arguments[::2], made.arguments[1::2]
+    assert set(flags) == {"-c"}
+    return tomllib.loads("\n".join(values))
+
+
+def test_codex_gets_the_provider_the_model_and_its_catalog_as_flags() -> None:
+    made = profile("codex")
+
+    assert codex_settings(made) == {
+        "model": "qwen3:8b",
+        "model_provider": "antiphon",
+        "model_providers": {"antiphon": {"name": "Antiphon", "base_url": URL, "wire_api": "responses"}},
+        "model_catalog_json": "/tmp/x/models.json",
+    }
+    assert {name: json.loads(content) for name, content in made.files.items()} == {"models.json": {"models": CATALOG}}
+    assert made.environment == {}
+
+
+def test_codex_reads_the_key_from_the_variable() -> None:
+    settings = codex_settings(profile("codex", key_env="TEAM_KEY", key="sk-1"))
+    assert settings["model_providers"]["antiphon"]["env_key"] == "TEAM_KEY"
+
+
+def test_codex_gets_no_catalog_of_a_server_that_lists_no_models() -> None:
+    made = profile("codex", "any", catalog=[])
+    assert "model_catalog_json" not in codex_settings(made)
+    assert made.files == {}
+
+
+@pytest.mark.parametrize("name", ['a"b\\c', "modèle", "😀", "a\x7fb\tc"])
+def test_codex_gets_any_name_as_it_is(name: str) -> None:
+    assert codex_settings(profile("codex", name))["model"] == name
+
+
+def test_opencode_gets_its_configuration_in_a_variable() -> None:
+    made = profile("opencode")
+
+    configuration = json.loads(made.environment["OPENCODE_CONFIG_CONTENT"])
+    provider = configuration["provider"]["antiphon"]
+    assert (configuration["model"], configuration["small_model"]) == ("antiphon/qwen3:8b", "antiphon/qwen3:8b")
+    assert (provider["npm"], provider["options"]) == ("@ai-sdk/openai", {"baseURL": URL, "apiKey": "none"})
+    assert provider["models"]["qwen3:8b"] == {
+        "name": "qwen3:8b",
+        "tool_call": True,
+        "reasoning": True,
+        "attachment": True,
+        "modalities": {"input": ["text", "image"], "output": ["text"]},
+        "limit": {"context": 40_960, "output": 10_240},
+    }
+    assert "limit" not in provider["models"]["unsized"]
+    assert (made.arguments, made.files) == ((), {})
+
+
+def test_opencode_reads_the_key_from_the_variable() -> None:
+    made = profile("opencode", key_env="TEAM_KEY", key="sk-1")
+    options = json.loads(made.environment["OPENCODE_CONFIG_CONTENT"])["provider"]["antiphon"]["options"]
+    assert options["apiKey"] == "{env:TEAM_KEY}"
+
+
+def registered(made: Profile) -> dict[str, Any]:
+    """The provider that the extension of pi registers."""
+    (code,) = made.files.values()
+    before, after = 'export default (pi) => pi.registerProvider("antiphon", ', ");\n"
+    assert code.startswith(before)
+    assert code.endswith(after)
+    provider: dict[str, Any] = json.loads(code.removeprefix(before).removesuffix(after))
+    return provider
+
+
+def test_pi_gets_an_extension_that_registers_the_provider() -> None:
+    made = profile("pi")
+
+    assert made.arguments == ("--extension", "/tmp/x/antiphon.js", "--provider", "antiphon", "--model", "qwen3:8b")
+    assert [*made.files] == ["antiphon.js"]
+    provider = registered(made)
+    assert (provider["baseUrl"], provider["api"], provider["apiKey"]) == (URL, "openai-responses", "none")
+    assert [(one["id"], one["contextWindow"], one["maxTokens"], one["input"]) for one in provider["models"]] == [
+        ("qwen3:8b", 40_960, 10_240, ["text", "image"]),
+        ("unsized", 128_000, 32_000, ["text", "image"]),
+    ]
+
+
+def test_pi_reads_the_key_from_the_variable() -> None:
+    assert registered(profile("pi", key_env="TEAM_KEY", key="sk-1"))["apiKey"] == "TEAM_KEY"
+
+
+def test_cline_gets_state_of_its_own() -> None:
+    made = profile("cline")
+
+    assert made.arguments == ("--data-dir", "/tmp/x/cline", "--provider", "openai-native", "--model", "qwen3:8b")
+    assert made.environment == {"OPENAI_API_KEY": "none"}
+    settings = json.loads(made.files["cline/settings/providers.json"])["providers"]["openai-native"]["settings"]
+    assert settings == {"provider": "openai-native", "model": "qwen3:8b", "baseUrl": URL}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_key_is_in_no_argument_and_no_file(client: str) -> None:
+    made = profile(client, key_env="TEAM_KEY", key="sk-secret")
+    assert "sk-secret" not in json.dumps([made.arguments, dict(made.files)])
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_model_is_used_that_the_server_does_not_list(client: str) -> None:
+    made = profile(client, "any", catalog=[])
+    assert "any" in json.dumps([made.arguments, made.environment, dict(made.files)])

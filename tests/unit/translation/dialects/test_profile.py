@@ -1,0 +1,56 @@
+"""What is known of a model changes the dialect in which it is called, fact by fact."""
+
+from typing import Any
+
+import pytest
+
+from antiphon.config import ModelConfig
+from antiphon.translation.dialects.profile import FACTS, NOTHING_KNOWN, ModelProfile
+from antiphon.translation.dialects.table import DIALECTS
+
+
+def test_a_profile_that_knows_nothing_leaves_the_dialect_as_it_is() -> None:
+    assert DIALECTS["ollama"].profiled(NOTHING_KNOWN) is DIALECTS["ollama"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "column", "value"),
+    [
+        ({"tools": "prompt"}, "tools", "prompt"),
+        ({"tools": "native"}, "tools", "native"),
+        ({"text_calls": ("hermes",)}, "text_calls", True),
+        ({"text_calls": ()}, "text_calls", True),
+        ({"thinking_control": "chat_template_kwargs"}, "effort", "chat_template_kwargs"),
+        ({"thinking_control": ""}, "effort", ""),
+        ({"json_formats": ("json_object",)}, "json_formats", {"json_object"}),
+        ({"json_held": False}, "patterns", False),
+        ({"json_held": True}, "patterns", True),
+        ({"rejected_keywords": ("pattern",)}, "patterns", False),
+        ({"rejected_keywords": ("not",)}, "patterns", True),
+        ({"rejected_keywords": ("pattern", "not")}, "unfit", {"pattern", "logic"}),
+        ({"system_role": False}, "system_role", "user"),
+        ({"system_role": False}, "alternating", True),
+        ({"system_role": True}, "system_role", "system"),
+        ({"late_system": True}, "system_must_be_first", False),
+        ({"late_system": False}, "system_must_be_first", True),
+        ({"system_role": False, "late_system": False}, "system_must_be_first", False),
+    ],
+)
+def test_a_fact_changes_the_dialect(facts: dict[str, Any], column: str, value: object) -> None:
+    assert getattr(DIALECTS["llamacpp"].profiled(ModelProfile(**facts)), column) == value
+
+
+def test_what_is_configured_replaces_what_was_measured_and_the_rest_stays() -> None:
+    measured = ModelProfile(context_window=4096, vision=True)
+    configured = ModelProfile(context_window=8192, json_held=False)
+
+    assert measured.under(configured) == ModelProfile(context_window=8192, vision=True, json_held=False)
+    assert measured.under(None) is measured
+
+
+def test_false_is_a_fact_and_none_is_not() -> None:
+    assert ModelProfile(vision=False, tools=None).known() == {"vision": False}
+
+
+def test_every_fact_can_be_configured() -> None:
+    assert set(FACTS) <= set(ModelConfig.__struct_fields__)

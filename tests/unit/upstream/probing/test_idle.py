@@ -1,0 +1,118 @@
+"""A probe is sent while a backend is idle, and makes room at once when a user's request arrives."""
+
+import asyncio
+
+import pytest
+
+from antiphon.translation.dialects.table import DIALECTS
+from antiphon.upstream.backend_state import BackendOptions, BackendState
+from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.idle import MOST_INTERRUPTIONS, BusyError, WhenIdle
+from tests.support.engine import listed
+
+DONE = Answer(200)
+
+
+def backend(concurrency: int = 0) -> BackendState:
+    return BackendState(listed("a"), DIALECTS["generic"], BackendOptions(concurrency=concurrency))
+
+
+class Probe:
+    """A request that ends when it may; `sent` counts it, `cancelled` counts how often it was ended early."""
+
+    def __init__(self) -> None:
+        self.sent = self.cancelled = 0
+        self.begun, self.may_end = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self) -> Answer:
+        self.sent += 1
+        self.begun.set()
+        try:
+            await self.may_end.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return DONE
+
+
+@pytest.mark.parametrize("concurrency", [0, 1, 4])
+async def test_a_probe_takes_a_slot_of_an_idle_backend_and_returns_it(concurrency: int) -> None:
+    state, probe = backend(concurrency), Probe()
+    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    await probe.begun.wait()
+
+    assert state.slots.in_use == 1
+    probe.may_end.set()
+    assert await asking == DONE
+    assert state.slots.in_use == 0
+
+
+async def test_a_probe_waits_until_the_users_requests_have_ended() -> None:
+    state, probe = backend(), Probe()
+    state.slots.take("user")
+    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert probe.sent == 0
+
+    state.slots.leave("user")
+    await probe.begun.wait()
+    probe.may_end.set()
+    assert await asking == DONE
+
+
+@pytest.mark.parametrize("concurrency", [0, 1, 4])
+async def test_a_probe_makes_room_for_a_users_request_and_is_sent_again(concurrency: int) -> None:
+    state, probe = backend(concurrency), Probe()
+    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    await probe.begun.wait()
+
+    await asyncio.wait_for(state.slots.enter("user"), 5)  # where one slot is all there is, the probe gives it up
+    while not (probe.cancelled and state.slots.in_use == 1):
+        await asyncio.sleep(0)
+
+    probe.begun.clear()
+    state.slots.leave("user")
+    await probe.begun.wait()
+    probe.may_end.set()
+    assert await asking == DONE
+    assert (probe.sent, probe.cancelled) == (2, 1)
+
+
+async def test_a_probing_that_is_interrupted_again_and_again_is_given_up() -> None:
+    state, arrivals = backend(), 0
+
+    async def user_arrives() -> Answer:
+        nonlocal arrivals
+        arrivals += 1
+        state.slots.take("user")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            state.slots.leave("user")
+        return DONE
+
+    with pytest.raises(BusyError):
+        await WhenIdle(state, 0.001)(user_arrives)
+    assert arrivals == MOST_INTERRUPTIONS
+
+
+async def test_a_probing_is_given_up_where_the_backend_is_never_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.upstream.probing.idle.LONGEST_WAIT", 0.005)
+    state = backend()
+    state.slots.take("user")
+
+    with pytest.raises(BusyError):
+        await WhenIdle(state, 0.001)(Probe())
+
+
+async def test_a_probing_that_is_cancelled_returns_its_slot() -> None:
+    state, probe = backend(1), Probe()
+    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    await probe.begun.wait()
+
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+    assert (state.slots.in_use, probe.cancelled) == (0, 1)

@@ -1,0 +1,48 @@
+"""How a measurement is stored, and shown on one line."""
+
+from typing import Any
+
+import pytest
+
+from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.upstream.probing.measurement import Measurement, decode, summary
+
+
+def test_what_is_stored_is_read_again() -> None:
+    profile = ModelProfile(tools="native", text_calls=(), vision=False, rejected_keywords=("pattern",))
+    one = Measurement(profile=profile, digest="d", evidence={"vision": "vision"}, requests=3, tokens=9)
+
+    assert decode(one.encode()) == one
+
+
+def test_what_a_newer_version_stored_is_read_without_the_facts_that_are_new() -> None:
+    assert decode(b'{"profile": {"vision": true, "smell": true}, "colour": 1}') == Measurement(
+        profile=ModelProfile(vision=True)
+    )
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"profile": {"vision": "much"}}', b"\xff"])
+def test_anything_else_is_no_measurement(body: bytes) -> None:
+    assert decode(body) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "line"),
+    [
+        ({}, ""),
+        ({"tools": "native", "text_calls": ()}, "native tools"),
+        ({"tools": "prompt"}, "tools by prompt"),
+        ({"tools": "native", "text_calls": ("hermes",)}, "tools as text (hermes)"),
+        ({"json_formats": ()}, "no JSON"),
+        ({"json_formats": ("json_object",), "json_held": False}, "JSON"),
+        ({"json_formats": ("json_object", "json_schema"), "json_held": True}, "schemas"),
+        ({"json_formats": ("json_object", "json_object_schema")}, "schemas"),
+        ({"json_formats": ("json_schema",), "json_held": False}, "schemas (not held)"),
+        ({"rejected_keywords": ("pattern", "not")}, "rejects pattern, not"),
+        ({"context_window": 131072, "vision": True}, "131,072 tokens, vision"),
+        ({"thinking": "tags", "vision": False}, "thinks (tags), no vision"),
+        ({"thinking": "none", "system_role": False}, "no system role"),
+    ],
+)
+def test_the_line_says_what_matters_to_a_reader(facts: dict[str, Any], line: str) -> None:
+    assert summary(ModelProfile(**facts)) == line
