@@ -11,7 +11,7 @@ from typing import Any
 from tests.support import npm
 from tests.support.command import environment
 
-PINNED = Path(__file__).parent / "npm"
+PINNED = Path(__file__).parent / "npm" / "codex"
 """Which Codex: npm's package.json and its lock."""
 
 NOWHERE = "http://127.0.0.1:1"
@@ -84,7 +84,12 @@ class Codex:
     url: str
 
     async def run(
-        self, *flags: str, model: str = "fake-model", provider: str = "Antiphon", websockets: bool = False
+        self,
+        *flags: str,
+        prompt: str = PROMPT,
+        model: str = "fake-model",
+        provider: str = "Antiphon",
+        websockets: bool = False,
     ) -> Run:
         """Let it take one turn.
 
@@ -93,7 +98,7 @@ class Codex:
         values = {"model": model, "provider": provider, "url": self.url, "websockets": websockets}
         written = CONFIGURATION.format(**{name: json.dumps(value) for name, value in values.items()})
         (self.home / "config.toml").write_text(written)
-        code, out, err = await self._exec(*flags, PROMPT)
+        code, out, err = await self._exec(*flags, prompt)
         events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         run = Run(code, events, err)
         assert run.code == 0, f"{out}\n{err}"

@@ -9,7 +9,10 @@ import pytest_asyncio
 from openai import AsyncOpenAI
 
 from tests.support.command import serving
+from tests.support.mcp_server import McpServer, mcp_serving
+from tests.support.small_web import SmallWeb, small_web
 from tests.system.clients.model import Model
+from tests.system.clients.relay import Relay, relay
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -21,9 +24,36 @@ async def acting() -> AsyncIterator[Model]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def url(acting: Model, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The base URL of `antiphon serve`; it stops when it is told to, and nothing broke down in it."""
+async def sums() -> AsyncIterator[McpServer]:
+    """An MCP server."""
+    async with mcp_serving() as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def web() -> AsyncIterator[SmallWeb]:
+    """A small web, and its search engine."""
+    async with small_web() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def settings() -> str:
+    """The server's file of settings; a test file whose server runs tools overrides this fixture."""
+    return ""
+
+
+@pytest.fixture(scope="module")
+def local_tools(web: SmallWeb) -> str:
+    """Settings that let the server use the MCP server and the search engine of this machine."""
+    return f'outgoing_networks = ["127.0.0.0/8"]\nweb_search = "{web.searxng}"\n'
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def url(acting: Model, settings: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The base URL of `antiphon serve`; at the end the server stops on request, and without a traceback."""
     home: Path = tmp_path_factory.mktemp("antiphon")
+    (home / "antiphon.toml").write_text(settings)
     flags = ("--port", "0", "--backend", acting.url, "--store", f"sqlite:///{home}/antiphon.db")
     async with serving(home, *flags) as server:
         yield server.url
@@ -37,6 +67,13 @@ def model(acting: Model) -> Model:
     """The model, with no turns yet."""
     acting.play()
     return acting
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def wire(url: str) -> AsyncIterator[Relay]:
+    """A relay before the server, which records the bytes of one test."""
+    async with relay(url) as one:
+        yield one
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -3,14 +3,13 @@
 import base64
 import json
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from antiphon.application import toolset_of
 from antiphon.config import Settings
+from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.npm import UnavailableError
@@ -18,7 +17,7 @@ from tests.support.server import serve
 from tests.support.small_web import small_web
 from tests.system.clients.codex import PROMPT, Codex, install
 from tests.system.clients.model import Call, Model, Turn
-from tests.system.clients.relay import Relay, relay
+from tests.system.clients.relay import Relay
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 
@@ -41,12 +40,6 @@ def command() -> Path:
         pytest.skip(str(reason))
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def wire(url: str) -> AsyncIterator[Relay]:
-    async with relay(url) as one:
-        yield one
-
-
 @pytest.fixture
 def codex(command: Path, wire: Relay, model: Model, tmp_path: Path) -> Codex:
     model.cue = PROMPT
@@ -67,6 +60,18 @@ async def test_a_command_is_run(codex: Codex, model: Model) -> None:
     assert "sum-42" in run.printed
     assert "sum-42" in model.said_to()
     assert run.said == ["Done."]
+
+
+async def test_demo_runs_the_commands_that_the_user_spells_out_and_no_other(command: Path, tmp_path: Path) -> None:
+    async with serve(DemoBackend()) as served:
+        codex = Codex(command, tmp_path, tmp_path, served.url)
+        asked = await codex.run(prompt="Please run pwd", model="demo")
+        spelled_out = await codex.run(prompt='call exec_command {"cmd": "echo sum-$((40+2))"}', model="demo")
+
+    assert asked.done("command_execution") == []
+    assert "You said: Please run pwd" in asked.said[-1]
+    assert "sum-42" in spelled_out.printed
+    assert "sum-42" in spelled_out.said[-1]
 
 
 async def test_two_commands_are_run_at_once(codex: Codex, model: Model) -> None:

@@ -1,14 +1,10 @@
 """Tools that the server runs, as the official SDKs use them, unmodified: an MCP server, and a small web."""
 
 import json
-import signal
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import pytest_asyncio
 from agents import (
     Agent,
     HostedMCPTool,
@@ -29,9 +25,8 @@ from antiphon import Responses
 from antiphon.config import Settings
 from antiphon.testing import assert_event_stream, fold
 from antiphon.upstream.http import HttpBackend
-from tests.support.command import serving
-from tests.support.mcp_server import McpServer, mcp_serving
-from tests.support.small_web import SmallWeb, small_web
+from tests.support.mcp_server import McpServer
+from tests.support.small_web import SmallWeb
 from tests.system.clients.model import Call, Model, Turn
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -43,30 +38,9 @@ SEARCHING = Turn(calls=(Call("web_search", {"query": "harbour"}),))
 ADAPTER: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sums() -> AsyncIterator[McpServer]:
-    """An MCP server."""
-    async with mcp_serving() as server:
-        yield server
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def web() -> AsyncIterator[SmallWeb]:
-    """A web, and what searches it."""
-    async with small_web() as one:
-        yield one
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def url(acting: Model, web: SmallWeb, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The base URL of `antiphon serve`, which may go to this machine's tools."""
-    home: Path = tmp_path_factory.mktemp("antiphon")
-    (home / "antiphon.toml").write_text(f'outgoing_networks = ["127.0.0.0/8"]\nweb_search = "{web.searxng}"\n')
-    async with serving(home, "--port", "0", "--backend", acting.url, "--store", f"sqlite:///{home}/a.db") as server:
-        yield server.url
-        done = await server.stop(signal.SIGTERM)
-    assert done.code == 0
-    assert "Traceback" not in done.err
+@pytest.fixture(scope="module")
+def settings(local_tools: str) -> str:
+    return local_tools
 
 
 @pytest.fixture
@@ -179,9 +153,9 @@ async def test_a_call_that_is_denied_is_not_made(sdk: AsyncOpenAI, model: Model,
     denied = {"type": "mcp_approval_response", "approval_request_id": first.output[-1].id, "approve": False}
     second = await sdk.responses.create(
         model=NAME,
-        input=[denied],
+        input=[denied],  # type: ignore[list-item]
         tools=[tool],
-        previous_response_id=first.id,  # type: ignore[list-item]
+        previous_response_id=first.id,
     )
 
     assert (kinds(second), second.output_text, sums.called) == (["message"], "Then not.", [])

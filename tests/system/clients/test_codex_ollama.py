@@ -1,0 +1,41 @@
+"""Codex, unmodified, in front of an Ollama that reads 4,096 tokens by default and cuts the rest silently."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.http import HttpBackend
+from tests.support.fake_ollama import FakeOllama
+from tests.support.npm import UnavailableError
+from tests.support.server import serve
+from tests.system.clients.codex import Codex, install
+
+pytestmark = pytest.mark.timeout(200)
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    try:
+        return install()
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+
+
+async def test_the_model_reads_all_that_codex_sends(command: Path, tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    call = {"id": "call_1", "function": {"name": "exec_command", "arguments": {"cmd": "echo sum-$((40+2))"}}}
+    server = FakeOllama(answers=[[{"content": "I add.", "tool_calls": [call]}], [{"content": "It is 42."}]])
+    async with server.serve() as ollama:
+        shares = {"ollama": BackendOptions(api="auto")}
+        async with serve(HttpBackend("ollama", ollama), shares=shares) as served:
+            run = await Codex(command, home, work, served.url).run(model="qwen3")
+
+    assert (run.said, "sum-42" in run.printed) == (["I add.", "It is 42."], True)
+    first, second = server.requests
+    assert server.tokens(first) > 4_096
+    assert [request["options"]["num_ctx"] for request in (first, second)] == server.loads * 2
+    assert "sum-42" in json.dumps(second["messages"][-1])
