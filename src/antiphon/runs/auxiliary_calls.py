@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.formats import TextFormat
+from antiphon.protocol.items.messages import CompactionTrigger, ConfigurationUpdate, InputItem, Message, kinds_of
+from antiphon.protocol.requests import CreateResponse, TextConfig
 from antiphon.protocol.tools import ToolChoice
 
 SUMMARY = """\
@@ -22,18 +23,22 @@ Answer with the summary alone. Call no tool."""
 
 def summary_of(request: CreateResponse, items: Sequence[InputItem]) -> tuple[CreateResponse, list[InputItem]]:
     """Return what to ask, about which conversation, to have it summarised."""
-    asked = aside(request, tool_choice="none")
-    told = [item for item in items if not isinstance(item, CompactionTrigger)]
-    return asked, [*told, Message(role="user", content=SUMMARY)]
+    asked = aside(request, items, tool_choice="none")
+    kept = [item for item in items if not isinstance(item, CompactionTrigger)]
+    return asked, [*kept, Message(role="user", content=SUMMARY)]
 
 
-def aside(request: CreateResponse, *, tool_choice: ToolChoice | None) -> CreateResponse:
-    """Return the request without what is about the answer that the client waits for."""
+def aside(request: CreateResponse, items: Sequence[InputItem], *, tool_choice: ToolChoice | None) -> CreateResponse:
+    """Return the request without what concerns only the answer that the client waits for.
+
+    `items` is the conversation. A `configuration_update` in it sets the format of a request that has none, so the
+    request then sets plain text itself.
+    """
     return replace(
         request,
         tool_choice=tool_choice,
         input=UNSET,
-        text=None,
+        text=TextConfig(format=TextFormat()) if ConfigurationUpdate in kinds_of(items) else None,
         include=None,
         top_logprobs=None,
         max_output_tokens=None,

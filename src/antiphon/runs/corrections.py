@@ -106,7 +106,7 @@ def _input(request: CreateResponse, items: Sequence[InputItem], held: StreamingC
     name, namespace = held.offer.name, held.offer.namespace or UNSET
     call = CustomToolCall(call_id=held.call_id, name=name, input=held.text, namespace=namespace)
     answered = CustomToolCallOutput(call_id=held.call_id, output=GRAMMAR.format(misfit=held.misfit))
-    return aside(request, tool_choice=CustomChoice(name=name)), [*items, call, answered]
+    return aside(request, items, tool_choice=CustomChoice(name=name)), [*items, call, answered]
 
 
 def _arguments(request: CreateResponse, items: Sequence[InputItem], held: CheckedCall) -> Question:
@@ -116,11 +116,11 @@ def _arguments(request: CreateResponse, items: Sequence[InputItem], held: Checke
     begin = BEGIN.format(sent=held.sent) if held.sent else ""
     said = ARGUMENTS.format(misfit=held.misfit, text=held.text[:LONGEST_QUOTE], begin=begin)
     answered = FunctionCallOutput(call_id=held.call_id, output=said)
-    return aside(request, tool_choice=FunctionChoice(name=name)), [*items, call, answered]
+    return aside(request, items, tool_choice=FunctionChoice(name=name)), [*items, call, answered]
 
 
 def _text(request: CreateResponse, items: Sequence[InputItem], held: CheckedMessage) -> Question:
     said = Message(role="assistant", content=[OutputText(text=held.text)])
     wanted = Message(role="user", content=[InputText(text=TEXT.format(misfit=held.misfit))])
-    asked = aside(request, tool_choice=None if request.tools is None else "none")
+    asked = aside(request, items, tool_choice=None if request.tools is None else "none")
     return replace(asked, text=request.text), [*items, said, wanted]

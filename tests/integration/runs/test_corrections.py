@@ -113,6 +113,24 @@ async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_f
     assert "not a JSON object" in caplog.text
 
 
+async def test_a_correction_of_a_call_has_no_format_that_the_conversation_sets_for_answers() -> None:
+    update = {"type": "configuration_update", "text": {"format": {"type": "json_object"}}}
+    made, backend = engine(run(HOPELESS), run(GOOD))
+    await ask(made, input=[{"role": "user", "content": "Hi"}, update], tools=[RUN])
+
+    assert ["response_format" in request for request in backend.requests] == [True, False]
+
+
+async def test_a_correction_of_a_text_keeps_the_format_that_the_conversation_sets() -> None:
+    form = {"type": "json_schema", "name": "s", "schema": {"type": "object", "required": ["a"]}}
+    update = {"type": "configuration_update", "text": {"format": form}}
+    made, backend = engine(plain("{}"), plain('{"a": 1}'))
+    response = await ask(made, input=[{"role": "user", "content": "Hi"}, update])
+
+    assert [request["response_format"]["type"] for request in backend.requests] == ["json_schema"] * 2
+    assert response["output"][0]["content"][0]["text"] == '{"a": 1}'
+
+
 async def test_tokens_of_both_answers_count() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
     made, _ = engine([*run(HOPELESS), {"choices": [], "usage": usage}], [*run(GOOD), {"choices": [], "usage": usage}])

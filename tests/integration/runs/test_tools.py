@@ -13,7 +13,7 @@ from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.events import OutputItemAdded
 from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
-from tests.support.engine import ask, begin, called, engine, said, stream
+from tests.support.engine import ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta
 
 GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": 'start: "SELECT " /[0-9]+/'}
@@ -272,6 +272,19 @@ def crowded(total: int) -> Any:
 
 
 MANAGED = [{"type": "compaction", "compact_threshold": 1000}]
+
+
+async def test_a_summary_is_plain_text_whatever_format_the_conversation_sets() -> None:
+    form = {"type": "json_schema", "name": "answer", "schema": {"type": "object"}}
+    update = {"type": "configuration_update", "text": {"format": form}, "reasoning": {"effort": "low"}}
+    made, backend = engine(said("We built src/a.py."), plain("{}"), dialect="openai")
+    compacted = await ask(made, input=[*LONG, update, TRIGGER])
+    await ask(made, input=[*LONG, update])
+    summary, answer = backend.requests
+
+    assert [item["type"] for item in compacted["output"]] == ["compaction"]
+    assert ("response_format" in summary, answer["response_format"]["type"]) == (False, "json_schema")
+    assert summary["reasoning_effort"] == answer["reasoning_effort"] == "low"
 
 
 async def test_a_compaction_that_cannot_help_is_not_made_and_is_counted() -> None:
