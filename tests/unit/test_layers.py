@@ -64,8 +64,8 @@ SHARED = {"base", "contract", "notifications", "open", "operations", "records", 
 
 SANS_IO = (
     *("protocol", "translation", "translate", "storage.operations", "webhooks.sign", "telemetry.metrics"),
-    *("runs.phases", "runs.plan", "runs.turn", "runs.agentic_turn", "runs.steps", "runs.tool_policy"),
-    *("runs.provenance", "runs.corrections", "runs.loops"),
+    *("runs.phases", "runs.plan", "runs.request_builder", "runs.turn", "runs.agentic_turn", "runs.steps"),
+    *("runs.tool_policy", "runs.provenance", "runs.corrections", "runs.loops", "runs.truncate"),
     *("upstream.probing.answers", "upstream.probing.consent", "upstream.probing.descriptions"),
     *(
         "upstream.probing.findings",

@@ -24,6 +24,7 @@ from antiphon.runs.auxiliary_calls import summary_of
 from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.plan import RunPlan
+from antiphon.runs.request_builder import RequestBuilder
 from antiphon.runs.steps import (
     CallModel,
     Compact,
@@ -37,7 +38,7 @@ from antiphon.runs.steps import (
     Tell,
 )
 from antiphon.runs.tool_policy import Approved, ToolPolicy
-from antiphon.runs.turn import RequestBuilder, Turn, added
+from antiphon.runs.turn import Turn, added
 from antiphon.tools.registry import Toolset
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.to_chat.prefix import joined

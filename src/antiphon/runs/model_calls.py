@@ -18,9 +18,10 @@ from antiphon.protocol.schemas import JUDGE
 from antiphon.runs.engine import Engine
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_reuse import compare, prompt_of
+from antiphon.runs.request_builder import RENAMES
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
-from antiphon.runs.turn import RENAMES, Turn, added
+from antiphon.runs.turn import Turn, added
 from antiphon.runs.vision import Vision
 from antiphon.sharing.loading import load
 from antiphon.telemetry.observers import Call, ResponseRecord

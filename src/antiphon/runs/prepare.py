@@ -30,6 +30,7 @@ from antiphon.translation.to_chat.prefix import MANY, Conversation
 from antiphon.translation.to_chat.request import normalise_input
 from antiphon.translation.writer import View
 from antiphon.upstream.backend_state import Target
+from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.router import Route, chains_of
 
 BRINGS_WORK: frozenset[type[Any]] = frozenset({*CONCERNED, ToolSearchCall, ToolSearchOutput})
@@ -77,8 +78,8 @@ async def prepare(
 
     `recalled` is what the previous response leaves to this one, where that is known without the store.
     """
-    tenant, conversation, context = identity.tenant, request.conversation, None
-    is_recorded = request.store is not False or conversation is not None or identity.key
+    tenant, context = identity.tenant, None
+    is_recorded = request.store is not False or request.conversation is not None or identity.key
     recorder = _recorder_of(engine, request, identity) if is_recorded else None
     try:
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
@@ -93,34 +94,8 @@ async def prepare(
         if recorder is not None:
             recorder.context = context
         candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
-        if isinstance(request, LocalRequest):
-            candidates = candidates.taking(request.parameters)
-        is_cached = generates and (request.antiphon is not None or candidates.caches)
-        cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
-        has_chain = request.previous_response_id or conversation or request.prompt_cache_key
-        chains = chains_of(request, tenant) if has_chain else ()
-        route = Route(engine.router, candidates, chains, tenant, is_patient=False, is_late=cache is not None)
-        items, kinds = context.items, context.items.kinds
-        is_plain = request.tools is None and BRINGS_WORK.isdisjoint(kinds)
-        may_compact = request.context_management is not None or CompactionTrigger in kinds
-        return RunPlan(
-            request=engine.toolset.described(request) if request.tools else request,
-            context=context,
-            items=items,
-            response=open_response(request, identity.response_id, int(engine.now())),
-            view=view_of(request),
-            route=route,
-            chains=chains,
-            unseal=Unsealer(engine.keyring, tenant, engine.strict_seals),
-            recorder=recorder,
-            tools=None if is_plain else tools_of(engine.toolset, request, items),
-            compacts=may_compact and compacts(request, items),
-            cache=cache,
-            resume=None,
-            ignored_tools=() if is_plain else checked_tools(engine, request, items, route.target),
-            is_stream=bool(request.stream),
-            call_ids=NO_IDS if CALLED.isdisjoint(kinds) else call_ids(items),
-        )
+        response = open_response(request, identity.response_id, int(engine.now()))
+        return _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
     except BaseException:
         if context is not None:
             context.release()
@@ -144,30 +119,55 @@ async def prepare_again(
     """
     context = await gather(engine, request, tenant, is_large=resume.is_large, memory=memory)
     candidates = await engine.models.candidates(request.model)
+    request = replace(request, stream=True)
+    response = open_response(request, response_id, resume.created_at)
+    return _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
+
+
+def _plan_of(
+    engine: Engine,
+    request: CreateResponse,
+    context: Context,
+    candidates: Candidates,
+    response: Response,
+    recorder: Recorder | None,
+    *,
+    uses_cache: bool,
+    resume: ResumeState | None = None,
+) -> RunPlan:
+    """Decide what a response uses. Raises `ClientError` for what no candidate can do."""
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
-    is_cached = resume.begins and (request.antiphon is not None or candidates.caches)
-    cache = engine.cache.lookup(request, context.items, context.tenant, candidates) if is_cached else None
-    chains = chains_of(request, tenant)
-    route = Route(engine.router, candidates, chains, tenant, is_patient=True)
-    items, request = context.items, replace(request, stream=True)
+    items, tenant = context.items, context.tenant
+    uses_cache = uses_cache and (request.antiphon is not None or candidates.caches)
+    cache = engine.cache.lookup(request, items, tenant, candidates) if uses_cache else None
+    has_chain = request.previous_response_id or request.conversation or request.prompt_cache_key
+    chains = chains_of(request, tenant) if has_chain else ()
+    is_new = resume is None
+    route = Route(
+        engine.router, candidates, chains, tenant, is_patient=not is_new, is_late=is_new and cache is not None
+    )
+    is_plain = request.tools is None and BRINGS_WORK.isdisjoint(items.kinds)
+    may_compact = request.context_management is not None or CompactionTrigger in items.kinds
+    has_begun_calls = resume is not None and bool(resume.work.calls)
+    tools = None if is_plain else tools_of(engine.toolset, request, items)
     return RunPlan(
         request=engine.toolset.described(request) if request.tools else request,
         context=context,
         items=items,
-        response=open_response(request, response_id, resume.created_at),
+        response=response,
         view=view_of(request),
         route=route,
         chains=chains,
         unseal=Unsealer(engine.keyring, tenant, engine.strict_seals),
         recorder=recorder,
-        tools=engine.toolset if resume.work.calls else tools_of(engine.toolset, request, items),
-        compacts=compacts(request, items),
+        tools=engine.toolset if has_begun_calls else tools,
+        compacts=may_compact and compacts(request, items),
         cache=cache,
         resume=resume,
-        ignored_tools=(),
-        is_stream=True,
-        call_ids=call_ids(items),
+        ignored_tools=checked_tools(engine, request, items, route.target) if is_new and not is_plain else (),
+        is_stream=bool(request.stream),
+        call_ids=NO_IDS if CALLED.isdisjoint(items.kinds) else call_ids(items),
     )
 
 

@@ -19,10 +19,11 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import stored_output
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
+from antiphon.runs.request_builder import RequestBuilder
 from antiphon.runs.server_steps import made_items
 from antiphon.runs.step_loop import StepLoop
 from antiphon.runs.steps import FinishRun
-from antiphon.runs.turn import RequestBuilder, Turn
+from antiphon.runs.turn import Turn
 from antiphon.storage.contract import StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
 from antiphon.translation.to_chat.prefix import MANY

@@ -147,7 +147,7 @@ def test_any_other_refusal_is_reported_at_once() -> None:
 
 def test_a_backend_that_refuses_everything_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter(f"p{number}" for number in range(100))
-    monkeypatch.setattr("antiphon.runs.turn.refused_parameter", lambda *_: next(names))
+    monkeypatch.setattr("antiphon.runs.request_builder.refused_parameter", lambda *_: next(names))
     one = turn()
 
     with pytest.raises(ClientError):

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from antiphon.protocol.json_slices import SLICE, decode_in_slices
-from antiphon.translation.from_chat.reader import BREAKDOWNS
+from antiphon.translation.from_chat.finish_reasons import BREAKDOWNS
 from antiphon.translation.from_chat.text_filters import repaired
 
 REPEATED = frozenset({"id", "type", "role"})

@@ -21,39 +21,13 @@ from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
+from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error
 from antiphon.translation.from_chat.text_filters import BARE_CLOSE, OPENINGS
 from antiphon.translation.items import StreamingMessage
 from antiphon.translation.repetition import RepetitionWatch
 from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.wire import Finish, FinishReason
 from antiphon.translation.writer import GrowingText, ResponseWriter
-
-FINISH_REASONS: dict[str, FinishReason] = {
-    "stop": "completed",
-    "tool_calls": "completed",
-    "length": "max_output_tokens",
-    "content_filter": "content_filter",
-    "max_tokens": "max_output_tokens",
-    "max_output_tokens": "max_output_tokens",
-    "model_length": "max_output_tokens",  # Mistral: the context is full
-    "model_context_window_exceeded": "max_output_tokens",  # Z.ai
-    "MAX_TOKENS": "max_output_tokens",  # Gemini behind thin gateways
-    "safety": "content_filter",
-    "sensitive": "content_filter",  # Z.ai
-    "SAFETY": "content_filter",
-    "RECITATION": "content_filter",
-    "content_filtered": "content_filter",
-}
-"""What a `finish_reason` means. One that is not here (`function_call`, `tool_use`, `end_turn`, `eos`) ends well."""
-
-BREAKDOWNS = {
-    "error": "The backend says that its answer ended in an error.",
-    "abort": "The backend says that its answer was aborted.",  # vLLM, SGLang
-    "network_error": "The backend says that its answer broke off.",  # Z.ai
-    "insufficient_system_resource": "The backend ran out of resources in the middle of its answer.",  # DeepSeek
-}
-"""Finish reasons that are failures, and what they say."""
-
 
 WATCHED = 512
 """Chunks after which it is looked whether the text repeats itself."""
@@ -250,7 +224,10 @@ class ChatStream:
         """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
         if not self._is_started:
             self._start()
-        error = self.error or self._missing_end(done)
+        error = self.error
+        if error is None and not (self._is_looping or self._finish_reason in FINISH_REASONS):
+            is_whole = (self._is_plain or (done and not self._needs_reason)) and self._content.has_begun
+            error = end_error(self._finish_reason, is_whole=is_whole)
         outcome = self._outcome()
         status: Status = "incomplete" if error or outcome != "completed" else "completed"
         content = self._content
@@ -285,15 +262,6 @@ class ChatStream:
             return outcome
         usage = read_usage(self._usage)
         return "max_output_tokens" if usage is None or usage.output_tokens >= self._cap else outcome
-
-    def _missing_end(self, done: bool) -> BackendError | None:
-        """An answer that ended without saying why broke off, unless it is whole for another reason."""
-        if breakdown := BREAKDOWNS.get(self._finish_reason):
-            return BackendError(breakdown)
-        is_whole = self._is_plain or (done and not self._needs_reason)
-        if self._finish_reason or self._is_looping or (is_whole and self._content.has_begun):
-            return None
-        return BackendError("The backend's answer ended before it was finished.")
 
     def _feed_choice(self, choice: Choice, has_begun: bool) -> None:
         if choice.finish_reason and isinstance(choice.finish_reason, str):

@@ -9,13 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
-from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.items.content import InputText, OutputText
 from antiphon.protocol.items.messages import (
     ID_PREFIXES,
@@ -31,10 +29,10 @@ from antiphon.protocol.items.messages import (
 from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
+from antiphon.translation.to_chat.answer_format import instruction, response_format
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import Unseal, nothing
-from antiphon.translation.to_chat.schemas import ANY, projected
 from antiphon.translation.tool_mapping.choice import chat_tools, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
@@ -140,22 +138,36 @@ def to_chat(
     toolbox = toolbox or toolbox_of(request, items, dialect)
     context = request.reasoning.context if request.reasoning else None
     instructions, text = request.instructions, request.text
-    in_prompt = dialect.tools != "native"
-    if in_prompt and (toolbox.offers or request.tool_choice is not None):
+    has_tools, in_prompt = bool(toolbox.offers) or request.tool_choice is not None, dialect.tools != "native"
+    if has_tools and in_prompt:
         from antiphon.translation.to_chat.prompt_tools import prompt_tools  # noqa: PLC0415 - few backends need it
 
         instructions, text = prompt_tools(request, toolbox, dialect)
-    if text is not None and (words := _instruction(text, dialect)):
+    if text is not None and (words := instruction(text, dialect)):
         instructions = f"{instructions}\n\n{words}" if instructions else words
     body: Body = {
         "model": request.model,
         "messages": to_messages(items, instructions, dialect, context, toolbox=toolbox, unseal=unseal, history=history),
     }
-    if not in_prompt and (toolbox.offers or request.tool_choice is not None):
+    if has_tools and not in_prompt:
         body |= _tools(request, toolbox, dialect)
-    _add_optional(body, request, dialect)
-    if text is not None and (formatted := _response_format(text, dialect)):
+    if text is not None and (formatted := response_format(text, dialect)):
         body["response_format"] = formatted
+    _add_parameters(body, request, dialect, dropped)
+    return body
+
+
+def _add_parameters(body: Body, request: CreateResponse, dialect: Dialect, dropped: frozenset[str]) -> None:
+    for parameter in PARAMETERS:
+        value = getattr(request, parameter.field or parameter.name)
+        if value is not None and parameter.convert is not None:
+            value = parameter.convert(value)
+        if value is None:
+            continue
+        if parameter.chat in dialect.accepts:
+            body[parameter.chat] = value
+        elif parameter.needed:
+            raise unsupported(parameter.name)
     if request.max_output_tokens is not None:
         if not dialect.max_tokens:
             raise unsupported("max_output_tokens")
@@ -168,20 +180,6 @@ def to_chat(
         body["stream"] = True
         if "stream_options" in dialect.accepts:
             body["stream_options"] = {"include_usage": True}
-    return body
-
-
-def _add_optional(body: Body, request: CreateResponse, dialect: Dialect) -> None:
-    for parameter in PARAMETERS:
-        value = getattr(request, parameter.field or parameter.name)
-        if value is not None and parameter.convert is not None:
-            value = parameter.convert(value)
-        if value is None:
-            continue
-        if parameter.chat in dialect.accepts:
-            body[parameter.chat] = value
-        elif parameter.needed:
-            raise unsupported(parameter.name)
 
 
 def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> None:
@@ -205,64 +203,6 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:
         body["parallel_tool_calls"] = request.parallel_tool_calls
     return body
-
-
-# The form of the answer: `response_format` where the dialect has it, words where it has not.
-
-_ANY_OBJECT = {"type": "object"}
-WITH_SCHEMA = frozenset({"json_schema", "json_object_schema"})
-"""Types of `response_format` that have a schema."""
-
-
-def _response_format(text: TextConfig | None, dialect: Dialect) -> dict[str, Any] | None:
-    """Return `response_format`, None where the answer is free text or the dialect cannot constrain it.
-
-    A schema weakens to `json_object` where that is all the dialect has, and `json_object` becomes the schema of any
-    object where it has only schemas.
-    """
-    wanted, formats = text.format if text else None, _formats(dialect)
-    if isinstance(wanted, JsonSchemaFormat) and "json_schema" in formats:
-        return _schema(wanted, dialect)
-    if isinstance(wanted, JsonSchemaFormat) and "json_object_schema" in formats:
-        return {"type": "json_object", "schema": _fitting(wanted.schema, dialect)}
-    if isinstance(wanted, JsonSchemaFormat | JsonObjectFormat) and "json_object" in formats:
-        return {"type": "json_object"}
-    if isinstance(wanted, JsonObjectFormat) and "json_schema" in formats:
-        return _schema(JsonSchemaFormat(name="object", schema=_ANY_OBJECT), dialect)
-    return None
-
-
-def _instruction(text: TextConfig | None, dialect: Dialect) -> str:
-    """Return what to tell the model because `response_format` does not say it; empty where it does."""
-    wanted = text.format if text else None
-    formats = _formats(dialect)
-    if isinstance(wanted, JsonSchemaFormat) and not formats & WITH_SCHEMA:
-        schema = msgspec.json.encode(wanted.schema).decode()
-        about = f" {wanted.description}" if wanted.description else ""
-        return f"Answer with one JSON object and nothing else.{about} It must fit this JSON Schema:\n{schema}"
-    if isinstance(wanted, JsonObjectFormat) and not formats:
-        return "Answer with one JSON object and nothing else."
-    return ""
-
-
-def _formats(dialect: Dialect) -> frozenset[str]:
-    """Return the types of `response_format` that the backend takes: none with a schema where it rejected every one."""
-    if "response_format" not in dialect.accepts:
-        return frozenset()
-    return dialect.json_formats - WITH_SCHEMA if ANY in dialect.unfit else dialect.json_formats
-
-
-def _fitting(schema: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
-    return projected(schema, dialect.unfit) if dialect.unfit else schema
-
-
-def _schema(wanted: JsonSchemaFormat, dialect: Dialect) -> dict[str, Any]:
-    schema: dict[str, Any] = {"name": wanted.name, "schema": _fitting(wanted.schema, dialect)}
-    if wanted.description is not None:
-        schema["description"] = wanted.description
-    if wanted.strict is not None and dialect.strict:
-        schema["strict"] = wanted.strict
-    return {"type": "json_schema", "json_schema": schema}
 
 
 # Parameters.

@@ -7,7 +7,8 @@ import pytest
 
 from antiphon.testing import assert_event_stream
 from antiphon.translation.from_chat.decode import decode_chunk
-from antiphon.translation.from_chat.reader import BREAKDOWNS, FINISH_REASONS, ChatStream
+from antiphon.translation.from_chat.finish_reasons import BREAKDOWNS, FINISH_REASONS
+from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.writer import View
 from tests.support.replay import delta, sse
 from tests.support.translate import Translation, begin, end, translate, translate_plain

@@ -1,0 +1,262 @@
+"""Builds the requests of one response for a backend, and changes them as the backend's refusals teach."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from antiphon.access.unseal import state_origin
+from antiphon.errors import AntiphonError
+from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import Tool
+from antiphon.runs.corrections import text_check
+from antiphon.runs.loops import nudged
+from antiphon.runs.truncate import drop_oldest, thin_out
+from antiphon.translation.checked_items import TextCheck
+from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
+from antiphon.translation.to_chat.cut_prompts import is_longer
+from antiphon.translation.to_chat.reasoning import Unseal
+from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
+from antiphon.translation.to_chat.tokens import tokens_of
+from antiphon.translation.to_responses.request import countable, extras, field_of, refused_field, to_responses
+from antiphon.translation.tool_mapping.choice import allowed_names
+from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, toolbox_of
+from antiphon.translation.writer import Note
+from antiphon.upstream.backend_errors import beyond_window, is_overflow, read_failure
+from antiphon.upstream.backend_state import Target
+
+ANSWER = 1024
+"""Tokens of a model's window that are kept for its answer, where the request does not say."""
+
+ANSWER_SHARE = 8
+"""At most this part of the window: one eighth."""
+
+MAX_REFUSALS = 8
+"""Refused parameters of one response; a backend that refuses more means something else."""
+
+REJECTED = 400
+REFUSALS = {REJECTED, 422}
+"""Statuses of a request that a backend does not understand."""
+
+UNOPENED = "invalid_encrypted_content"
+"""Code of the error for reasoning that a backend did not seal, or no longer opens (specification section 13)."""
+
+RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
+"""What the client calls that which a backend complains of."""
+
+STREAMED = {"stream", "stream_options"}
+
+
+class BuiltRequest(Struct, frozen=True):
+    """The body for a backend, and what the model may call in its answer."""
+
+    body: Body
+    toolbox: Toolbox
+    """What the model is offered over Chat."""
+    allowed: frozenset[str] | None
+    """The names that may be called, None where any may."""
+    api: Api
+    check: TextCheck | None = None
+    """The schema that the text is to fit, where that is checked here."""
+    note: Note | None = None
+    """The note to a model that repeats itself, or the end of its calls."""
+
+
+class RequestBuilder:
+    """Builds the requests of one response. `items` is its conversation, of which the first `history` came before."""
+
+    def __init__(
+        self,
+        request: CreateResponse,
+        items: Sequence[InputItem],
+        history: int,
+        target: Target,
+        unseal: Unseal,
+        served: Collection[type[Tool]],
+    ) -> None:
+        self.request = request
+        self.items = items
+        self.target = target
+        """Where the model is asked; another one once that one failed before its first byte."""
+        self.thins_out = False
+        """A summary is asked for: it may lack details of what it is about, but it must come."""
+        self.api: Api = "chat"
+        """The API of the request that was built last."""
+        self._history = history
+        self._unseal = unseal
+        self._served = served
+        self._body: Body = {}
+        self._refusals = 0
+        self._goes_by_chat = False
+        """The backend's own Responses API does not take what this is about."""
+        self._is_without_blobs = False
+        """The backend did not open what it had sealed itself: its keys have changed since."""
+        self.suspects: tuple[Target, frozenset[str]] | None = None
+        """What that API said it does not take, and whose it is."""
+        self._is_plain = False
+        """The backend is not asked for a stream, though the client asked for one."""
+
+    def api_for(self, request: CreateResponse, items: Sequence[InputItem]) -> Api:
+        """Return the API in which this is asked."""
+        return "chat" if self._goes_by_chat else self.target.api_for(request, items)
+
+    def toolbox(self, items: Sequence[InputItem]) -> Toolbox:
+        """Return the tools in force after this conversation."""
+        return toolbox_of(self.request, items, self.target.dialect, self._served)
+
+    def build(
+        self,
+        request: CreateResponse,
+        items: Sequence[InputItem],
+        limit: Callable[[Toolbox], None] | None = None,
+    ) -> BuiltRequest:
+        """Return what to send; `limit` takes tools out of what is offered. Raises `ClientError` where it cannot be."""
+        target = self.target
+        dialect, refused, defaults = target.dialect, frozenset(target.refused), target.defaults
+        api = "chat" if target.api == "chat" else self.api_for(request, items)
+        self.api = api
+        if defaults is not None:
+            request = defaults.complete(request, items)
+        if api == "responses":
+            origin = "" if self._is_without_blobs else state_origin(target)
+            self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
+            self._body["model"] = target.model
+            if defaults is not None:
+                defaults.fill(self._body, request, refused, api)
+            return BuiltRequest(self._body, Toolbox(), None, api)
+        if isinstance(items, ItemList) and ConfigurationUpdate in items.kinds:
+            request = configured(request, items)
+        taught = dialect.taught(refused) if refused else dialect
+        is_bare = request.tools is None and isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS)
+        toolbox = Toolbox() if is_bare else toolbox_of(request, items, taught, self._served)
+        if limit is not None:
+            limit(toolbox)
+        note = None
+        if dialect.checks_answers and not is_bare:
+            items, note = nudged(items, target.state.options.loop_calls)
+        self._body = to_chat(
+            request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
+        )
+        self._body["model"] = target.model
+        if defaults is not None:
+            defaults.fill(self._body, request, refused)
+        if self._is_plain:
+            self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
+        allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
+        check = None
+        if request.text is not None and dialect.checks_answers:
+            check = text_check(request, items, self._body, is_doubtful=target.is_loose)
+        return BuiltRequest(self._body, toolbox, allowed, api, check, note)
+
+    def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
+        """Return a request to a model whose window is known, shortened and built anew until it fits the window.
+
+        Some backends cut a longer prompt silently, so it is not sent. One that may not be shortened is sent as it is,
+        for the window may be larger than it was when it was measured. But where a backend is known to cut prompts, one
+        that is too long by any count raises `ClientError` (400, `context_length_exceeded`).
+        """
+        window = self.target.window
+        while window is not None and (size := self._size(built)) > window - self._room(window):
+            if not self.shorten():
+                is_doubtful = size <= window or built.api != "chat" or not self.target.dialect.cuts_prompts
+                if is_doubtful or not is_longer(built.body, window):
+                    break
+                raise beyond_window(self.target.name, window)
+            built = build()
+        return built
+
+    def _room(self, window: int) -> int:
+        """Return the tokens of the window that are kept for the answer, where the prompt may be shortened for it."""
+        return self.request.max_output_tokens or min(ANSWER, window // ANSWER_SHARE)
+
+    @staticmethod
+    def _size(built: BuiltRequest) -> int:
+        return tokens_of(countable(built.body) if built.api == "responses" else built.body)
+
+    # What follows from a refusal.
+
+    def asks_plainly(self) -> bool:
+        """The answer broke off before anything was said. Return whether it is asked for again, as no stream.
+
+        llama-cpp-python reports what is wrong with a request only where it is to answer it whole.
+        """
+        if self._is_plain or "stream" not in self._body or not self.target.dialect.streams_hide_errors:
+            return False
+        self._is_plain = True
+        return True
+
+    def learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """The backend answered 400 or above. Returns where another request may do; else raises what to report."""
+        error = read_failure(status, headers, body, self.target.model, RENAMES[self.api])
+        if is_overflow(error):
+            if not self.shorten():
+                raise error
+            return
+        if error.code == UNOPENED and self._has_blobs and not self._is_without_blobs:
+            self._is_without_blobs = True
+            return
+        if self._learns_schema(status, body):
+            return
+        name = self._refused_name(status, body)
+        if name is None and self._falls_back(status, body):
+            return
+        self._refusals += 1
+        if name is None or name in self.target.refused or self._refusals > MAX_REFUSALS:
+            raise error
+        self.target.refused.add(name)
+
+    def learn_schema(self, error: AntiphonError) -> bool:
+        """The answer was an error that may be about a schema. Return whether another request may do."""
+        return self._learns_schema(REJECTED, error.message.encode())
+
+    def confirm(self) -> None:
+        """Chat had an answer to what was refused: so it was not the request that was wrong."""
+        suspects, self.suspects = self.suspects, None
+        if suspects is not None and suspects[0] is self.target:
+            self.target.refused |= suspects[1]
+
+    def shorten(self) -> bool:
+        """Drop the oldest part, where that is allowed and there is one; return whether it was dropped."""
+        shorter = drop_oldest(self.items) if self.thins_out or self.request.truncation == "auto" else None
+        if shorter is None and self.thins_out:
+            shorter = thin_out(self.items)
+        if shorter is None:
+            return False
+        self._history = max(0, self._history - (len(self.items) - len(shorter)))
+        self.items = shorter
+        return True
+
+    def _falls_back(self, status: int, body: bytes) -> bool:
+        """Whether a server that seemed to speak Responses refused what goes by Chat.
+
+        What it named, it is spared from then on, if Chat proves to be the way.
+        """
+        if status not in REFUSALS or self.api == "chat" or not self.target.state.is_probed:
+            return False
+        doubtful = extras(self.request, self.items)
+        self.suspects = self.target, refused_types(body, doubtful)
+        self._goes_by_chat = bool(doubtful)
+        return self._goes_by_chat
+
+    @property
+    def _has_blobs(self) -> bool:
+        """Whether the backend was sent reasoning that it had sealed itself."""
+        return self.api == "responses" and any("encrypted_content" in item for item in self._body["input"])
+
+    def _learns_schema(self, status: int, body: bytes) -> bool:
+        """Return whether an error about a schema teaches what to omit; services report it to their client.
+
+        Each lesson leaves less of the schemas, so they have an end.
+        """
+        if self.api == "responses" or not self.target.dialect.checks_answers:
+            return False
+        lesson = refused_schema(status, body, self._body)
+        if lesson is not None:
+            self.target.refused.add(lesson)
+        return lesson is not None
+
+    def _refused_name(self, status: int, body: bytes) -> str | None:
+        if self.api == "responses":
+            return refused_field(status, body, self._body, self.request.include)
+        return refused_parameter(status, body, self._body)

@@ -1,0 +1,37 @@
+"""What the `finish_reason` of a backend means, and the error of an answer that has none."""
+
+from antiphon.errors import BackendError
+from antiphon.translation.wire import FinishReason
+
+FINISH_REASONS: dict[str, FinishReason] = {
+    "stop": "completed",
+    "tool_calls": "completed",
+    "length": "max_output_tokens",
+    "content_filter": "content_filter",
+    "max_tokens": "max_output_tokens",
+    "max_output_tokens": "max_output_tokens",
+    "model_length": "max_output_tokens",  # Mistral: the context is full
+    "model_context_window_exceeded": "max_output_tokens",  # Z.ai
+    "MAX_TOKENS": "max_output_tokens",  # Gemini behind thin gateways
+    "safety": "content_filter",
+    "sensitive": "content_filter",  # Z.ai
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "content_filtered": "content_filter",
+}
+"""What a `finish_reason` means. One that is not here (`function_call`, `tool_use`, `end_turn`, `eos`) ends well."""
+
+BREAKDOWNS = {
+    "error": "The backend says that its answer ended in an error.",
+    "abort": "The backend says that its answer was aborted.",  # vLLM, SGLang
+    "network_error": "The backend says that its answer broke off.",  # Z.ai
+    "insufficient_system_resource": "The backend ran out of resources in the middle of its answer.",  # DeepSeek
+}
+"""Finish reasons that are failures, and what they say."""
+
+
+def end_error(reason: str, *, is_whole: bool) -> BackendError | None:
+    """Return why an answer that ended for this reason failed. One without a reason broke off unless it `is_whole`."""
+    if breakdown := BREAKDOWNS.get(reason):
+        return BackendError(breakdown)
+    return None if reason or is_whole else BackendError("The backend's answer ended before it was finished.")
