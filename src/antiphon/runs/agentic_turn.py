@@ -80,11 +80,7 @@ class AgenticTurn(Turn):
         )
         self._cap = plan.request.max_output_tokens
         self._searches = 0
-        self.steps = self._steps = self._decide()
-
-    def next(self) -> Step:
-        """See `Turn.next`."""
-        return next(self._steps)
+        self.steps = self._decide()
 
     @property
     def usage(self) -> Usage | None:

@@ -11,7 +11,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
 from antiphon.runs.corrections import text_check
 from antiphon.runs.loops import nudged
-from antiphon.runs.truncate import drop_oldest, thin_out
+from antiphon.runs.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
@@ -31,6 +31,9 @@ ANSWER = 1024
 
 ANSWER_SHARE = 8
 """At most this part of the window: one eighth."""
+
+STEPS = 16
+"""A prompt is shortened to a multiple of the window divided by this."""
 
 MAX_REFUSALS = 8
 """Refused parameters of one response; a backend that refuses more means something else."""
@@ -96,6 +99,12 @@ class RequestBuilder:
         """What that API said it does not take, and whose it is."""
         self._is_plain = False
         """The backend is not asked for a stream, though the client asked for one."""
+        self.is_too_long = False
+        """The backend refused the last request, and a shorter one is to follow."""
+        self._turns: Turns | None = None
+        """The turns of the whole conversation, once it has to be shortened."""
+        self._kept = 0
+        """The limit of tokens to which it was shortened."""
 
     def api_for(self, request: CreateResponse, items: Sequence[InputItem]) -> Api:
         """Return the API in which this is asked."""
@@ -156,9 +165,10 @@ class RequestBuilder:
         for the window may be larger than it was when it was measured. But where a backend is known to cut prompts, one
         that is too long by any count raises `ClientError` (400, `context_length_exceeded`).
         """
-        window = self.target.window
+        window, limit = self.target.window, 0
         while window is not None and (size := self._size(built)) > window - self._room(window):
-            if not self.shorten():
+            limit = limit * 3 // 4 or self._limit(window, built)
+            if not self.shorten(limit):
                 is_doubtful = size <= window or built.api != "chat" or not self.target.dialect.cuts_prompts
                 if is_doubtful or not is_longer(built.body, window):
                     break
@@ -170,9 +180,17 @@ class RequestBuilder:
         """Return the tokens of the window that are kept for the answer, where the prompt may be shortened for it."""
         return self.request.max_output_tokens or min(ANSWER, window // ANSWER_SHARE)
 
+    def _limit(self, window: int, built: BuiltRequest) -> int:
+        """Return the tokens that the turns may have, in steps that small changes of the instructions do not reach."""
+        body = _countable(built)
+        instructions = [one for one in body["messages"] if one.get("role", one.get("type", "system")) in INSTRUCTING]
+        others = tokens_of({**body, "messages": instructions}) + self._all_turns().kept_tokens
+        step = max(1, window // STEPS)
+        return max(1, (window - self._room(window) - others) // step) * step
+
     @staticmethod
     def _size(built: BuiltRequest) -> int:
-        return tokens_of(countable(built.body) if built.api == "responses" else built.body)
+        return tokens_of(_countable(built))
 
     # What follows from a refusal.
 
@@ -190,7 +208,7 @@ class RequestBuilder:
         """The backend answered 400 or above. Returns where another request may do; else raises what to report."""
         error = read_failure(status, headers, body, self.target.model, RENAMES[self.api])
         if is_overflow(error):
-            if not self.shorten():
+            if not self.shortens_next():
                 raise error
             return
         if error.code == UNOPENED and self._has_blobs and not self._is_without_blobs:
@@ -216,9 +234,27 @@ class RequestBuilder:
         if suspects is not None and suspects[0] is self.target:
             self.target.refused |= suspects[1]
 
-    def shorten(self) -> bool:
-        """Drop the oldest part, where that is allowed and there is one; return whether it was dropped."""
-        shorter = drop_oldest(self.items) if self.thins_out or self.request.truncation == "auto" else None
+    def shortens_next(self) -> bool:
+        """The backend found the request too long. Return whether the next one can be shorter: `next` shortens it.
+
+        To measure a long conversation takes a while, and what comes next is decided beside the event loop.
+        """
+        if self.thins_out:
+            self.is_too_long = has_older_turns(self.items) or thin_out(self.items) is not None
+        else:
+            self.is_too_long = self.request.truncation == "auto" and has_older_turns(self.items)
+        return self.is_too_long
+
+    def shorten(self, limit: int | None = None) -> bool:
+        """Drop the oldest turns until a conversation of `limit` tokens is left; return whether anything was dropped.
+
+        Without a limit, it is the largest power of two below the tokens of the request that the backend refused, so it
+        stays the same for many turns. What may not be shortened is left as it is.
+        """
+        self.is_too_long = False
+        if not (self.thins_out or self.request.truncation == "auto"):
+            return False
+        shorter = self._without_oldest(limit)
         if shorter is None and self.thins_out:
             shorter = thin_out(self.items)
         if shorter is None:
@@ -226,6 +262,26 @@ class RequestBuilder:
         self._history = max(0, self._history - (len(self.items) - len(shorter)))
         self.items = shorter
         return True
+
+    def _without_oldest(self, limit: int | None) -> list[InputItem] | None:
+        """Return fewer items than there are, None where one turn is all there is."""
+        turns = self._all_turns()
+        if limit is None:
+            before = self._kept or turns.tokens
+            limit = 1 << ((before - 1).bit_length() - 1) if before > 1 else 0
+        while True:
+            self._kept = limit
+            shorter = turns.within(limit)
+            if shorter is not None and len(shorter) < len(self.items):
+                return shorter
+            if limit == 0:
+                return None
+            limit //= 2
+
+    def _all_turns(self) -> Turns:
+        if self._turns is None:
+            self._turns = Turns(self.items, with_reasoning=self.target.dialect.replay != "never")
+        return self._turns
 
     def _falls_back(self, status: int, body: bytes) -> bool:
         """Whether a server that seemed to speak Responses refused what goes by Chat.
@@ -260,3 +316,7 @@ class RequestBuilder:
         if self.api == "responses":
             return refused_field(status, body, self._body, self.request.include)
         return refused_parameter(status, body, self._body)
+
+
+def _countable(built: BuiltRequest) -> Body:
+    return countable(built.body) if built.api == "responses" else built.body

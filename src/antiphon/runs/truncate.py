@@ -1,6 +1,17 @@
-"""Making a history shorter from its beginning (specification section 10.6, `truncation: auto`)."""
+"""Making a history shorter from its beginning (specification section 10.6, `truncation: auto`).
 
+A backend keeps the prompt of a turn and reads the next prompt from its first difference on, so the place where the
+history begins should move seldom. `Turns.within` therefore cuts only at multiples of half the limit, counted in tokens
+from the very first turn. The place depends on the conversation alone, and moves on once another half is full. Where
+half the limit refused is the next limit, the places of both agree.
+"""
+
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
 
 from antiphon.protocol.items.calls import AdditionalTools
 from antiphon.protocol.items.hosted import McpListTools
@@ -10,33 +21,74 @@ from antiphon.protocol.items.messages import (
     FunctionCallOutput,
     InputItem,
     Message,
+    Reasoning,
 )
 from antiphon.protocol.validation.call_rules import Output, awaited, tie
+from antiphon.translation.to_chat.history import remembered
+from antiphon.translation.to_chat.tokens import MEDIA, MEDIUM, MEDIUM_DATA, MESSAGE, UNSEEN, by_size
 from antiphon.translation.tool_mapping.calls import output_of
 
 KEPT = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)
+
+INSTRUCTING = ("system", "developer")
 
 BRIEF = 400
 """Characters of an output that was cut short."""
 
 MORE = " […]"
 
+UNREAD = UNSEEN | {"call_id", "status", "phase"}
+"""Fields of an item that the model does not read."""
 
-def drop_oldest(items: Sequence[InputItem]) -> list[InputItem] | None:
-    """Return the items without the older half of their turns, None where one turn is all there is.
+
+class Turns:
+    """The turns of a conversation, of which the oldest can be dropped.
 
     A turn begins with a user's message and ends before the next, but not while the output of a call is still to come:
     so a call stays with its output, and reasoning with what follows it. System and developer messages, tools and
     settings are kept: they are instructions, not history. So is a summary.
     """
+
+    def __init__(self, items: Sequence[InputItem], *, with_reasoning: bool = True) -> None:
+        self._items = items
+        self._starts: list[int] = []
+        self._before: list[int] = []
+        """The tokens before each start."""
+        self.tokens = 0
+        """What the model reads of all turns, estimated."""
+        self.kept_tokens = 0
+        """The tokens of what is always kept; instructions are not counted."""
+        read = {place for place, _ in remembered(items)}
+        waits = awaited(items)
+        for place, item in enumerate(items):
+            if _is_by(item, "user") and not waits[place]:
+                self._starts.append(place)
+                self._before.append(self.tokens)
+            tokens = _tokens_of(item) if place in read and (with_reasoning or not isinstance(item, Reasoning)) else 0
+            if _is_droppable(item):
+                self.tokens += tokens
+            elif isinstance(item, Compaction):
+                self.kept_tokens += tokens
+
+    def within(self, limit: int) -> list[InputItem] | None:
+        """Return the items without the oldest turns, so that the rest has at most `limit` tokens; None without loss.
+
+        The newest turn always stays, however long it is.
+        """
+        excess, step = self.tokens - limit, max(1, limit // 2)
+        if excess <= 0 or not self._starts:
+            return None
+        start = bisect_left(self._before, -(-excess // step) * step, hi=len(self._starts) - 1)
+        cut = self._starts[start]
+        kept = [item for item in self._items[:cut] if not _is_droppable(item)]
+        return [*kept, *self._items[cut:]] if len(kept) < cut else None
+
+
+def has_older_turns(items: Sequence[InputItem]) -> bool:
+    """Whether `Turns.within` can drop any of these items."""
     waits = awaited(items)
     starts = [place for place, item in enumerate(items) if _is_by(item, "user") and not waits[place]]
-    if starts and not any(_is_droppable(item) for item in items[: starts[0]]):
-        del starts[0]  # nothing stands before it
-    if not starts:
-        return None
-    cut = starts[len(starts) // 2]
-    return [item for item in items[:cut] if not _is_droppable(item)] + list(items[cut:])
+    return bool(starts) and any(_is_droppable(item) for item in items[: starts[-1]])
 
 
 def thin_out(items: Sequence[InputItem]) -> list[InputItem] | None:
@@ -57,9 +109,38 @@ def _cut_short(item: InputItem) -> FunctionCallOutput:
     return FunctionCallOutput(call_id=tie(item), output=_printed(item)[: BRIEF - len(MORE)] + MORE)
 
 
+def _tokens_of(item: InputItem) -> int:
+    """Return the tokens of an item. A compaction counts as long as its sealed text: nothing else of it is readable."""
+    if isinstance(item, Compaction):
+        return by_size(item.encrypted_content)
+    return MESSAGE + _read(item)
+
+
+def _read(value: Any) -> int:
+    """Return the tokens that a model reads of a value."""
+    if isinstance(value, str):
+        return by_size(value)
+    if isinstance(value, Struct):
+        return sum(_read_field(name, one) for name in _read_of(type(value)) if (one := getattr(value, name)))
+    if isinstance(value, dict):
+        return sum(_read_field(name, one) for name, one in value.items() if one and name not in UNREAD)
+    return sum(map(_read, value)) if isinstance(value, list | tuple) else 0
+
+
+def _read_field(name: str, value: Any) -> int:
+    if name == "file_data":
+        return MEDIUM * -(-len(value) // MEDIUM_DATA)
+    return MEDIUM if name in MEDIA else _read(value)
+
+
+@cache
+def _read_of(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name not in UNREAD)
+
+
 def _is_by(item: InputItem, *roles: str) -> bool:
     return isinstance(item, Message) and item.role in roles
 
 
 def _is_droppable(item: InputItem) -> bool:
-    return not (_is_by(item, "system", "developer") or isinstance(item, KEPT))
+    return not (_is_by(item, *INSTRUCTING) or isinstance(item, KEPT))

@@ -55,6 +55,8 @@ class Turn:
 
     def next(self) -> Step:
         """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
+        if self.builder.is_too_long and not self.builder.shorten():
+            raise too_long()
         if self.steps is not None:
             return next(self.steps)
         result = self._result
@@ -88,7 +90,7 @@ class Turn:
             if self.builder.suspects is not None:
                 self.builder.confirm()
         elif is_silent and is_overflow(error):
-            if self.builder.shorten():
+            if self.builder.shortens_next():
                 return
             ending = replace(ending, error=too_long())
         elif is_silent and self.builder.learn_schema(error):

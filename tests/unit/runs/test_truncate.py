@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.protocol.items.calls import ToolSearchOutput
+from antiphon.protocol.items.content import InputFile, InputImage, ReasoningText
 from antiphon.protocol.items.messages import (
+    Compaction,
     FunctionCall,
     FunctionCallOutput,
     InputItem,
@@ -16,7 +18,7 @@ from antiphon.protocol.items.messages import (
 )
 from antiphon.protocol.tools import FunctionTool
 from antiphon.protocol.validation.call_rules import awaited, check_calls
-from antiphon.runs.truncate import drop_oldest, thin_out
+from antiphon.runs.truncate import Turns, has_older_turns, thin_out
 
 
 def user(text: str) -> Message:
@@ -33,14 +35,43 @@ SYSTEM = Message(role="system", content="Be brief.")
 THOUGHT = Reasoning(id="rs_1", summary=[])
 
 
-def test_the_older_half_of_the_exchanges_goes() -> None:
-    items = [part for n in range(4) for part in (user(f"q{n}"), answer(f"a{n}"))]
+def drop_oldest(items: list[InputItem]) -> list[InputItem] | None:
+    """The items of a conversation for which there is just too little room."""
+    turns = Turns(items)
+    return turns.within(turns.tokens - 1)
 
-    assert drop_oldest(items) == items[4:]
+
+def talk(turns: int) -> list[InputItem]:
+    """A conversation of turns that are equally long: 50 tokens each."""
+    return [part for n in range(turns) for part in (user(f"q{n:02d} " + "x" * 80), answer("y" * 84))]
 
 
-def test_of_an_odd_number_the_middle_one_goes_too() -> None:
-    assert drop_oldest([user("a"), user("b"), user("c")]) == [user("c")]
+def test_turns_go_by_halves_of_the_limit() -> None:
+    assert Turns(talk(4)).tokens == 200
+    assert [len(Turns(talk(4)).within(limit) or talk(4)) // 2 for limit in (200, 199, 150, 120, 100)] == [4, 2, 2, 1, 2]
+
+
+def test_the_newest_turn_stays_however_little_room_there_is() -> None:
+    assert Turns(talk(4)).within(0) == talk(4)[6:]
+
+
+def test_over_thirty_turns_the_conversation_seldom_begins_at_another_place() -> None:
+    begins = [(Turns(talk(length)).within(20 * 50) or talk(length))[0] for length in range(1, 51)]
+    places = [int(one.content[1:3]) for one in begins if isinstance(one, Message) and isinstance(one.content, str)]
+
+    assert places[:20] == [0] * 20
+    assert places == sorted(places)
+    assert sorted(set(places[20:])) == [10, 20, 30]
+    assert all(length - place <= 20 for length, place in enumerate(places, start=1))
+
+
+def test_what_no_model_reads_takes_no_room() -> None:
+    summary = Compaction(id="cmp_1", encrypted_content="")
+    before = [FunctionCallOutput(call_id="c", output="x" * 400), answer("x" * 400)]
+    thought = Reasoning(id="rs_1", summary=[], content=[ReasoningText(text="x" * 400)])
+
+    assert Turns([*before, summary]).tokens == Turns([SYSTEM]).tokens == 0
+    assert (Turns([thought]).tokens, Turns([thought], with_reasoning=False).tokens) == (104, 0)
 
 
 def test_calls_keep_their_outputs_and_reasoning_what_follows_it() -> None:
@@ -54,6 +85,21 @@ def test_instructions_in_the_history_stay(role: str) -> None:
     rule = Message(role=role, content="Be brief.")
 
     assert drop_oldest([user("a"), rule, answer("b"), user("c")]) == [rule, user("c")]
+
+
+def test_an_image_takes_as_much_room_as_any_other_and_a_file_by_its_size() -> None:
+    image = InputImage(image_url="data:image/png;base64," + "A" * 100_000)
+    file = InputFile(filename="a.pdf", file_data="A" * 120_000)
+    alone = Turns([Message(role="user", content=[image])]).tokens
+
+    assert alone == 4 + 765
+    assert Turns([Message(role="user", content=[image, file])]).tokens == alone + 3 * 765 + 2
+
+
+def test_what_can_be_shortened_is_known_before_it_is_measured() -> None:
+    assert has_older_turns(talk(2))
+    assert not has_older_turns(talk(1))
+    assert not has_older_turns([SYSTEM, user("a")])
 
 
 @pytest.mark.parametrize("items", [[], [user("a")], [CALL, OUTPUT], [SYSTEM, user("b"), answer("c")], [SYSTEM]])
@@ -126,6 +172,11 @@ def test_instructions_and_the_newest_turn_always_stay_and_the_order_too(items: l
 
 
 @given(conversations())
+def test_there_is_something_to_drop_exactly_where_it_is_said_so(items: list[InputItem]) -> None:
+    assert has_older_turns(items) is (Turns(items).within(0) is not None)
+
+
+@given(conversations())
 def test_it_ends_with_one_turn(items: list[InputItem]) -> None:
     *_, last = [items, *ever_shorter(items)]
     waits = awaited(last)
@@ -139,15 +190,18 @@ def test_a_hundred_thousand_items_are_shortened_in_no_time() -> None:
 
     shorter = drop_oldest(items)
 
-    assert shorter is not None and len(shorter) == 25_000
+    assert shorter is not None and len(shorter) == 50_000
     assert time.process_time() - began < 2
 
 
 def ever_shorter(items: list[InputItem]) -> Iterator[list[InputItem]]:
-    while (shorter := drop_oldest(items)) is not None:
-        assert len(shorter) < len(items)
-        yield shorter
-        items = shorter
+    turns = Turns(items)
+    limit = turns.tokens
+    while limit:
+        limit //= 2
+        if (shorter := turns.within(limit)) is not None:
+            assert len(shorter) < len(items)
+            yield shorter
 
 
 def is_by(item: InputItem, *roles: str) -> bool:

@@ -59,6 +59,23 @@ def test_with_truncation_a_prompt_is_shortened_to_the_window_before_it_is_sent()
     assert sent == ["5", "6", "7", "Well?"]
 
 
+@pytest.mark.parametrize("most", [None, 7_000])
+def test_over_thirty_turns_at_a_full_window_the_prompt_changes_its_beginning_a_few_times(most: int | None) -> None:
+    """With a window that is known, and with one that only the refusals of a backend show."""
+    to = known(8192) if most is None else target()
+    begins, sent = [], []
+    for length in range(16, 46):
+        one = turn(to, *[f"{number} {'word ' * 400}" for number in range(length)], truncation="auto")
+        while len(json.dumps(prompt := called(one)["messages"])) > 4 * (most or 8192):
+            one.refused(400, {}, error("prompt is too long"))
+        begins.append(int(prompt[0]["content"].split()[0]))
+        sent.append(len(prompt))
+
+    assert begins == sorted(begins)
+    assert len(set(begins)) <= 6
+    assert min(sent) >= 4
+
+
 @pytest.mark.parametrize(("window", "truncation"), [(2048, "disabled"), (2048, None), (100_000, "auto")])
 def test_a_prompt_stays_whole_where_it_fits_or_the_client_wants_it_whole(window: int, truncation: str | None) -> None:
     words = "word " * 400
@@ -166,7 +183,7 @@ def test_too_long_an_input_is_reported_unless_it_may_be_truncated() -> None:
     assert (caught.value.code, caught.value.param) == ("context_length_exceeded", "input")
 
 
-def test_truncation_halves_the_history_until_it_fits_or_one_exchange_is_left() -> None:
+def test_truncation_drops_turns_until_it_fits_or_one_exchange_is_left() -> None:
     one = turn(target(), *"abcdefgh", history=7, truncation="auto", instructions="Be brief.")
     seen = []
     with pytest.raises(ClientError) as caught:
@@ -174,7 +191,7 @@ def test_truncation_halves_the_history_until_it_fits_or_one_exchange_is_left() -
             seen.append("".join(message["content"] for message in called(one)["messages"][1:]))
             one.refused(400, {}, error("prompt is too long"))
 
-    assert seen == ["abcdefgh", "efgh", "gh", "h"]
+    assert seen == ["abcdefgh", "efgh", "fgh", "h"]
     assert caught.value.code == "context_length_exceeded"
     assert called(one)["messages"][0] == {"role": "system", "content": "Be brief."}
 
