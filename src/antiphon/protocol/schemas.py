@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.stack import with_room
 
 JUDGE = "jsonschema_rs"
@@ -16,6 +17,9 @@ JUDGE = "jsonschema_rs"
 
 LONGEST = 4 * 1024 * 1024
 """Characters of a text that is judged; a longer one is accepted unchecked."""
+
+LONG = 64 * 1024
+"""Characters of a text that is decoded in slices, since it may be judged beside an event loop."""
 
 SHALLOW = 200
 """Brackets with which nothing nests too deeply for any stack; a stack with room costs 0.4 ms."""
@@ -35,7 +39,7 @@ def misfit(schema: dict[str, Any], text: str) -> str:
     if len(text) > LONGEST:
         return ""
     try:
-        value = msgspec.json.decode(text)
+        value = decode_in_slices(text.encode()) if len(text) > LONG else msgspec.json.decode(text)
     except (ValueError, RecursionError) as error:
         return f"It is no JSON: {error}."
     try:

@@ -13,8 +13,8 @@ from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, I
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import CustomChoice, FunctionChoice
 from antiphon.runs.auxiliary_calls import aside
-from antiphon.runs.steps import ModelResult, Settle, Step
-from antiphon.translation.checked_items import CheckedCall, CheckedMessage, TextCheck
+from antiphon.runs.steps import LoadModules, ModelResult, Settle, Step
+from antiphon.translation.checked_items import REPAIRING, CheckedCall, CheckedMessage, TextCheck, can_repair
 from antiphon.translation.to_chat.request import Body, configured
 from antiphon.translation.to_chat.schemas import schemas_in
 from antiphon.translation.tool_items import StreamingCustomCall
@@ -67,6 +67,11 @@ def _corrected(
     held: Corrected, ask: Callable[[Corrected], Generator[Step, None, ModelResult]]
 ) -> Generator[Step, None, AntiphonError | None]:
     better: str | None = None
+    if isinstance(held, CheckedCall | CheckedMessage) and not held.is_told and not can_repair():
+        yield LoadModules(REPAIRING)
+        if (text := held.repaired()) is not None:
+            yield Settle(held, text, (held.kind, "repaired"))
+            return None
     if not held.is_told:
         answer = yield from ask(held)
         better = held.fitting(answer.items)

@@ -48,14 +48,18 @@ class ModelStream:
     __slots__ = (
         "before",
         "clock",
+        "ending",
         "has_begun",
         "heard",
         "is_broken",
+        "is_checked",
         "is_plain",
         "parts",
         "reader",
         "seen",
+        "size",
         "stream",
+        "unread",
         "upstream",
         "writer",
     )
@@ -65,6 +69,8 @@ class ModelStream:
         upstream: UpstreamReply[Call],
         writer: ResponseWriter,
         stream: AnswerStream,
+        *,
+        is_checked: bool,
     ) -> None:
         reply = upstream.reply
         self.upstream = upstream
@@ -73,6 +79,12 @@ class ModelStream:
         self.is_plain = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
         """It is one JSON object, and awaited as a whole."""
         self.reader = AnswerReader(stream, is_json=self.is_plain)
+        self.is_checked = is_checked
+        """Calls are looked for in its text, or what it says is held to a schema: work that grows with its size."""
+        self.size = self.unread = 0
+        """Bytes of an answer that is checked: all of them, and those since its last whole event."""
+        self.ending: Finish | None = None
+        """How it ended, where that was worked out beside the event loop."""
         self.has_begun = False
         self.is_broken = False
         """It did not come to its end."""
@@ -84,6 +96,10 @@ class ModelStream:
             self.clock = asyncio.get_running_loop().time
             self.seen, self.heard = 0, self.clock()
             """How many chunks had come when the last one came, and when that was."""
+
+    def finish(self) -> None:
+        """Read what is left, and check it."""
+        self.ending = self.reader.finish()
 
     def has_said(self) -> bool:
         """Whether anything came of it yet."""
@@ -155,8 +171,8 @@ class ModelCaller:
         if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
-        if isinstance(step, CallModel) and step.check is not None and JUDGE not in sys.modules:
-            await load(JUDGE)
+        if isinstance(step, CallModel) and (step.check is not None or step.toolbox.offers) and JUDGE not in sys.modules:
+            await self._load_judge(step)
         context = plan.context
         profile = route.target.profile
         if profile is not None and profile.vision is False and self._vision is not None:
@@ -197,14 +213,21 @@ class ModelCaller:
         ignored = upstream.reply.headers.get(IGNORED)
         if ignored or plan.request.tools is not None or plan.tools is not None:
             self._note_tools(record, step.api, ignored)
-        self._stream = ModelStream(upstream, writer, self._reader(writer, step))
+        is_checked = bool(step.toolbox.offers) or (isinstance(step, CallModel) and step.check is not None)
+        self._stream = ModelStream(upstream, writer, self._reader(writer, step), is_checked=is_checked)
         return self._stream
+
+    async def _load_judge(self, step: CallModel) -> None:
+        """Load what judges answers by schemas, if this one is to fit one."""
+        if step.check is not None or any(offer.check == "schema" for offer in step.toolbox.offers.values()):
+            await load(JUDGE)
 
     async def read_whole(self, stream: ModelStream) -> None:
         """Read an answer that is one JSON object. Raises `BackendError` where it breaks off."""
         body = await stream.upstream.reply.read(MAX_PLAIN_ANSWER)
         if body:
             stream.upstream.spoke()
+        stream.size = len(body)
         stream.reader.feed(body)
 
     async def close(self) -> None:
@@ -309,7 +332,7 @@ class ModelCaller:
         return replace(step, body=described(step.body, step.api, target.dialect, texts.__getitem__))
 
     def _end(self, stream: ModelStream) -> Finish:
-        ending = stream.reader.finish()
+        ending = stream.reader.finish() if stream.ending is None else stream.ending
         if ending.usage is None:
             self.uncounted.append(stream.upstream.record.body)
         return ending

@@ -46,6 +46,7 @@ class Run(StepLoop):
             engine.now,
             lambda state: keyring.seal({**origin_tag(route.target), **state}, tenant),
             plan.view,
+            loads_later=True,
         )
         record = ResponseRecord(
             plan.response,

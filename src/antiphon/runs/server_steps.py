@@ -9,9 +9,10 @@ from antiphon.access.keyring import Keyring
 from antiphon.protocol.items.messages import ID_PREFIXES
 from antiphon.runs.decoding import WITH_STATE
 from antiphon.runs.plan import RunPlan
-from antiphon.runs.steps import Compact, ListTools, RunTools, Settle, SkipCompaction, Step, Tell
+from antiphon.runs.steps import Compact, ListTools, LoadModules, RunTools, Settle, SkipCompaction, Step, Tell
 from antiphon.runs.tool_calls import ToolExecutor
 from antiphon.runs.turn import Turn
+from antiphon.sharing.loading import load
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.translation.items import StreamingCompaction
 from antiphon.translation.writer import ResponseWriter
@@ -41,6 +42,10 @@ class ServerSteps:
 
     async def begin(self, step: Step) -> None:
         """Begin a step; what awaits nothing is done at once."""
+        if isinstance(step, LoadModules):
+            for name in step.names:
+                await load(name)
+            return
         if not isinstance(step, ListTools | RunTools):
             self._perform(step)
             return

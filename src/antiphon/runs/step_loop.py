@@ -7,9 +7,9 @@ at no event, so the two cannot disagree. `Run` says how a response ends; each de
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from antiphon.cache.cached_answer import retell
 from antiphon.errors import AntiphonError, BackendError
@@ -27,6 +27,12 @@ from antiphon.telemetry.observers import ResponseRecord
 from antiphon.translation.wire import Finish
 from antiphon.translation.writer import ResponseWriter
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LARGE_ANSWER = 128 * 1024
+"""Bytes of an answer, or of one event, from which on what is checked in it is checked in a thread."""
+
 MODEL_CALLS = (CallModel, AuxiliaryCall)
 
 
@@ -41,6 +47,8 @@ class StepLoop(ABC):
         """What the response started from."""
         self._is_small = not plan.context.is_large and plan.context.prefix is None
         """Whether all of it is surely translated here."""
+        self._is_checked_beside = False
+        """Whether an answer was so large that what follows from it is decided in a thread."""
         self.is_stream = plan.is_stream
         """Whether the response is a stream of events."""
         self.record = record
@@ -165,9 +173,13 @@ class StepLoop(ABC):
 
     async def _next(self) -> Step:
         """Return what is to be done next, decided in a thread where the conversation takes a while to translate."""
-        if not self.context.is_translated_beside:
+        if not (self.context.is_translated_beside or self._is_checked_beside):
             return self._turn.next()
-        return await self._engine.offload.run(self.context.tenant, self._turn.next)
+        return await self._beside(self._turn.next)
+
+    async def _beside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function returns that works on something large, in a thread."""
+        return await self._engine.offload.run(self.context.tenant, function, *args, **kwargs)
 
     async def _begin_step(self, step: Step) -> None:
         """Begin what the turn decided; `_continue_step` does the rest."""
@@ -198,10 +210,16 @@ class StepLoop(ABC):
                     answer.has_begun = True
                     answer.upstream.spoke()
                 reader = answer.reader
-                reader.feed(part)
+                if answer.is_checked:
+                    answer.size += len(part)
+                    answer.unread += len(part)
+                if answer.unread <= LARGE_ANSWER:
+                    reader.feed(part)
+                else:
+                    await self._beside(reader.feed, part)
                 if not reader.is_over:
                     if reader.chunks != answer.seen:
-                        answer.seen, answer.heard = reader.chunks, answer.clock()
+                        answer.seen, answer.heard, answer.unread = reader.chunks, answer.clock(), 0
                     else:
                         answer.check_silence()
                     return True
@@ -209,6 +227,9 @@ class StepLoop(ABC):
             answer.is_broken = True
             answer.reader.fail(error)
         self._answer = None
+        if answer.is_checked and answer.size > LARGE_ANSWER:
+            self._is_small, self._is_checked_beside = False, True
+            await self._beside(answer.finish)
         self._asking.conclude(answer)
         await self._asking.close()
         return False

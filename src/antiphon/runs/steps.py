@@ -95,6 +95,12 @@ class Settle(Struct, frozen=True):
     note: Note | None = None
 
 
+class LoadModules(Struct, frozen=True):
+    """Load modules that are large and that few responses need."""
+
+    names: Sequence[str]
+
+
 class Compact(Struct, frozen=True):
     """Give the client the compaction that holds this summary."""
 
@@ -111,5 +117,16 @@ class FinishRun(Struct, frozen=True):
     ending: Finish
 
 
-Step = CallModel | AuxiliaryCall | Tell | ListTools | RunTools | Settle | Compact | SkipCompaction | FinishRun
+Step = (
+    CallModel
+    | AuxiliaryCall
+    | Tell
+    | ListTools
+    | RunTools
+    | Settle
+    | LoadModules
+    | Compact
+    | SkipCompaction
+    | FinishRun
+)
 Steps = Generator[Step, None, None]

@@ -4,6 +4,7 @@ What is wrong and cannot be repaired is requested once more (`runs/corrections.p
 `settle` ends it. What the client has received is final, so a correction counts only if it begins with that.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,17 +14,25 @@ from msgspec import Struct
 from antiphon.errors import BackendError
 from antiphon.protocol.items.content import Item, OutputText, Status
 from antiphon.protocol.items.messages import FunctionCall, Message
-from antiphon.protocol.schemas import misfit
+from antiphon.protocol.schemas import JUDGE, misfit
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.broken_json import continued, repaired
+from antiphon.translation.broken_json import REPAIRER, continued, repaired
 from antiphon.translation.items import StreamingMessage
 from antiphon.translation.json_guard import JsonGuard
 from antiphon.translation.tool_items import StreamingCall, read_object
 from antiphon.translation.writer import ResponseWriter
 
+REPAIRING = (REPAIRER, JUDGE)
+"""The modules that a repair needs."""
+
 NO_OBJECT = "The arguments are not a JSON object."
 BREAKS_SCHEMA = "The model's answer does not fit the schema of 'text.format'."
 TWICE = " A second attempt did not fit it either."
+
+
+def can_repair() -> bool:
+    """Whether the modules that a repair needs are loaded."""
+    return all(name in sys.modules for name in REPAIRING)
 
 
 class CheckedCall(StreamingCall):
@@ -61,7 +70,7 @@ class CheckedCall(StreamingCall):
         elif status == "completed":
             self.misfit = self._misfit()
             if self.misfit:
-                text = self._repaired()
+                text = None if self.writer.loads_later and not can_repair() else self.repaired()
                 if text is None:
                     self.writer.waiting[self._output_index] = lambda: self.settle(self.text)
                     return self
@@ -100,7 +109,8 @@ class CheckedCall(StreamingCall):
             return NO_OBJECT
         return misfit(self.offer.parameters, self.arguments) if self.offer.check == "schema" else ""
 
-    def _repaired(self) -> str | None:
+    def repaired(self) -> str | None:
+        """Return the arguments that these mean for certain, None where there is doubt."""
         value = repaired(self.arguments) if self.misfit == NO_OBJECT else None
         if value is None or misfit(self.offer.parameters, msgspec.json.encode(value).decode()):
             return None
@@ -193,7 +203,7 @@ class CheckedMessage(StreamingMessage):
         elif self.is_told:
             self._end(text, status)
             return self
-        elif (fixed := self._check.repaired(text)) is not None:
+        elif (fixed := None if self._writer.loads_later and not can_repair() else self.repaired()) is not None:
             self._writer.notes.append((self.kind, "repaired"))
             self._end(fixed, status)
         else:
@@ -208,6 +218,10 @@ class CheckedMessage(StreamingMessage):
         if not text or self._check is None:
             return None
         return text if not self._check.misfit(text) else self._check.repaired(text)
+
+    def repaired(self) -> str | None:
+        """Return the text that this one means for certain and that fits, None where there is none."""
+        return self._check.repaired(self.text) if self._check is not None else None
 
     def settle(self, text: str) -> None:
         """End the message with this text, unless the client has another already."""

@@ -96,6 +96,8 @@ class ResponseWriter(Struct):
     """How many items an earlier attempt had closed."""
     _again: int = 0
     """How many of those this attempt has made again, unseen."""
+    loads_later: bool = False
+    """An item that needs a module which is not loaded is held, since a server loads modules beside its event loop."""
     pending: list[events.Event] = field(default_factory=list)
     """The events to take."""
 
