@@ -1,6 +1,6 @@
 """What is known of a model changes the dialect in which it is called, fact by fact."""
 
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -52,5 +52,7 @@ def test_false_is_a_fact_and_none_is_not() -> None:
     assert ModelProfile(vision=False, tools=None).known() == {"vision": False}
 
 
-def test_every_fact_can_be_configured() -> None:
-    assert set(FACTS) <= set(ModelConfig.__struct_fields__)
+def test_every_fact_can_be_configured_with_the_values_that_a_profile_may_have() -> None:
+    configurable, facts = get_type_hints(ModelConfig), get_type_hints(ModelProfile)
+
+    assert {name: configurable.get(name) for name in FACTS} == facts
