@@ -1,7 +1,8 @@
 """Who may import whom, and which code never waits: the walls that docs/why/design.md draws."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -99,13 +100,16 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in (SOURCE / "antiphon").rglob("*.py")}
 
 
-def imports(code: str) -> Iterator[str]:
+@cache
+def imports(code: str) -> frozenset[str]:
     """Every name that the code imports, wherever it does: `from a import b` is `a.b`."""
+    names: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+            names.update(f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+    return frozenset(names)
 
 
 def own_imports(code: str) -> set[str]:

@@ -87,7 +87,9 @@ GARBAGE: dict[str, Kind] = {
     "a wrong chunk size": unheard(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nhello\r\n"),
     "a header of a megabyte": unheard(b"HTTP/1.1 200 OK\r\nx: " + b"y" * 1_000_000 + b"\r\n\r\n"),
     "a body without end": endless(CHUNKED.format("application/json"), b" " * 65536),
-    "events without end": endless(CHUNKED.format("text/event-stream"), b'data: {"type": "response.created"}\n\n' * 999),
+    "events without end": endless(
+        CHUNKED.format("text/event-stream"), b'data: {"type": "response.created"}\n\n' * 99, 0.01
+    ),
     "one byte now and then": endless(CHUNKED.format("application/json"), b" ", 0.05),
     "events of wrong types": streamed(*(json.dumps(event).encode() for event in EVENTS)),
     "events that are no JSON": streamed(b"[DONE", b"", b"{", b"\xff"),

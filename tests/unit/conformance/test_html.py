@@ -200,7 +200,10 @@ def test_an_empty_report_is_a_page() -> None:
 
 def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
     shown = Shown(request="x" * 4000, answer="y" * 4000)
-    many = [result(f"a:b{n % 50}:{n}", outcome="failed", came="z" * 100_000, exchanges=(shown,)) for n in range(3000)]
+    many = [
+        result(f"a:b{n % 50}:{n}", outcome="failed", came="z" * 100_000, exchanges=(shown,) if n < 100 else ())
+        for n in range(3000)
+    ]
     page = to_html(report(*many))
 
     assert len(assert_sound(page).classed("failures")) == 1
