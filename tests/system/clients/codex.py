@@ -22,7 +22,7 @@ RUNNING = 60.0
 
 
 def install() -> Path:
-    """Return the command, and install it first where this version is not there yet. Raises `UnavailableError`."""
+    """Return the command; first install this version if it is missing. Skips the test like `npm.install`."""
     return npm.install(PINNED, "Codex", "codex", trial=("--version",))
 
 
@@ -76,12 +76,20 @@ class Run:
 
 @dataclass
 class Codex:
-    """The command for one test, with a folder to work in; `url` is the base URL of its provider."""
+    """The command for one test, with a home and a folder to work in; `url` is the base URL of its provider."""
 
     command: Path
     home: Path
     work: Path
     url: str
+
+    @classmethod
+    def within(cls, folder: Path, url: str) -> "Codex":
+        """Install the command, and make a home and a folder to work in. Skips the test like `install`."""
+        home, work = folder / "home", folder / "work"
+        home.mkdir()
+        work.mkdir()
+        return cls(install(), home, work, url)
 
     async def run(
         self,

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.support.mcp_server import McpServer
-from tests.support.npm import UnavailableError
 from tests.support.small_web import SmallWeb
 from tests.system.clients.ai_sdk import MAJORS, AiSdk, SdkError, install
 from tests.system.clients.model import Call, Model, Turn
@@ -29,10 +28,7 @@ def settings(local_tools: str) -> str:
 
 @pytest.fixture(scope="session")
 def node() -> Path:
-    try:
-        return install()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+    return install()
 
 
 @pytest.fixture(params=[(major, stream) for major in MAJORS for stream in (False, True)], ids=str)

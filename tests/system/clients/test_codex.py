@@ -12,10 +12,9 @@ from antiphon.config import Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
-from tests.support.npm import UnavailableError
 from tests.support.server import serve
 from tests.support.small_web import small_web
-from tests.system.clients.codex import PROMPT, Codex, install
+from tests.system.clients.codex import PROMPT, Codex
 from tests.system.clients.model import Call, Model, Turn
 from tests.system.clients.relay import Relay
 
@@ -32,21 +31,10 @@ def shell(script: str) -> Call:
     return Call("exec_command", {"cmd": script})
 
 
-@pytest.fixture(scope="session")
-def command() -> Path:
-    try:
-        return install()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
-
-
 @pytest.fixture
-def codex(command: Path, wire: Relay, model: Model, tmp_path: Path) -> Codex:
+def codex(wire: Relay, model: Model, tmp_path: Path) -> Codex:
     model.cue = PROMPT
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-    return Codex(command, home, work, wire.url)
+    return Codex.within(tmp_path, wire.url)
 
 
 async def test_a_text_is_shown(codex: Codex, model: Model) -> None:
@@ -62,9 +50,9 @@ async def test_a_command_is_run(codex: Codex, model: Model) -> None:
     assert run.said == ["Done."]
 
 
-async def test_demo_runs_the_commands_that_the_user_spells_out_and_no_other(command: Path, tmp_path: Path) -> None:
+async def test_demo_runs_the_commands_that_the_user_spells_out_and_no_other(tmp_path: Path) -> None:
     async with serve(DemoBackend()) as served:
-        codex = Codex(command, tmp_path, tmp_path, served.url)
+        codex = Codex.within(tmp_path, served.url)
         asked = await codex.run(prompt="Please run pwd", model="demo")
         spelled_out = await codex.run(prompt='call exec_command {"cmd": "echo sum-$((40+2))"}', model="demo")
 
@@ -99,10 +87,7 @@ async def test_tools_that_come_with_the_input_are_run(codex: Codex, wire: Relay,
 
 
 @pytest.mark.parametrize("name", ["fake-model", "gpt-5.5"])
-async def test_the_web_is_searched_and_a_page_opened(command: Path, tmp_path: Path, name: str) -> None:
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
+async def test_the_web_is_searched_and_a_page_opened(tmp_path: Path, name: str) -> None:
     async with small_web() as web:
         page = f"{web.site}/harbour"
         answers = [
@@ -113,7 +98,7 @@ async def test_the_web_is_searched_and_a_page_opened(command: Path, tmp_path: Pa
         async with serve(ScriptedBackend(answers, models=[name])) as served:
             settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.1"])
             served.engine.toolset = toolset_of(settings, {})
-            run = await Codex(command, home, work, served.url).run(model=name)
+            run = await Codex.within(tmp_path, served.url).run(model=name)
     assert [search["action"]["type"] for search in run.done("web_search")] == ["search", "open_page"]
     assert web.asked == ["/harbour"]
     assert run.said == ["High water is at nine [1]."]

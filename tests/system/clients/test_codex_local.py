@@ -10,10 +10,9 @@ import pytest
 
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
-from tests.support.npm import UnavailableError
 from tests.support.replay import delta, sse
 from tests.support.server import serve
-from tests.system.clients.codex import Codex, install
+from tests.system.clients.codex import Codex
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 
@@ -23,21 +22,13 @@ SAMPLERS = (400, {"error": {"code": 400, "message": "Failed to initialize sample
 """llama.cpp#25895."""
 
 
-@pytest.fixture(scope="module")
-def command() -> Path:
-    try:
-        return install()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
-
-
 @asynccontextmanager
-async def behind(command: Path, home: Path, answers: Sequence[Any]) -> AsyncIterator[tuple[Codex, ScriptedBackend]]:
+async def behind(folder: Path, answers: Sequence[Any]) -> AsyncIterator[tuple[Codex, ScriptedBackend]]:
     """Codex in front of a local model that gives these answers."""
     wired = [sse(*one) if isinstance(one, list) else one for one in answers]
     backend = ScriptedBackend(wired, models=[MODEL])
     async with serve(backend, dialects={backend.name: "llamacpp"}) as served:
-        yield Codex(command, home, home, served.url), backend
+        yield Codex.within(folder, served.url), backend
 
 
 @pytest.mark.parametrize(
@@ -51,8 +42,8 @@ async def behind(command: Path, home: Path, answers: Sequence[Any]) -> AsyncIter
     ],
     ids=["quotes", "single quotes", "comma", "bracket", "fence"],
 )
-async def test_a_call_with_broken_json_is_run(command: Path, tmp_path: Path, broken: str) -> None:
-    async with behind(command, tmp_path, [called("exec_command", broken), said("Done.")]) as (codex, backend):
+async def test_a_call_with_broken_json_is_run(tmp_path: Path, broken: str) -> None:
+    async with behind(tmp_path, [called("exec_command", broken), said("Done.")]) as (codex, backend):
         run = await codex.run(model=MODEL)
 
     assert "sum-42" in run.printed
@@ -60,39 +51,39 @@ async def test_a_call_with_broken_json_is_run(command: Path, tmp_path: Path, bro
     assert len(backend.requests) == 2
 
 
-async def test_a_call_that_cannot_be_repaired_is_asked_for_again_and_run_once(command: Path, tmp_path: Path) -> None:
+async def test_a_call_that_cannot_be_repaired_is_asked_for_again_and_run_once(tmp_path: Path) -> None:
     answers = [
         called("exec_command", '{"cmd": "echo sum'),
         called("exec_command", json.dumps({"cmd": SUM})),
         said("Done."),
     ]
-    async with behind(command, tmp_path, answers) as (codex, _):
+    async with behind(tmp_path, answers) as (codex, _):
         run = await codex.run(model=MODEL)
 
     assert [one["aggregated_output"] for one in run.done("command_execution")] == ["sum-42\n"]
     assert run.said == ["Done."]
 
 
-async def test_tools_that_make_no_grammar_are_sent_weaker(command: Path, tmp_path: Path) -> None:
+async def test_tools_that_make_no_grammar_are_sent_weaker(tmp_path: Path) -> None:
     answers = [SAMPLERS, called("exec_command", json.dumps({"cmd": SUM})), said("Done.")]
-    async with behind(command, tmp_path, answers) as (codex, backend):
+    async with behind(tmp_path, answers) as (codex, backend):
         run = await codex.run(model=MODEL)
 
     assert "sum-42" in run.printed
     assert backend.requests[0]["tools"] != backend.requests[1]["tools"]
 
 
-async def test_a_model_that_makes_the_same_call_for_ever_is_told_so_and_goes_on(command: Path, tmp_path: Path) -> None:
+async def test_a_model_that_makes_the_same_call_for_ever_is_told_so_and_goes_on(tmp_path: Path) -> None:
     same = [called("exec_command", json.dumps({"cmd": "true"}), f"call_{number}") for number in range(4)]
-    async with behind(command, tmp_path, [*same, said("It does nothing.")]) as (codex, backend):
+    async with behind(tmp_path, [*same, said("It does nothing.")]) as (codex, backend):
         run = await codex.run(model=MODEL)
 
     assert "rounds of calls were identical" in json.dumps(backend.requests[-1]["messages"][-1])
     assert run.said == ["It does nothing."]
 
 
-async def test_a_model_that_says_the_same_for_ever_is_stopped(command: Path, tmp_path: Path) -> None:
+async def test_a_model_that_says_the_same_for_ever_is_stopped(tmp_path: Path) -> None:
     babble = (*(delta(content="Let me check that again. ") for _ in range(4000)), delta("stop"))
-    async with behind(command, tmp_path, [babble]) as (codex, _):
+    async with behind(tmp_path, [babble]) as (codex, _):
         with pytest.raises(AssertionError, match="max_output_tokens"):
             await codex.run(model=MODEL)

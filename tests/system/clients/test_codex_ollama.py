@@ -8,31 +8,19 @@ import pytest
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.http import HttpBackend
 from tests.support.fake_ollama import FakeOllama
-from tests.support.npm import UnavailableError
 from tests.support.server import serve
-from tests.system.clients.codex import Codex, install
+from tests.system.clients.codex import Codex
 
 pytestmark = pytest.mark.timeout(200)
 
 
-@pytest.fixture(scope="session")
-def command() -> Path:
-    try:
-        return install()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
-
-
-async def test_the_model_reads_all_that_codex_sends(command: Path, tmp_path: Path) -> None:
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
+async def test_the_model_reads_all_that_codex_sends(tmp_path: Path) -> None:
     call = {"id": "call_1", "function": {"name": "exec_command", "arguments": {"cmd": "echo sum-$((40+2))"}}}
     server = FakeOllama(answers=[[{"content": "I add.", "tool_calls": [call]}], [{"content": "It is 42."}]])
     async with server.serve() as ollama:
         shares = {"ollama": BackendOptions(api="auto")}
         async with serve(HttpBackend("ollama", ollama), shares=shares) as served:
-            run = await Codex(command, home, work, served.url).run(model="qwen3")
+            run = await Codex.within(tmp_path, served.url).run(model="qwen3")
 
     assert (run.said, "sum-42" in run.printed) == (["I add.", "It is 42."], True)
     first, second = server.requests

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import npm
 from tests.support.command import antiphon
 from tests.system.clients import codex
 from tests.system.clients.personalities.task import (
@@ -53,10 +52,7 @@ async def completes(name: str, personality: Personality, folder: Path, *, is_on:
     for path in (home, work):
         path.mkdir()
     write_repository(work)
-    try:
-        command = CASES[name].install()
-    except npm.UnavailableError as reason:
-        pytest.skip(str(reason))
+    command = CASES[name].install()
     async with Actor(personality, client.calls(work), client.window).serve() as actor:
         backend = f'[[backends]]\nname = "tide"\nurl = "{actor.url}"\n'
         on = backend + personality.backend + personality.settings.format(window=client.window)

@@ -10,8 +10,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.support.npm import UnavailableError
-from tests.system.clients.codex import PROMPT, Codex, install
+from tests.system.clients.codex import PROMPT, Codex
 from tests.system.clients.model import Call, Model, Turn
 from tests.system.clients.relay import Relay
 
@@ -29,14 +28,6 @@ async def acting() -> AsyncIterator[Model]:
         yield model
 
 
-@pytest.fixture(scope="module")
-def command() -> Path:
-    try:
-        return install()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
-
-
 def prompt(body: dict[str, Any]) -> str:
     return json.dumps(body["tools"]) + json.dumps(body["messages"])[:-1]
 
@@ -49,16 +40,13 @@ def shared(before: str, new: str) -> int:
 
 @pytest.mark.parametrize("websockets", [False, True])
 async def test_thirty_requests_of_codex_reuse_95_percent_of_their_prompts(
-    command: Path, wire: Relay, model: Model, url: str, tmp_path: Path, websockets: bool
+    wire: Relay, model: Model, url: str, tmp_path: Path, websockets: bool
 ) -> None:
     model.cue = PROMPT
     looks = [Turn(calls=(Call("exec_command", {"cmd": f"seq {n} {n + 40}"}),), reasoning="I look.") for n in range(29)]
     model.play(*looks, Turn("Done."))
-    codex = Codex(command, tmp_path / "home", tmp_path / "work", wire.url)
-    codex.home.mkdir()
-    codex.work.mkdir()
 
-    run = await codex.run(websockets=websockets)
+    run = await Codex.within(tmp_path, wire.url).run(websockets=websockets)
 
     prompts = [prompt(body) for body in model.requests if PROMPT in json.dumps(body["messages"])]
     async with aiohttp.ClientSession() as http, http.get(url.removesuffix("/v1") + "/status") as reply:

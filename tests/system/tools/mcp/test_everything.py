@@ -17,7 +17,7 @@ from antiphon.protocol.tools import McpTool
 from antiphon.tools.base import ToolResult
 from antiphon.tools.mcp.servers import McpServers
 from tests.integration.tools.mcp.support import call, names, using
-from tests.support.npm import CACHE, UnavailableError, install
+from tests.support import npm
 
 pytestmark = pytest.mark.timeout(400)  # npm may have to install it
 
@@ -29,11 +29,8 @@ def everything() -> str:
     """The server's command."""
     if shutil.which("node") is None:
         pytest.skip("the server runs in Node.js, and there is none")
-    try:
-        pinned = Path(__file__).parent / "npm"
-        return str(install(pinned, "server-everything", "mcp-server-everything", folder=CACHE / "everything"))
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+    pinned = Path(__file__).parent / "npm"
+    return str(npm.install(pinned, "server-everything", "mcp-server-everything", folder=npm.CACHE / "everything"))
 
 
 @pytest.fixture(params=["stdio", "streamableHttp", "sse"])
