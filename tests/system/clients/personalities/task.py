@@ -4,6 +4,7 @@ The plan has no memory. Each step follows from the last output in the prompt, so
 under another name ends the work.
 """
 
+import base64
 import json
 import re
 import subprocess
@@ -26,6 +27,12 @@ FILES: Mapping[str, str] = {
 }
 """Quotes and line breaks are what models break JSON with. The README has 6,000 tokens, which fill a small window."""
 
+SIGN = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAAAAAA6mKC9AAAAFElEQVR42mNgoAb4DwRIxIAJUA4A0P5foVkrCGoAAAAASUVORK5CYII="
+"""A PNG, in base64, that lies in the repository as `sign.png`. Only a model that sees can say what it shows."""
+
+SEEN = "A sign at the gangway says: under 5 free."
+"""How a model that sees describes it."""
+
 OLD = '    """Return "12" or "0"."""\n    return 12'
 WRONG = '    """Return "12" or "0"."""\n    return 0 if age <= 5 else 12'
 RIGHT = '    """Return "12" or "0"."""\n    return 0 if age < 5 else 12'
@@ -36,6 +43,7 @@ class Step(Enum):
 
     LIST = auto()
     READ = auto()
+    LOOK = auto()
     EDIT = auto()
     TEST = auto()
     CORRECT = auto()
@@ -50,12 +58,13 @@ class Call(NamedTuple):
     arguments: dict[str, Any]
 
 
-ASKED_AGAIN = re.compile("This (?:call was not made|input was not used)")
-"""How Antiphon asks for a call once more."""
+ASKED_AGAIN = re.compile("This (?:call was not made|input was not used|answer was not used)")
+"""How Antiphon requests a call or an answer once more."""
 
 SUMMARY = re.compile(r"What comes next: (\w+)")
 
 _EVIDENCE = (
+    (re.escape(SEEN), Step.EDIT),
     (r"Traceback", Step.CORRECT),
     (r"def fare\(age\)", Step.EDIT),
     (r"OK: 2 fares", Step.END),
@@ -84,9 +93,12 @@ def summary(messages: list[dict[str, Any]]) -> str:
 
 
 def _outputs(message: dict[str, Any]) -> list[str]:
-    """Return what a tool returned: a message of its own, or blocks where the backend takes no tools; or a summary."""
+    """Return what a tool returned: a message of its own, or blocks where the backend takes no tools.
+
+    A summary and the description of an image count, too.
+    """
     text = text_of(message)
-    if message["role"] == "tool" or SUMMARY.search(text):
+    if message["role"] == "tool" or SUMMARY.search(text) or SEEN in text:
         return [text]
     return re.findall(r"<tool_response>\n(.*?)\n</tool_response>", text, re.DOTALL)
 
@@ -102,6 +114,7 @@ def codex_calls(work: Path) -> Mapping[Step, Call]:
     return {
         Step.LIST: Call("exec_command", {"cmd": "ls -la"}),
         Step.READ: Call("exec_command", {"cmd": 'echo "the files:" && cat README.md fares.py test_fares.py'}),
+        Step.LOOK: Call("view_image", {"path": str(work / "sign.png")}),
         Step.EDIT: Call("apply_patch", {"input": _patch(OLD, WRONG)}),
         Step.TEST: Call("exec_command", {"cmd": "python3 test_fares.py"}),
         Step.CORRECT: Call("apply_patch", {"input": _patch(WRONG, RIGHT)}),
@@ -114,6 +127,7 @@ def opencode_calls(work: Path) -> Mapping[Step, Call]:
     return {
         Step.LIST: Call("bash", {"command": "ls -la && cat README.md", "description": 'List "the files"'}),
         Step.READ: Call("read", {"filePath": path}),
+        Step.LOOK: Call("read", {"filePath": str(work / "sign.png")}),
         Step.EDIT: Call("edit", {"filePath": path, "oldString": OLD, "newString": WRONG}),
         Step.TEST: Call("bash", {"command": "python3 test_fares.py", "description": "Run the test"}),
         Step.CORRECT: Call("edit", {"filePath": path, "oldString": WRONG, "newString": RIGHT}),
@@ -136,6 +150,7 @@ def write_repository(work: Path) -> None:
     """Write the repository as the task finds it."""
     for name, content in FILES.items():
         (work / name).write_text(content)
+    (work / "sign.png").write_bytes(base64.b64decode(SIGN))
 
 
 def passes(work: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Twelve personalities: each is a Chat Completions server whose model has one weakness of real models and servers.
+"""Thirteen personalities: each is a Chat Completions server whose model has one weakness of real models and servers.
 
 A weakness is real: a server that rejects tools rejects every request that has some, a model that writes calls as text
 never reports one otherwise. `about` names where the weakness comes from.
@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
+from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.system.clients.personalities.task import (
     ASKED_AGAIN,
     CUE,
     DONE,
     LOST,
+    SEEN,
+    SIGN,
     SUMMARY,
     Call,
     Step,
@@ -26,6 +28,9 @@ from tests.system.clients.personalities.task import (
 )
 
 MODEL = "hf.co/tide:7b"
+EYES = "eyes:7b"
+"""A model that sees."""
+
 UNASKED = "How can I help you?"
 """Said by a model that sees no task."""
 
@@ -49,14 +54,20 @@ class Personality:
     """How the model says something."""
     refuse: Callable[[Request], str] = field(default=lambda request: "")
     """The message of the error with which the server rejects a request; empty if it takes the request."""
+    error: str = ""
+    """The beginning of this message: the user must read it if nothing corrects the request."""
     heed: Callable[[Step, Request], Step] = field(default=lambda step, request: step)
     """What the model does instead of the next step."""
     cuts: bool = False
     """Whether the server reads no more of a prompt than its window holds, and says nothing."""
     backend: str = ""
     """What Antiphon finds out about a server at its usual port, or the user configures for it."""
-    settings: str = ""
+    model: str = ""
     """What the user configures for this model; `{window}` is the server's."""
+    has_eyes: bool = False
+    """Whether the user configures a model that describes images to this one."""
+    has_schema: bool = False
+    """Whether the user wants the answer to fit `SCHEMA`."""
 
 
 class Actor(ReplayBackend):
@@ -83,6 +94,8 @@ class Actor(ReplayBackend):
         say = self.personality.say
         if not any(CUE in text_of(message) or SUMMARY.search(text_of(message)) for message in request["messages"]):
             return said(UNASKED)
+        if "response_format" in request and ASKED_AGAIN.match(text_of(request["messages"][-1])):
+            return say(DONE, request)
         if not functions_of(request):
             return said(summary(request["messages"]))
         step = self.personality.heed(next_step(request["messages"]), request)
@@ -183,15 +196,65 @@ def _compiles(schema: Any) -> bool:
     return schema.keys() <= _COMPILED and all(map(_compiles, inner))
 
 
+NO_GRAMMAR = "Failed to initialize samplers"
+
+
 def _small_grammar(request: Request) -> str:
     schemas = [tool["function"]["parameters"] for tool in request.get("tools") or ()]
-    return "" if all(map(_compiles, schemas)) else "Failed to initialize samplers: failed to parse grammar"
+    return "" if all(map(_compiles, schemas)) else f"{NO_GRAMMAR}: failed to parse grammar"
 
 
 def _looping(step: Step, request: Request) -> Step:
     """Reads the same file again and again, until something says so."""
     is_nudged = "calls were identical" in json.dumps(request["messages"])
     return Step.READ if step is Step.EDIT and not is_nudged else step
+
+
+NO_IMAGES = "image input is not supported"
+
+
+def _no_images(request: Request) -> str:
+    hint = "if this is unexpected, you may need to provide the mmproj"
+    return f"{NO_IMAGES} - hint: {hint}" if _images(request) else ""
+
+
+def _unseeing(step: Step, request: Request) -> Step:
+    """Looks at the sign before it edits, and does not go on before it knows what the sign says."""
+    return Step.LOOK if step is Step.EDIT and SEEN not in json.dumps(request["messages"]) else step
+
+
+def _images(request: Request) -> list[str]:
+    """Return the URLs of the images in a request."""
+    contents = [message.get("content") for message in request["messages"]]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+
+
+def eyes() -> ReplayBackend:
+    """Return the server of a model that describes the sign to other models; it knows no other image."""
+
+    def look(request: Request) -> Answer:
+        is_sign = _images(request) == [f"data:image/png;base64,{SIGN}"]
+        return Answer([completion(SEEN if is_sign else "It is dark.")], JSON)
+
+    backend = ReplayBackend(look)
+    backend.models = [{"id": EYES, "object": "model", "created": 1, "owned_by": "test"}]
+    return backend
+
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"result": {"type": "string"}, "fares": {"type": "integer"}},
+    "required": ["result", "fares"],
+    "additionalProperties": False,
+}
+"""What an answer must fit where the user wants it so."""
+
+
+def _loose(words: str, request: Request) -> Chunks:
+    """Forgets the schema until the answer is requested once more."""
+    is_asked_again = ASKED_AGAIN.match(text_of(request["messages"][-1]))
+    return said(json.dumps({"result": words, "fares": 2} if is_asked_again else {"result": words, "fares": "two"}))
 
 
 def _open_thinking(call: Call, step: Step, request: Request) -> Chunks:
@@ -217,11 +280,10 @@ PERSONALITIES = (
     Personality(
         "open schema",
         "a server that takes response_format and ignores it: ollama#8185",
-        _in_text(_hermes),
-        refuse=_no_tools,
-        settings=f'[[models]]\nname = "{MODEL}"\ntools = "schema"\n',
+        say=_loose,
+        has_schema=True,
     ),
-    Personality("small grammar", "llama.cpp#25895", refuse=_small_grammar),
+    Personality("small grammar", "llama.cpp#25895", refuse=_small_grammar, error=NO_GRAMMAR),
     Personality("loop", "repeats one call until it is told so", heed=_looping),
     Personality(
         "open thinking",
@@ -234,6 +296,15 @@ PERSONALITIES = (
         "lmstudio-js#47, ollama#3839: drops what is too long, and says nothing",
         cuts=True,
         backend='dialect = "lmstudio"\n',
-        settings=f'[[models]]\nname = "{MODEL}"\ncontext_window = {{window}}\n',
+        model="context_window = {window}\n",
+    ),
+    Personality(
+        "no vision",
+        "llama.cpp without a projector: rejects a request with an image",
+        refuse=_no_images,
+        error=NO_IMAGES,
+        heed=_unseeing,
+        model="vision = false\n",
+        has_eyes=True,
     ),
 )
