@@ -7,6 +7,7 @@ from typing import Any
 from antiphon import ids
 from antiphon.access.api_keys import Mint
 from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
+from antiphon.access.spending import Weight
 from antiphon.gateway import Gateway
 from antiphon.runs.engine import Engine
 from antiphon.server.admission import Authentication
@@ -64,7 +65,7 @@ async def _lease(meter: Meter, key: ApiKey, *, is_queued: bool, times: int) -> f
     """Acquire and release a lease so many times; return the microseconds of one. Only what is not queued has a slot."""
     began = time.process_time()
     for _ in range(times):
-        with await meter.admit(key, "m", int, is_queued=is_queued):
+        with await meter.admit(key, "m", Weight, is_queued=is_queued):
             pass
     return (time.process_time() - began) / times * 1e6
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.limits import allows, counts_tokens, weight_of, weight_of_response
+from antiphon.access.limits import allows, is_weighed, weight_of, weight_of_response
 from antiphon.access.metering import Attend, Tally, UsageLease
+from antiphon.access.spending import Weight
+from antiphon.access.usage import usage_object
 from antiphon.errors import StoreError, log
 from antiphon.jobs import queue, replay
 from antiphon.jobs.queue import Queued
@@ -41,7 +43,7 @@ from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.resources import SharedResources
-from antiphon.storage.contract import ApiKey, DayOfUse, Reply, StoredItem
+from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField, UsageRow
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.probe import StoreProbe
 from antiphon.stored import chat_completions, conversations, responses
@@ -58,7 +60,6 @@ __all__ = [
     "CompletionRecorder",
     "Count",
     "CutOff",
-    "DayOfUse",
     "Endpoints",
     "Engine",
     "Gateway",
@@ -74,14 +75,18 @@ __all__ = [
     "Status",
     "StoredItem",
     "Tally",
+    "UsageField",
     "UsageLease",
+    "UsageRow",
+    "Weight",
     "charged_to",
     "check_key",
-    "counts_tokens",
     "encode",
     "encode_large",
     "going_away",
+    "is_weighed",
     "output_text",
+    "usage_object",
     "weight_of",
     "weight_of_response",
 ]
@@ -301,7 +306,7 @@ class Gateway:
         self,
         key: ApiKey,
         model: str | None,
-        weigh: Callable[[], int],
+        weigh: Callable[[], Weight],
         attend: Attend = nullcontext,
         *,
         is_queued: bool = False,
@@ -309,10 +314,17 @@ class Gateway:
         """Reserve what a request with this key may use. See `Meter.admit`."""
         return self._engine.meter.admit(key, model, weigh, attend, is_queued=is_queued)
 
-    async def usage(self, tenant: str, begin: int, end: int) -> Sequence[DayOfUse]:
-        """Return what each key of a tenant used, by day."""
+    async def usage(
+        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+    ) -> Sequence[UsageRow]:
+        """Return what the keys of a tenant used, summed up; without a `tenant`, of all tenants."""
         await self._engine.meter.settle()
-        return await self._engine.store.usage(tenant, begin, end)
+        return await self._engine.store.usage(tenant, begin, end, by)
+
+    @property
+    def currency(self) -> str:
+        """The currency of prices and budgets, a label."""
+        return self._engine.meter.currency
 
     async def stored(self, tenant: str) -> Stored:
         """Return the bytes that a tenant has stored, and its limit."""

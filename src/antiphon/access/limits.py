@@ -7,11 +7,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from antiphon.access.spending import Weight
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse
-from antiphon.storage.contract import ApiKey, BucketState, Limits
+from antiphon.storage.contract import ApiKey, BucketState, ExhaustedBudget, Limits
+from antiphon.storage.records.money import next_month
 from antiphon.translation.to_chat.tokens import MEDIUM, by_size
 from antiphon.upstream.backend_state import LATEST
+from antiphon.upstream.prices import decimal
 from antiphon.upstream.registry import model_not_found
 
 MINUTE = 60.0
@@ -37,7 +40,7 @@ _RUN = re.compile(rb"[A-Za-z0-9+/=_-]*")
 
 Headers = Mapping[str, str]
 
-Weigh = Callable[[], int]
+Weigh = Callable[[], Weight]
 """Returns the tokens that a request is expected to take."""
 
 
@@ -58,19 +61,24 @@ def counts_tokens(limits: Limits) -> bool:
     return limits.tokens_per_minute is not None or limits.tokens_per_day is not None
 
 
-def counts_anything(limits: Limits) -> bool:
-    """Whether the store is to be asked before a request begins."""
-    return limits.requests_per_minute is not None or counts_tokens(limits)
+def has_budget(key: ApiKey) -> bool:
+    """Whether what a request costs is to be reserved before it begins."""
+    return key.limits.budget is not None or key.tenant_budget is not None
 
 
-def weight_of(body: bytes, output: int | None = None) -> int:
+def is_weighed(key: ApiKey) -> bool:
+    """Whether a request's tokens matter before it begins."""
+    return counts_tokens(key.limits) or has_budget(key)
+
+
+def weight_of(body: bytes, output: int | None = None) -> Weight:
     """Return the tokens that a request and its answer are expected to be.
 
     What its history adds is not known yet; what was reserved is settled for what was used in the end.
     """
     media = [len(found) for found in _DATA.findall(body)] if len(body) <= WINDOW else list(_media(body))
     text = len(body) - sum(media)
-    return text // 4 + MEDIUM * len(media) + (OUTPUT if output is None else output)
+    return Weight(text // 4 + MEDIUM * len(media), OUTPUT if output is None else output)
 
 
 def _media(body: bytes) -> Iterator[int]:
@@ -101,7 +109,7 @@ def _end_of(body: bytes, cut: re.Match[bytes]) -> int:
     return position + 1 if body[position : position + 1] == b'"' else cut.start()
 
 
-def weight_of_response(request: CreateResponse, body: bytes) -> int:
+def weight_of_response(request: CreateResponse, body: bytes) -> Weight:
     """Return the tokens that a response is expected to take."""
     return weight_of(body, request.max_output_tokens)
 
@@ -138,6 +146,17 @@ def refusal(limits: Limits, level: BucketState, tokens: int, now: float) -> Clie
     return _rate(kind, f"{text} Please try again in {_duration(waits[kind])}.", waits[kind])
 
 
+def over_budget(lacking: ExhaustedBudget, currency: str, now: float) -> ClientError:
+    """Return the error for a request that a budget has no room for: 429, with the seconds until it is renewed."""
+    whose = "your organization" if lacking.is_shared else "this API key"
+    if lacking.period == "day":
+        wait, renewed = _to_midnight(now), "at midnight, UTC"
+    else:
+        wait, renewed = next_month(now) - now, "on the first of the month, UTC"
+    amount = f"{decimal(lacking.limit)} {currency}"
+    return _quota(f"{whose} may spend {amount} a {lacking.period}. The budget is renewed {renewed}.", wait)
+
+
 def too_many_at_once(most: int) -> ClientError:
     """Return the error for a request beside as many as the key allows."""
     return _rate("requests", f"This API key allows {most} requests at once. Please try again when one has ended.", 1.0)
@@ -151,7 +170,11 @@ def too_many_responses(wait: float) -> ClientError:
 
 def _over_quota(most: int, now: float) -> ClientError:
     wait = _to_midnight(now)
-    text = f"You exceeded your current quota: this API key allows {most} tokens a day. It is renewed at midnight, UTC."
+    return _quota(f"this API key allows {most} tokens a day. It is renewed at midnight, UTC.", wait)
+
+
+def _quota(reason: str, wait: float) -> ClientError:
+    text = f"You exceeded your current quota: {reason}"
     headers = {"retry-after": str(math.ceil(wait)), "x-should-retry": "false"}
     return ClientError(text, status=429, type="insufficient_quota", code="insufficient_quota", headers=headers)
 

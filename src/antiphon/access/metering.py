@@ -17,19 +17,30 @@ from typing import Any, Protocol, Self
 
 from antiphon.access.limits import (
     check_model,
-    counts_anything,
     counts_tokens,
+    has_budget,
+    over_budget,
     rate_headers,
     refusal,
     too_many_at_once,
     too_many_responses,
 )
-from antiphon.errors import BackendError, StoreError, log
+from antiphon.access.spending import NOTHING_SPENT, Spent, Tariff, Weight
+from antiphon.errors import BackendError, ClientError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.storage.contract import NOTHING_RESERVED, ApiKey, BucketState, Reservation, Store, UsageRecord
+from antiphon.storage.contract import (
+    NOTHING_RESERVED,
+    ApiKey,
+    BucketState,
+    MoneyClaim,
+    Reservation,
+    Store,
+    UsageRecord,
+)
+from antiphon.storage.records.money import month_of
 from antiphon.translation.from_chat.decode import decode_chunk
 from antiphon.translation.from_chat.reader import read_usage
 from antiphon.translation.to_chat.tokens import asked_tokens, by_size
@@ -63,12 +74,10 @@ class Tally:
         except BackendError:
             self._events = EventDecoder()  # who reads the answer will see that it is broken
 
-    def spent(self, request: dict[str, Any]) -> tuple[int, int]:
-        """Return the tokens in and out: as they were reported, else as many as the texts look like. No bytes follow."""
+    def usage(self, request: dict[str, Any]) -> Usage:
+        """Return the tokens: as they were reported, else as many as the texts look like. No bytes follow."""
         self._finish()
-        if self._usage is not None:
-            return self._usage.input_tokens, self._usage.output_tokens
-        return asked_tokens(request), self._said
+        return self._usage or Usage(input_tokens=asked_tokens(request), output_tokens=self._said)
 
     def _finish(self) -> None:
         if self._plain and self._size <= MAX_PLAIN:
@@ -109,8 +118,8 @@ def response_slots(most: int) -> FairScheduler:
 class Spender(Protocol):
     """What a request comes to, and what that takes."""
 
-    def spent(self) -> tuple[int, int]:
-        """Return the tokens in and out."""
+    def spent(self) -> Spent:
+        """Return the tokens, and what they cost."""
         ...
 
 
@@ -129,8 +138,8 @@ class UsageLease:
     def watch(self, run: Spender) -> None:
         """This response is what the request comes to."""
 
-    def tell(self, input_tokens: int, output_tokens: int) -> None:
-        """The request used so many tokens."""
+    def tell(self, spent: Spent) -> None:
+        """The request used this."""
 
     def hand_over(self) -> None:
         """The request goes on without this grant: a job has `taken` now, and settles it."""
@@ -143,13 +152,13 @@ class MeteredLease(UsageLease):
     """Leave for a key; what was used is charged to it when it ends."""
 
     def __init__(
-        self, meter: "Meter", key: ApiKey, tokens: int, headers: Mapping[str, str], since: float | None
+        self, meter: "Meter", key: ApiKey, taken: Reservation, headers: Mapping[str, str], since: float | None
     ) -> None:
         self._meter, self._key, self._since = meter, key, since
         self.headers = headers
-        self.taken = Reservation(key.id, tokens)
+        self.taken = taken
         self._began = meter.now()
-        self._spent: Callable[[], tuple[int, int]] = lambda: (0, 0)
+        self._spent: Callable[[], Spent] = lambda: NOTHING_SPENT
         self._is_handed_over = False
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
@@ -162,9 +171,9 @@ class MeteredLease(UsageLease):
         """See `UsageLease.watch`."""
         self._spent = run.spent
 
-    def tell(self, input_tokens: int, output_tokens: int) -> None:
+    def tell(self, spent: Spent) -> None:
         """See `UsageLease.tell`."""
-        self._spent = lambda: (input_tokens, output_tokens)
+        self._spent = lambda: spent
 
     def hand_over(self) -> None:
         """See `UsageLease.hand_over`."""
@@ -178,17 +187,20 @@ class Meter:
     store: Store
     now: Clock
     _responses: FairScheduler = field(default_factory=FairScheduler)
+    tariff: Tariff | None = None
+    """The prices of the server; None where there are none, and budgets are rejected."""
+    currency: str = "USD"
     _at_once: dict[str, int] = field(default_factory=dict)
     """Requests of each key that are here."""
-    _uses: dict[tuple[str, str, int], UsageRecord] = field(default_factory=dict)
-    """What is not written down yet, by tenant, key and day."""
+    _uses: dict[tuple[str, str, str, int], UsageRecord] = field(default_factory=dict)
+    """What is not written down yet, by tenant, key, model and day."""
     _writing: asyncio.Task[None] | None = None
 
     async def admit(
         self,
         key: ApiKey | None,
         model: str | None,
-        weigh: Callable[[], int],
+        weigh: Callable[[], Weight],
         attend: Attend = nullcontext,
         *,
         is_queued: bool = False,
@@ -198,8 +210,8 @@ class Meter:
         A request without a `model` calls none. It holds no slot, and neither does a background response that
         `is_queued`.
 
-        Raises `ClientError`: 400 for a model that the key does not allow, 429 where a limit is reached, 503 where too
-        many requests wait for a slot.
+        Raises `ClientError`: 400 for a model that the key does not allow, or that has no price where a budget applies,
+        429 where a limit or a budget is reached, 503 where too many requests wait for a slot.
         """
         if key is None:
             return UNMETERED
@@ -212,7 +224,7 @@ class Meter:
                 if not self._responses.take(key.tenant):
                     await self._wait(key.tenant, attend)
                 since = time.monotonic()
-            return await self._take(key, weigh, since)
+            return await self._take(key, model, weigh, since)
         except BaseException:
             self.leave(key, since)
             raise
@@ -227,14 +239,30 @@ class Meter:
         if since is not None:
             self._responses.leave(key.tenant, time.monotonic() - since)
 
-    def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: tuple[int, int]) -> None:
+    def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: Spent) -> None:
         """Count what was used, for good soon, and give back what was taken for it when it began."""
         if not taken.key_id:
             return
         now = int(self.now())
-        # What was taken on another day is not given back to this one.
-        back = taken.tokens if int(began) // DAY == now // DAY else 0
-        self._add(UsageRecord(tenant, taken.key_id, now, requests, *spent, taken=back))
+        # What was reserved on another day or in another month is not given back to this one.
+        is_same_day, reserved = int(began) // DAY == now // DAY, taken.cost or 0
+        is_same_month = is_same_day or (reserved > 0 and month_of(began) == month_of(now))
+        use = UsageRecord(
+            tenant,
+            taken.key_id,
+            now,
+            requests,
+            spent.input_tokens,
+            spent.output_tokens,
+            taken.tokens if is_same_day else 0,
+            spent.model,
+            spent.cached_tokens,
+            spent.cost,
+            taken.cost is not None,
+            reserved if is_same_day else 0,
+            reserved if is_same_month else 0,
+        )
+        self._add(use)
         if self._writing is None:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
@@ -266,32 +294,51 @@ class Meter:
         except NoRoomError as full:
             raise too_many_responses(full.wait) from full
 
-    async def _take(self, key: ApiKey, weigh: Callable[[], int], since: float | None) -> MeteredLease:
-        limits = key.limits
-        if not counts_anything(limits):
-            return MeteredLease(self, key, 0, {}, since)
-        tokens = limits.fit(weigh()) if counts_tokens(limits) else 0
-        level = await self._reserve(key, tokens)
+    async def _take(
+        self, key: ApiKey, model: str | None, weigh: Callable[[], Weight], since: float | None
+    ) -> MeteredLease:
+        limits, has_tokens = key.limits, counts_tokens(key.limits)
+        is_budgeted = model is not None and has_budget(key)
+        if limits.requests_per_minute is None and not has_tokens and not is_budgeted:
+            return MeteredLease(self, key, Reservation(key.id), {}, since)
+        weight = weigh() if has_tokens or is_budgeted else Weight()
+        taken = Reservation(key.id, limits.fit(sum(weight)) if has_tokens else 0)
+        claim = None
+        if is_budgeted and model is not None:
+            claim = await self._claim(key, model, weight)
+            taken = replace(taken, cost=claim.fit())
+        level = await self._reserve(key, taken, claim)
         now = self.now()
         headers = rate_headers(limits, level, now)
         if not level.is_granted:
-            error = refusal(limits, level, tokens, now)
+            error = self._refusal(key, level, taken.tokens, now)
             error.headers = {**headers, **error.headers}
             raise error
-        return MeteredLease(self, key, tokens, headers, since)
+        return MeteredLease(self, key, taken, headers, since)
 
-    async def _reserve(self, key: ApiKey, tokens: int) -> BucketState:
-        """Take the tokens in the store; where the client leaves meanwhile, they are given back as soon as they came."""
-        taking = asyncio.ensure_future(self.store.take(key.id, key.limits, tokens))
+    async def _claim(self, key: ApiKey, model: str, weight: Weight) -> MoneyClaim:
+        if self.tariff is None:
+            raise ValueError("a budget needs a tariff")
+        return await self.tariff.claim(key, model, weight)
+
+    def _refusal(self, key: ApiKey, level: BucketState, tokens: int, now: float) -> ClientError:
+        if level.exhausted is not None:
+            return over_budget(level.exhausted, self.currency, now)
+        return refusal(key.limits, level, tokens, now)
+
+    async def _reserve(self, key: ApiKey, taken: Reservation, claim: MoneyClaim | None) -> BucketState:
+        """Take this in the store; where the client leaves meanwhile, it is given back as soon as it came."""
+        more = () if claim is None else (claim,)
+        taking = asyncio.ensure_future(self.store.take(key.id, key.limits, taken.tokens, *more))
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
-            taking.add_done_callback(lambda done: self._give_back(key, tokens, done))
+            taking.add_done_callback(lambda done: self._give_back(key, taken, done))
             raise
 
-    def _give_back(self, key: ApiKey, tokens: int, taking: asyncio.Future[BucketState]) -> None:
+    def _give_back(self, key: ApiKey, taken: Reservation, taking: asyncio.Future[BucketState]) -> None:
         if not taking.cancelled() and taking.exception() is None and taking.result().is_granted:
-            self.charge(key.tenant, Reservation(key.id, tokens), self.now(), 0, (0, 0))
+            self.charge(key.tenant, taken, self.now(), 0, NOTHING_SPENT)
 
     async def _write(self) -> None:
         """Write all that has come; what comes meanwhile goes with the next."""
@@ -309,7 +356,7 @@ class Meter:
             self._writing = None
 
     def _add(self, use: UsageRecord) -> None:
-        place = use.tenant, use.key_id, use.at // DAY
+        place = use.tenant, use.key_id, use.model, use.at // DAY
         before = self._uses.get(place)
         self._uses[place] = use if before is None else _sum(before, use)
 
@@ -321,4 +368,9 @@ def _sum(one: UsageRecord, other: UsageRecord) -> UsageRecord:
         input_tokens=one.input_tokens + other.input_tokens,
         output_tokens=one.output_tokens + other.output_tokens,
         taken=one.taken + other.taken,
+        cached_tokens=one.cached_tokens + other.cached_tokens,
+        cost=one.cost + other.cost,
+        is_budgeted=one.is_budgeted or other.is_budgeted,
+        cost_back_today=one.cost_back_today + other.cost_back_today,
+        cost_back_this_month=one.cost_back_this_month + other.cost_back_this_month,
     )

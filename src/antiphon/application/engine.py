@@ -51,6 +51,7 @@ def engine_of(
         bounds=_bounds(settings),
         memory=Memory(max(settings.max_bodies, settings.max_body), settings.max_body),
         reads=reads,
+        currency=settings.currency,
     )
     if settings.vision:
         engine.vision = Vision(settings.vision, partial(respond, engine), engine.cache, measures.images)

@@ -8,6 +8,7 @@ from antiphon.errors import ConfigError
 from antiphon.translation.dialects.profile import FACTS, ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults, flaw
 from antiphon.upstream.backend_state import ANY, ModelOptions
+from antiphon.upstream.prices import Prices, nano
 
 OWN_KEYS = {"stop": "stop", "chat_template_kwargs": "chat_template_kwargs"}
 """Parameters that have a key of their own in a model's table."""
@@ -34,7 +35,7 @@ def options_of(models: Sequence[ModelConfig], backend: str) -> Sequence[ModelOpt
     """Return what is configured for the models of this backend, the general before the particular."""
     own = [one for one in models if one.backend in {"", backend}]
     own.sort(key=lambda one: (one.name != ANY, bool(one.backend)))
-    return [ModelOptions(one.name, _profile(one), _defaults(one)) for one in own]
+    return [ModelOptions(one.name, _profile(one), _defaults(one), _prices(one)) for one in own]
 
 
 def _profile(config: ModelConfig) -> ModelProfile:
@@ -50,6 +51,18 @@ def _defaults(config: ModelConfig) -> ModelDefaults | None:
         efforts={str(effort): parameters for effort, parameters in config.efforts.items()},
     )
     return made if made != ModelDefaults() else None
+
+
+def _prices(config: ModelConfig) -> Prices | None:
+    """Return the prices of a model. Raises `ConfigError` for one that is no whole number of nano-units."""
+    given = config.prices
+    if given is None:
+        return None
+    cached = given.input if given.cached_input is None else given.cached_input
+    try:
+        return Prices(nano(repr(given.input)), nano(repr(cached)), nano(repr(given.output)))
+    except ValueError as error:
+        raise ConfigError(f"The model '{config.name}' has a price that is not valid: {error}. Round it.") from error
 
 
 def _check_parameters(config: ModelConfig) -> None:

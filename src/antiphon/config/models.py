@@ -7,6 +7,20 @@ from msgspec import Meta, Struct, field
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
+Price = Annotated[float, Meta(ge=0, le=1_000_000)]
+
+
+class PriceConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What a million tokens of a model cost, in the operator's currency, with nine digits after the point at most."""
+
+    input: Price
+    """A million input tokens."""
+    output: Price
+    """A million output tokens."""
+    cached_input: Price | None = None
+    """A million input tokens that the backend had in its prefix cache; by default as `input`."""
+
+
 class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """One model. A fact that is not set is used as `antiphon models probe` measured it, else as its dialect has it."""
 
@@ -29,6 +43,9 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Effort of requests that name none."""
     efforts: dict[Effort, dict[str, Any]] = field(default_factory=dict)
     """By effort: the Chat parameters that it stands for, such as a budget of tokens for thinking."""
+
+    prices: PriceConfig | None = None
+    """What its tokens cost, for usage and budgets."""
 
     # Facts, as in the profile of the model.
 

@@ -132,6 +132,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Models that may answer in another's place, where nobody can serve that one."""
     models: list[ModelConfig] = field(default_factory=list)
     """Models with defaults for their requests, or with facts that replace what is known of them."""
+    currency: Annotated[str, Meta(min_length=1, max_length=16)] = "USD"
+    """Name of the currency of prices and budgets: a label, nothing is converted."""
     probe: Literal["off", "auto"] = "off"
     """Whether a model on this machine or a private network is probed in the background once it is used."""
     compare_prompts: bool = True

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace as replace_struct
 
 from antiphon.access.credentials import carries_credentials, without_credentials
+from antiphon.access.spending import NOTHING_SPENT
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
@@ -145,7 +146,7 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
         announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
     )
     if is_ended:
-        engine.meter.charge(stored.tenant, job.taken, stored.created_at, 1, (0, 0))
+        engine.meter.charge(stored.tenant, job.taken, stored.created_at, 1, NOTHING_SPENT)
     return is_ended
 
 

@@ -153,7 +153,8 @@ class BackgroundRecorder:
         job, whose = self._job, self._job.taken
         if not whose.key_id:
             return
-        taken, requests = (whose, 1) if self._is_kept else (Reservation(whose.key_id), 0)
+        settled = Reservation(whose.key_id, cost=None if whose.cost is None else 0)
+        taken, requests = (whose, 1) if self._is_kept else (settled, 0)
         self._engine.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
 
     async def _flush_often(self) -> None:

@@ -111,6 +111,10 @@ class UsageQuery(Struct, kw_only=True):
 
     start_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
     end_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
+    tenant: str | None = None
+    """A tenant, `*` for all of them; by default that of the request."""
+    group_by: list[Literal["tenant", "key", "model", "day"]] = field(default_factory=lambda: ["key", "day"])
+    """What is kept apart; repeatable, or separated by commas."""
 
 
 class EndpointsQuery(Struct, kw_only=True):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from antiphon.access.api_keys import KnownKeys
 from antiphon.access.keyring import Keyring
 from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
+from antiphon.access.spending import Tariff
 from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
@@ -113,6 +114,8 @@ class Engine:
     """False once this process is about to end."""
     is_over: bool = False
     """No client is served any longer."""
+    currency: str = "USD"
+    """The currency of prices and budgets, a label."""
     router: Router = field(init=False)
     cache: Cache = field(init=False)
     api_keys: KnownKeys = field(init=False)
@@ -127,7 +130,8 @@ class Engine:
         self.api_keys = KnownKeys(self.store)
         responses = self.shared.add("responses", response_slots(self.max_responses))
         self.quota = StorageQuota(self.store)
-        self.meter = Meter(self.store, self.now, responses)
+        tariff = Tariff(self.models, lambda: () if self.vision is None else (self.vision.model,))
+        self.meter = Meter(self.store, self.now, responses, tariff, self.currency)
         self.offload = Offload(self.shared.add("large_requests", thread_turns()))
 
     async def reserve_storage(self, tenant: str, size: int = 0) -> StorageReservation:

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from antiphon.access.cache_salt import PARAMETER, salt_of
+from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
@@ -132,9 +133,12 @@ class ModelCaller:
         self._writer = writer
         self._route = plan.route
         self._observers = engine.observers
+        self._models = engine.models
         self._vision = engine.vision
         self._seen: Usage | None = None
         """The tokens that descriptions of images took."""
+        self._cost = 0
+        """What the calls cost whose tokens were reported."""
         self._request = plan.request
         tenant = plan.context.tenant
         self._chain = f"{tenant}\0{plan.response.id}"
@@ -244,15 +248,24 @@ class ModelCaller:
             elif call is not None and call.error is None:
                 self.uncounted.append(call.body)
 
-    def spent(self) -> tuple[int, int]:
-        """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
+    def spent(self) -> Spent:
+        """Return the tokens that it took: as they were reported, else as many as the texts look like."""
         seen = self._seen or Usage()
         usage = added(self._turn.own_usage, seen) or seen
-        output = 0 if self._turn.own_usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
+        cached, target = usage.input_tokens_details.cached_tokens, self._route.target
+        model = name_of(target)
         unreported = self.uncounted
         if not unreported:
-            return usage.input_tokens, usage.output_tokens
-        return usage.input_tokens + sum(map(asked_tokens, unreported)), usage.output_tokens + output
+            return Spent(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
+        output = 0 if self._turn.own_usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
+        guessed = Usage(input_tokens=sum(map(asked_tokens, unreported)), output_tokens=output)
+        return Spent(
+            usage.input_tokens + guessed.input_tokens,
+            usage.output_tokens + guessed.output_tokens,
+            cached,
+            model,
+            self._cost + cost_of(target, guessed),
+        )
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
         """Note which tools are left out: here, or by another Antiphon that is called, as its header says."""
@@ -328,6 +341,8 @@ class ModelCaller:
         is_stored = plan.request.store is not False
         texts, usage = await vision.describe(images, plan.context.tenant, is_stored=is_stored)
         self._seen = added(self._seen, usage)
+        if usage is not None:
+            self._cost += highest_cost(self._models.known.get(vision.model, ()), usage)
         log.info("Images that reach '%s' as descriptions by '%s': %d.", target.name, vision.model, len(texts))
         return replace(step, body=described(step.body, step.api, target.dialect, texts.__getitem__))
 
@@ -335,6 +350,8 @@ class ModelCaller:
         ending = stream.reader.finish() if stream.ending is None else stream.ending
         if ending.usage is None:
             self.uncounted.append(stream.upstream.record.body)
+        elif stream.upstream.target.prices is not None:
+            self._cost += cost_of(stream.upstream.target, ending.usage)
         return ending
 
     # What follows from a failure.

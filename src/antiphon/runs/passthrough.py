@@ -11,8 +11,10 @@ from typing import Any, Protocol
 
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.metering import UNMETERED, UsageLease
+from antiphon.access.spending import NOTHING_SPENT, Spent, cost_of, name_of
 from antiphon.errors import BackendError
 from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.response import Usage
 from antiphon.telemetry.observers import Call, Observers, Operation
 from antiphon.translation.to_chat.tokens import asked_tokens
 from antiphon.upstream.backend import Reply
@@ -72,8 +74,16 @@ class Passing:
                 await upstream.close()
         except asyncio.CancelledError:
             if self._newest is not None and self._newest.error is None:
-                self._grant.tell(asked_tokens(self._request), 0)  # unless an answer began, of which more is known
+                usage = Usage(input_tokens=asked_tokens(self._request))
+                self._grant.tell(self.spent(usage))  # unless an answer began, of which more is known
             raise
+
+    def spent(self, usage: Usage) -> Spent:
+        """Return what these tokens of the backend that was called last come to."""
+        if self._newest is None:
+            return NOTHING_SPENT
+        target, cached = self._newest.target, usage.input_tokens_details.cached_tokens
+        return Spent(usage.input_tokens, usage.output_tokens, cached, name_of(target), cost_of(target, usage))
 
     def _record(self, target: Target) -> Call:
         self._newest = newest = Call(None, target, self._request, OPERATIONS[self._path])

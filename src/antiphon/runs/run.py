@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from antiphon.access.spending import Spent
 from antiphon.access.unseal import origin_tag
 from antiphon.errors import AntiphonError, reportable
 from antiphon.protocol.events import Event
@@ -166,8 +167,8 @@ class Run(StepLoop):
             self._task.cancel()
         self.stop_cause = replace(stop, interrupts=stop.interrupts or was_cancelled)
 
-    def spent(self) -> tuple[int, int]:
-        """Return the tokens in and out that it took: as they were reported, else as many as the texts look like."""
+    def spent(self) -> Spent:
+        """Return the tokens that it took: as they were reported, else as many as the texts look like."""
         return self._asking.spent()
 
     # How it ends.

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, ClientError
-from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, check_key, counts_tokens
+from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, Weight, check_key, is_weighed
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
@@ -126,7 +126,7 @@ async def acquire(
     gateway: Gateway,
     http: HttpRequest,
     model: str | None,
-    weigh: Callable[[], int] = lambda: 0,
+    weigh: Callable[[], Weight] = Weight,
     *,
     is_queued: bool = False,
     is_large: bool = False,
@@ -142,9 +142,9 @@ async def acquire(
     key = await http.key()
     if key is None:
         return None
-    if is_large and counts_tokens(key.limits):
+    if is_large and is_weighed(key):
         weight = await gateway.offload(http.tenant, weigh)
-        weigh = partial(int, weight)
+        weigh = partial(Weight, *weight)
     lease = await gateway.lease(key, model, weigh, partial(DisconnectWatch, http.receive), is_queued=is_queued)
     http.reply_headers = raw_headers(lease.headers)
     http.cleanup.enter_context(lease)

@@ -17,6 +17,7 @@ from antiphon.translation.to_chat.defaults import ModelDefaults, combined
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
+from antiphon.upstream.prices import Prices
 
 if TYPE_CHECKING:
     from antiphon.upstream.ollama import OllamaBackend
@@ -45,6 +46,7 @@ class ModelOptions:
     """The name that clients use, or the backend's own; `*` for every model."""
     profile: ModelProfile = NOTHING_KNOWN
     defaults: ModelDefaults | None = None
+    prices: Prices | None = None
 
     def is_for(self, model: str, name: str) -> bool:
         """Whether this concerns the model that the backend calls `model` and clients call `name`."""
@@ -322,7 +324,7 @@ class Target:
 
     __slots__ = (
         *("__weakref__", "api", "backend", "breaks_schemas", "chat_path", "defaults", "dialect", "may_have_window"),
-        *("model", "name", "preopened", "profile", "refused", "state"),
+        *("model", "name", "preopened", "prices", "profile", "refused", "state"),
     )
 
     def __init__(self, state: BackendState, model: str, name: str) -> None:
@@ -337,6 +339,8 @@ class Target:
         """What is known of the model: what was configured, else what was measured."""
         self.defaults: ModelDefaults | None = None
         """What was configured for its requests."""
+        self.prices: Prices | None = None
+        """What its tokens cost; None where the operator configured no price."""
         self.preopened = False
         """Its template opens `<think>`."""
         self.breaks_schemas = False
@@ -363,9 +367,10 @@ class Target:
     def _follow_model(self) -> None:
         """Take over what is known of the model, and was configured for it."""
         before, found = self.profile, self.state.profile_of(self.model, self.name)
-        self.defaults = None
+        self.defaults = self.prices = None
         for one in self.state.configured_for(self.model, self.name):
             self.defaults = combined(self.defaults, one.defaults)
+            self.prices = one.prices or self.prices
         self.profile = found if found != NOTHING_KNOWN else None
         if self.profile is not None:
             self.dialect = self.dialect.profiled(self.profile)

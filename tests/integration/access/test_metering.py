@@ -8,6 +8,7 @@ from bench import keys
 from bench.figures import SLOT_CALLS
 
 from antiphon.access.metering import Meter
+from antiphon.access.spending import Spent, Weight
 from antiphon.storage.contract import BucketState, Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.keys import issued
@@ -32,7 +33,7 @@ async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back()
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time)
 
-    leaving = asyncio.create_task(meter.admit(key, "m", lambda: 100))
+    leaving = asyncio.create_task(meter.admit(key, "m", lambda: Weight(100)))
     await store.taken.wait()
     leaving.cancel()
     await asyncio.wait({leaving})
@@ -50,7 +51,7 @@ async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
     _, key = await issued(store, requests_per_minute=10)
     meter = Meter(store, time.time)
 
-    with await meter.admit(key, "m", lambda: 100):
+    with await meter.admit(key, "m", lambda: Weight(100)):
         changed = await store.take(key.id, Limits(tokens_per_day=100), 0)
 
     assert changed.tokens_today == 0
@@ -72,11 +73,11 @@ async def test_what_was_reserved_before_midnight_is_not_given_back_to_the_new_da
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, lambda: now)
 
-    with await meter.admit(key, "m", lambda: 80) as across:
+    with await meter.admit(key, "m", lambda: Weight(80)) as across:
         now = MIDNIGHT + 10.0
-        with await meter.admit(key, "m", lambda: 50) as within:
-            across.tell(20, 10)
-            within.tell(30, 20)
+        with await meter.admit(key, "m", lambda: Weight(50)) as within:
+            across.tell(Spent(20, 10))
+            within.tell(Spent(30, 20))
     await meter.settle()
 
     # Of the new day's hundred, the request that began in it used 50, and the one that ended in it 30.
@@ -93,9 +94,9 @@ async def test_what_was_reserved_on_the_same_day_is_given_back_to_it() -> None:
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, lambda: now)
 
-    with await meter.admit(key, "m", lambda: 80) as lease:
+    with await meter.admit(key, "m", lambda: Weight(80)) as lease:
         now = MIDNIGHT - 1.0
-        lease.tell(20, 10)
+        lease.tell(Spent(20, 10))
     await meter.settle()
 
     assert not (await store.take(key.id, key.limits, 71)).is_granted
@@ -108,7 +109,7 @@ async def test_requests_that_are_written_down_together_give_back_what_each_reser
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, lambda: MIDNIGHT)
 
-    with await meter.admit(key, "m", lambda: 40), await meter.admit(key, "m", lambda: 60):
+    with await meter.admit(key, "m", lambda: Weight(40)), await meter.admit(key, "m", lambda: Weight(60)):
         assert not (await store.take(key.id, key.limits, 1)).is_granted
     await meter.settle()
 

@@ -190,7 +190,7 @@ async def test_tokens_of_descriptions_count_for_the_limits_and_are_not_in_the_us
 
     assert response.usage is not None
     assert response.usage.total_tokens == 7
-    assert run.spent() == (705, 32)
+    assert run.spent()[:2] == (705, 32)
 
 
 async def test_the_log_says_who_describes_and_nothing_of_the_image(caplog: pytest.LogCaptureFixture) -> None:

@@ -21,18 +21,19 @@ def test_a_call_of_a_tool_counts_by_its_size() -> None:
     for call in (long, short):
         tally = Tally(is_stream=False)
         tally.feed(answer(tool_calls=[call]))
-        spent.append(tally.spent(REQUEST)[1])
+        spent.append(tally.usage(REQUEST).output_tokens)
 
     assert spent[0] - spent[1] == 990
 
 
 def test_an_answer_counts_by_its_size_unless_it_is_too_large_to_look_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metering, "MAX_PLAIN", 800)
+    tokens = asked_tokens(REQUEST)
     spent = []
     for parts in (2, 3):
         tally = Tally(is_stream=False)
         for _ in range(parts):
             tally.feed(b"word" * 100)
-        spent.append(tally.spent(REQUEST))
+        spent.append(tally.usage(REQUEST))
 
-    assert spent == [(asked_tokens(REQUEST), 200), (asked_tokens(REQUEST), 0)]
+    assert [(one.input_tokens, one.output_tokens) for one in spent] == [(tokens, 200), (tokens, 0)]

@@ -69,8 +69,14 @@ def decode_endpoints_query(params: Mapping[str, Sequence[str]]) -> EndpointsQuer
 
 def decode_usage_query(params: Mapping[str, Sequence[str]]) -> UsageQuery:
     """Return the query of `GET /usage`. Raises `ClientError` (400)."""
-    given = {name: params[name][-1] for name in UsageQuery.__struct_fields__ if params.get(name)}
-    return fit({name: int(text) if _INTEGER.fullmatch(text) else text for name, text in given.items()}, UsageQuery)
+    times = {name: params[name][-1] for name in ("start_time", "end_time") if params.get(name)}
+    given: dict[str, Any] = {name: int(text) if _INTEGER.fullmatch(text) else text for name, text in times.items()}
+    if params.get("tenant"):
+        given["tenant"] = params["tenant"][-1]
+    groups = [name for key in ("group_by", "group_by[]") for value in params.get(key, ()) for name in value.split(",")]
+    if groups:
+        given["group_by"] = groups
+    return fit(given, UsageQuery)
 
 
 def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = False) -> bool:

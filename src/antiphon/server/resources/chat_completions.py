@@ -150,7 +150,7 @@ class _PassedOn:
                 await self._passing.run(self if self._recorder is None else self._recorder.into(self))
         finally:
             if self._tally is not None and self._lease is not None:
-                self._lease.tell(*self._tally.spent(self._request))
+                self._lease.tell(self._passing.spent(self._tally.usage(self._request)))
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
         """The answer begins."""

@@ -1,12 +1,12 @@
-"""`GET /v1/usage`: what each key of the tenant used, day by day, and the bytes that the tenant has stored."""
+"""`GET /v1/usage`: what keys used, summed up by key and day or otherwise, and the bytes that the tenant has stored."""
 
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Sequence
 
-from antiphon.gateway import DayOfUse, Gateway
+from antiphon.errors import ClientError
+from antiphon.gateway import Gateway, JsonObject, UsageRow, usage_object
 from antiphon.protocol.resources import UsageQuery
 from antiphon.protocol.validation.queries import decode_usage_query
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import JSON, Reply, Resources, encode_json
 from antiphon.server.request import HttpRequest
 
 DAY = 86_400
@@ -14,16 +14,27 @@ DAY = 86_400
 DAYS = 30
 """Days that are told where the query does not say which: today and those before."""
 
+FEW = 500
+"""Rows that are encoded in less than a millisecond or two."""
+
+ALL = "*"
+"""As `tenant` of a query: all tenants."""
+
 
 def resources(gateway: Gateway) -> Resources:
     """Return what is served under which path."""
 
     async def get_usage(http: HttpRequest) -> Reply:
-        begin, end = span(decode_usage_query(http.query()), gateway.now())
-        days = await gateway.usage(http.tenant, begin, end)
-        stored = await gateway.stored(http.tenant)
-        storage = {"object": "usage.storage", "stored_bytes": stored.size, "max_stored_bytes": stored.most or None}
-        return json_reply({"object": "list", "data": [_shown(day) for day in days], "storage": storage})
+        query = decode_usage_query(http.query())
+        begin, end = span(query, gateway.now())
+        if query.tenant is None or query.tenant == http.tenant:
+            rows = await gateway.usage(http.tenant, begin, end, query.group_by)
+            stored = await gateway.stored(http.tenant)
+            storage = {"object": "usage.storage", "stored_bytes": stored.size, "max_stored_bytes": stored.most or None}
+            return await _listed(gateway, http, rows, {"storage": storage})
+        await _check_admin(http)
+        rows = await gateway.usage(None if query.tenant == ALL else query.tenant, begin, end, query.group_by)
+        return await _listed(gateway, http, rows, {})
 
     return {"/v1/usage": {"GET": get_usage}}
 
@@ -35,17 +46,19 @@ def span(query: UsageQuery, now: float) -> tuple[int, int]:
     return begin // DAY * DAY, end
 
 
-def _shown(day: DayOfUse) -> dict[str, Any]:
-    return {
-        "object": "usage.day",
-        "date": datetime.fromtimestamp(day.day, UTC).date().isoformat(),
-        "start_time": day.day,
-        "end_time": day.day + DAY,
-        "api_key_id": day.key_id,
-        "api_key_name": day.name,
-        "api_key": day.shown,
-        "requests": day.requests,
-        "input_tokens": day.input_tokens,
-        "output_tokens": day.output_tokens,
-        "total_tokens": day.input_tokens + day.output_tokens,
-    }
+async def _check_admin(http: HttpRequest) -> None:
+    """Raise `ClientError` (403) unless the request has the key of an administrator."""
+    key = await http.key()
+    if key is None or not key.is_admin:
+        text = "This API key may not read the usage of other tenants. Use a key that was created with --admin."
+        raise ClientError(text, status=403, code="not_allowed", param="tenant")
+
+
+async def _listed(gateway: Gateway, http: HttpRequest, rows: Sequence[UsageRow], more: JsonObject) -> Reply:
+    """Return the reply with these rows; many are encoded in a thread."""
+
+    def encode() -> bytes:
+        return encode_json({"object": "list", "data": [usage_object(row, gateway.currency) for row in rows], **more})
+
+    body = encode() if len(rows) <= FEW else await gateway.offload(http.tenant, encode)
+    return Reply(200, JSON, body)

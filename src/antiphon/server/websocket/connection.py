@@ -20,8 +20,9 @@ from antiphon.gateway import (
     Run,
     StoredItem,
     UsageLease,
-    counts_tokens,
+    Weight,
     going_away,
+    is_weighed,
     weight_of_response,
 )
 from antiphon.protocol.events import TERMINAL, Event
@@ -316,9 +317,9 @@ class Connection:
         if key is None:
             return await self._make_granted(lane, request, ticket, recalled, None, generates=generates)
         weigh = partial(_weight, request)
-        if is_large and counts_tokens(key.limits):
+        if is_large and is_weighed(key):
             weight = await self._gateway.offload(ticket.tenant, weigh)
-            weigh = partial(int, weight)
+            weigh = partial(Weight, *weight)
         with await self._gateway.lease(key, request.model, weigh) as lease:
             return await self._make_granted(lane, request, ticket, recalled, lease, generates=generates)
 
@@ -384,7 +385,7 @@ class _Telling:
         await self._channel.tell(batch, self._lane)
 
 
-def _weight(request: CreateResponse) -> int:
+def _weight(request: CreateResponse) -> Weight:
     return weight_of_response(request, msgspec.json.encode(request.input))
 
 

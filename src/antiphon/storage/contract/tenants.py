@@ -1,18 +1,21 @@
 """The part of the contract that keeps what belongs to tenants beside responses: API keys, answers, webhooks, sizes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from antiphon.storage.records import (
     ApiKey,
     BucketState,
-    DayOfUse,
     Delivery,
     DueDelivery,
     Limits,
+    MoneyClaim,
     StorageUse,
     StoredAnswer,
+    TenantBudget,
+    UsageField,
     UsageRecord,
+    UsageRow,
     WebhookEndpoint,
 )
 
@@ -36,11 +39,12 @@ class ApiKeys(Protocol):
         """Whether a key was ever made."""
         ...
 
-    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
+    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
         """Take one request and so many tokens out of the key's limits, if all of them have room; return what stands.
 
-        However many ask at once, in however many processes, no more than the limits allow are granted. What is larger
-        than a whole limit counts as the whole limit.
+        A `claim` is taken out of the budgets that it names in the same step. However many ask at once, in however many
+        processes, no more than the limits and the budgets allow are granted. What is larger than a whole limit or a
+        whole budget counts as all of it.
         """
         ...
 
@@ -48,8 +52,21 @@ class ApiKeys(Protocol):
         """Count what was used, and settle what was taken in advance."""
         ...
 
-    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
-        """Return what the tenant's keys used on the days (UTC) that begin from `begin` to before `end`, in order."""
+    async def usage(
+        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+    ) -> list[UsageRow]:
+        """Return what was used on the days (UTC) that begin from `begin` to before `end`, summed up, in order.
+
+        Without a `tenant`, of all tenants.
+        """
+        ...
+
+    async def put_tenant_budget(self, budget: TenantBudget) -> None:
+        """Keep the budget of a tenant; one without a limit ends it."""
+        ...
+
+    async def tenant_budgets(self) -> list[TenantBudget]:
+        """Return the budgets of all tenants, by name."""
         ...
 
 

@@ -6,15 +6,16 @@ and one statement both looks and takes.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
-from antiphon.storage.records import ApiKey, BucketState, DayOfUse, Limits, UsageRecord
+from antiphon.storage.operations import budgets
+from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.records import ApiKey, BucketState, Budget, Limits, MoneyClaim, UsageField, UsageRecord, UsageRow
+from antiphon.storage.records.money import day_of
 
 MINUTE = 60_000_000
 """Microseconds."""
-
-DAY = 86_400
 
 NO_LIMIT = 2**62
 
@@ -40,7 +41,12 @@ def put(key: ApiKey) -> Operation[None]:
         limits.tokens_per_day,
         limits.concurrency,
         int(key.caches),
+        None if limits.budget is None else limits.budget.per_day,
+        None if limits.budget is None else limits.budget.per_month,
+        int(key.is_admin),
     )
+    if limits.budget is None:
+        yield from ask("close_budget", key.tenant, key.id)
 
 
 def find(digest: bytes, now: int) -> Operation[ApiKey | None]:
@@ -59,10 +65,25 @@ def any_at_all() -> Operation[bool]:
     return bool((yield from ask("has_api_keys")))
 
 
-def take(key_id: str, limits: Limits, tokens: int, now: float) -> Operation[BucketState]:
-    """Take a request and its tokens out of the limits, or nothing."""
+def take(
+    key_id: str, limits: Limits, tokens: int, now: float, claim: MoneyClaim | None = None
+) -> Operation[BucketState]:
+    """Take a request, its tokens and what it costs out of limits and budgets, or nothing."""
+    if claim is None:
+        return (yield from _take_tokens(key_id, limits, tokens, now))
+    levels = yield from budgets.lock(claim, now)
+    lacking = budgets.exhausted(claim, levels)
+    if lacking is not None:
+        return replace((yield from _refused(key_id, now)), exhausted=lacking)
+    state = yield from _take_tokens(key_id, limits, tokens, now)
+    if state.is_granted:
+        yield from budgets.spend(claim, levels)
+    return state
+
+
+def _take_tokens(key_id: str, limits: Limits, tokens: int, now: float) -> Operation[BucketState]:
     at, today, tokens = int(now * 1_000_000), day_of(now), limits.fit(tokens)
-    budget = NO_LIMIT if limits.tokens_per_day is None else limits.tokens_per_day
+    most = NO_LIMIT if limits.tokens_per_day is None else limits.tokens_per_day
     row = yield from first(
         "take_tokens",
         key_id,
@@ -71,30 +92,36 @@ def take(key_id: str, limits: Limits, tokens: int, now: float) -> Operation[Buck
         _cost(tokens, limits.tokens_per_minute),
         today,
         tokens,
-        budget,
+        most,
     )
-    if row is not None:
-        return _level(True, row, at)
-    stands = yield from first("level", key_id, today)
+    return (yield from _refused(key_id, now)) if row is None else _level(True, row, at)
+
+
+def _refused(key_id: str, now: float) -> Operation[BucketState]:
+    at = int(now * 1_000_000)
+    stands = yield from first("level", key_id, day_of(now))
     return _level(False, stands or (at, at, 0), at)
 
 
 def charge(uses: Sequence[UsageRecord], now: float) -> Operation[None]:
     """Count what was used, and settle what was taken."""
-    rows = [(use.tenant, day_of(use.at), use.key_id, use.requests, use.input_tokens, use.output_tokens) for use in uses]
     # In one order whoever writes: two that meet wait for each other only one way.
-    yield from ask_many("add_use", sorted(rows))
+    yield from ask_many("add_use", sorted(map(_used, uses)))
+    yield from budgets.settle(uses)
     yield from ask_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
 
 
-def usage(tenant: str, begin: int, end: int) -> Operation[list[DayOfUse]]:
-    """Get what a tenant's keys used."""
-    return [DayOfUse(*row) for row in (yield from ask("usage", tenant, begin, end))]
+def usage(tenant: str | None, begin: int, end: int, by: Collection[UsageField]) -> Operation[list[UsageRow]]:
+    """Get what was used, summed up."""
+    yield from announce_read(FEW_ITEMS + 1)  # nobody knows how many rows are summed up
+    apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
+    query, whose = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))
+    return [UsageRow(*row) for row in (yield from ask(query, begin, end, *apart, *whose))]
 
 
-def day_of(at: float) -> int:
-    """Return the first second of a day in UTC."""
-    return int(at) // DAY * DAY
+def _used(use: UsageRecord) -> tuple[str | int, ...]:
+    counts = (use.requests, use.input_tokens, use.cached_tokens, use.output_tokens, use.cost)
+    return (use.tenant, day_of(use.at), use.key_id, use.model, *counts)
 
 
 def _settling(use: UsageRecord, now: int) -> tuple[str, int, int, int]:
@@ -116,7 +143,8 @@ def _seconds(microseconds: int) -> float:
 
 def _key(row: Row) -> ApiKey:
     key_id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until, *rest = row
-    models, *limits, caches = rest
+    models, requests, tokens, tokens_a_day, concurrency, caches, *money = rest
+    per_day, per_month, is_admin, tenant_per_day, tenant_per_month = money
     return ApiKey(
         key_id,
         tenant,
@@ -128,6 +156,12 @@ def _key(row: Row) -> ApiKey:
         revoked_at,
         None if old_digest is None else bytes(old_digest),
         old_until,
-        Limits(tuple(json.loads(models)), *limits),
+        Limits(tuple(json.loads(models)), requests, tokens, tokens_a_day, concurrency, _budget(per_day, per_month)),
         bool(caches),
+        bool(is_admin),
+        _budget(tenant_per_day, tenant_per_month),
     )
+
+
+def _budget(per_day: int | None, per_month: int | None) -> Budget | None:
+    return None if per_day is None and per_month is None else Budget(per_day, per_month)

@@ -77,7 +77,8 @@ def enqueue(
         return LockResult.BUSY
     seq = yield from insert(response)
     size = _size(frames)
-    yield from ask("put_job", seq, response.tenant, _next(frames), request, taken.key_id, taken.tokens, size)
+    whose = (taken.key_id, taken.tokens, size, taken.cost)
+    yield from ask("put_job", seq, response.tenant, _next(frames), request, *whose)
     yield from _log(seq, frames)
     return LockResult.DONE
 
@@ -293,7 +294,7 @@ def _is_large(row: Row) -> bool:
 
 def _job(row: Row, few: bool) -> Operation[Job | None]:
     """Make a job of its row; with `few`, a large one without what makes it large."""
-    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row[:12]
+    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row[:13]
     is_partial = few and _is_large(row)
     response = yield from load(tenant, response_id, 0, is_partial)  # whatever its age: it is being made
     if response is None:

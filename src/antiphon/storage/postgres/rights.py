@@ -8,7 +8,7 @@ from typing import Any
 from antiphon.errors import ConfigError
 from antiphon.storage.sql import QUERIES, migrations
 
-OF_THE_COMMAND_LINE = {"put_api_key"}
+OF_THE_COMMAND_LINE = {"put_api_key", "put_tenant_budget", "delete_tenant_budget", "close_budget"}
 """Statements that no server executes: its role may be kept from making keys."""
 
 _TABLE = re.compile(r"CREATE TABLE (\w+)")

@@ -11,6 +11,7 @@ from antiphon.storage.records.jobs import (
     Reservation,
     Tail,
 )
+from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, TenantBudget
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.responses import (
     ChainExtent,
@@ -26,7 +27,6 @@ from antiphon.storage.records.tenants import (
     Announcement,
     ApiKey,
     BucketState,
-    DayOfUse,
     Delivery,
     DueDelivery,
     KeyReservation,
@@ -35,7 +35,9 @@ from antiphon.storage.records.tenants import (
     StorageUse,
     StoredAnswer,
     TenantSize,
+    UsageField,
     UsageRecord,
+    UsageRow,
     WebhookEndpoint,
 )
 
@@ -45,12 +47,13 @@ __all__ = [
     "ApiKey",
     "Backlog",
     "BucketState",
+    "Budget",
     "ChainExtent",
     "CompletionPage",
     "CompletionQuery",
-    "DayOfUse",
     "Delivery",
     "DueDelivery",
+    "ExhaustedBudget",
     "Frames",
     "ItemPage",
     "Job",
@@ -58,6 +61,7 @@ __all__ = [
     "LargeItem",
     "Limits",
     "LockResult",
+    "MoneyClaim",
     "PageQuery",
     "Progress",
     "PurgeSize",
@@ -71,7 +75,10 @@ __all__ = [
     "StoredProfile",
     "StoredResponse",
     "Tail",
+    "TenantBudget",
     "TenantSize",
+    "UsageField",
     "UsageRecord",
+    "UsageRow",
     "WebhookEndpoint",
 ]

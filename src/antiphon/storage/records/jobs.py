@@ -19,10 +19,12 @@ class Frames(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """By which key something was asked for, empty where by none, and the tokens that were taken in advance for it."""
+    """By which key something was asked for, empty where by none, and what was taken in advance for it."""
 
     key_id: str = ""
     tokens: int = 0
+    cost: int | None = None
+    """Nano-units of the currency; None where no budget applies."""
 
 
 NOTHING_RESERVED = Reservation()

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from msgspec import Struct
+
+from antiphon.storage.records.money import Budget, ExhaustedBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ class Limits:
     """Of a day in UTC."""
     concurrency: int | None = None
     """Responses that one process makes at once."""
+    budget: Budget | None = None
+    """What its requests may cost; None for any amount."""
 
     def fit(self, tokens: int) -> int:
         """Return how many of these tokens are taken in advance: no more than a whole limit."""
@@ -124,6 +129,10 @@ class ApiKey:
     limits: Limits = Limits()
     caches: bool = False
     """Whether its requests are answered from the cache, where they do not say themselves."""
+    is_admin: bool = False
+    """Whether it may read what the keys of all tenants used."""
+    tenant_budget: Budget | None = None
+    """What the requests of all keys of its tenant together may cost. It is stored with the tenant, not with the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +147,13 @@ class BucketState:
     requests_in: float
     tokens_in: float
     tokens_today: int
+    exhausted: ExhaustedBudget | None = None
+    """The budget that has no room for the request, where that is why it was not granted."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """What a key used at one time."""
+    """What a key used at one time. Amounts are nano-units of the currency."""
 
     tenant: str
     key_id: str
@@ -152,19 +163,41 @@ class UsageRecord:
     output_tokens: int
     taken: int = 0
     """Tokens that were taken in advance, and are given back for those that were used."""
+    model: str = ""
+    cached_tokens: int = 0
+    """Of the input tokens, those that the backend had in its prefix cache."""
+    cost: int = 0
+    is_budgeted: bool = False
+    """Whether the budgets of the key and its tenant count it."""
+    cost_back_today: int = 0
+    """What was reserved for it since the day of `at` began, and is given back."""
+    cost_back_this_month: int = 0
+    """The same of the month."""
+
+
+UsageField = Literal["tenant", "key", "model", "day"]
+"""By what usage is summed up."""
 
 
 @dataclass(frozen=True, slots=True)
-class DayOfUse:
-    """What one key used on one day, which is told by its first second."""
+class UsageRow:
+    """What was used, summed up; None stands for what was not asked to be kept apart."""
 
-    key_id: str
-    name: str
-    shown: str
-    day: int
+    tenant: str | None
+    key_id: str | None
+    name: str | None
+    """Of the key."""
+    shown: str | None
+    """Of the key."""
+    model: str | None
+    day: int | None
+    """The first second of the day."""
     requests: int
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
+    cost: int
+    """Nano-units of the currency; of models without a price nothing."""
 
 
 class TenantSize(Struct, frozen=True):

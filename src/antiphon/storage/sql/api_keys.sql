@@ -1,30 +1,35 @@
 -- put_api_key --
 INSERT INTO api_keys (
     id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
-    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches,
+    budget_per_day, budget_per_month, is_admin
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 ON CONFLICT (id) DO UPDATE SET
     tenant = excluded.tenant, name = excluded.name, digest = excluded.digest, shown = excluded.shown,
     expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, old_digest = excluded.old_digest,
     old_until = excluded.old_until, models = excluded.models, requests_per_minute = excluded.requests_per_minute,
     tokens_per_minute = excluded.tokens_per_minute, tokens_per_day = excluded.tokens_per_day,
-    concurrency = excluded.concurrency, caches = excluded.caches
+    concurrency = excluded.concurrency, caches = excluded.caches, budget_per_day = excluded.budget_per_day,
+    budget_per_month = excluded.budget_per_month, is_admin = excluded.is_admin
 
 -- find_api_key --
 SELECT
-    id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
-    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches
-FROM api_keys
+    id, api_keys.tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches,
+    budget_per_day, budget_per_month, is_admin, tenant_budgets.per_day, tenant_budgets.per_month
+FROM api_keys LEFT JOIN tenant_budgets ON tenant_budgets.tenant = api_keys.tenant
 WHERE
     (digest = $1 OR (old_digest = $1 AND old_until > $2))
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
 
 -- api_keys --
 SELECT
-    id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
-    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches
-FROM api_keys ORDER BY created_at DESC, id DESC
+    id, api_keys.tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches,
+    budget_per_day, budget_per_month, is_admin, tenant_budgets.per_day, tenant_budgets.per_month
+FROM api_keys LEFT JOIN tenant_budgets ON tenant_budgets.tenant = api_keys.tenant
+ORDER BY created_at DESC, id DESC
 
 -- has_api_keys --
 SELECT id FROM api_keys LIMIT 1
@@ -73,17 +78,45 @@ UPDATE api_key_levels SET
 WHERE api_key = $1
 
 -- add_use --
-INSERT INTO api_key_days (tenant, day, api_key, requests, input_tokens, output_tokens)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (tenant, day, api_key) DO UPDATE SET
+INSERT INTO api_key_days (
+    tenant, day, api_key, model, requests, input_tokens, cached_tokens, output_tokens, cost
+)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (tenant, day, api_key, model) DO UPDATE SET
     requests = api_key_days.requests + excluded.requests,
     input_tokens = api_key_days.input_tokens + excluded.input_tokens,
-    output_tokens = api_key_days.output_tokens + excluded.output_tokens
+    cached_tokens = api_key_days.cached_tokens + excluded.cached_tokens,
+    output_tokens = api_key_days.output_tokens + excluded.output_tokens,
+    cost = api_key_days.cost + excluded.cost
 
 -- usage --
+-- What a tenant used. $3 to $6 say whether tenants, keys, models and days are kept apart.
 SELECT
-    api_key_days.api_key, api_keys.name, api_keys.shown, api_key_days.day,
-    api_key_days.requests, api_key_days.input_tokens, api_key_days.output_tokens
+    CASE WHEN CAST($3 AS INTEGER) = 1 THEN api_key_days.tenant END AS of_tenant,
+    CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_key_days.api_key END AS of_key,
+    max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.name END),
+    max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.shown END),
+    CASE WHEN CAST($5 AS INTEGER) = 1 THEN model END AS of_model,
+    CASE WHEN CAST($6 AS INTEGER) = 1 THEN day END AS of_day,
+    CAST(sum(requests) AS BIGINT), CAST(sum(input_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT),
+    CAST(sum(output_tokens) AS BIGINT), CAST(sum(cost) AS BIGINT)
 FROM api_key_days JOIN api_keys ON api_keys.id = api_key_days.api_key
-WHERE api_key_days.tenant = $1 AND api_key_days.day >= $2 AND api_key_days.day < $3
-ORDER BY api_key_days.day, api_key_days.api_key
+WHERE day >= $1 AND day < $2 AND api_key_days.tenant = $7
+GROUP BY of_day, of_tenant, of_key, of_model
+ORDER BY of_day, of_tenant, of_key, of_model
+
+-- usage_of_all --
+-- The same for all tenants.
+SELECT
+    CASE WHEN CAST($3 AS INTEGER) = 1 THEN api_key_days.tenant END AS of_tenant,
+    CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_key_days.api_key END AS of_key,
+    max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.name END),
+    max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.shown END),
+    CASE WHEN CAST($5 AS INTEGER) = 1 THEN model END AS of_model,
+    CASE WHEN CAST($6 AS INTEGER) = 1 THEN day END AS of_day,
+    CAST(sum(requests) AS BIGINT), CAST(sum(input_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT),
+    CAST(sum(output_tokens) AS BIGINT), CAST(sum(cost) AS BIGINT)
+FROM api_key_days JOIN api_keys ON api_keys.id = api_key_days.api_key
+WHERE day >= $1 AND day < $2
+GROUP BY of_day, of_tenant, of_key, of_model
+ORDER BY of_day, of_tenant, of_key, of_model

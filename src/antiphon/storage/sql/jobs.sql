@@ -1,9 +1,9 @@
 -- put_job --
 INSERT INTO jobs (
     response, tenant, owner, version, next_number, kept_number, attempt, lost, request, api_key, tokens_taken,
-    log_bytes, kept_bytes
+    log_bytes, kept_bytes, cost_taken
 )
-VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7)
+VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7, $8)
 
 -- put_events --
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
@@ -88,7 +88,7 @@ SELECT
     CASE WHEN length(jobs.request) + length(jobs.called) <= $2 THEN jobs.request END,
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
     CASE WHEN length(jobs.request) + length(jobs.called) <= $2 THEN jobs.called END,
-    jobs.api_key, jobs.tokens_taken, responses.item_count,
+    jobs.api_key, jobs.tokens_taken, jobs.cost_taken, responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.seq = $1
@@ -100,7 +100,7 @@ SELECT
     CASE WHEN length(jobs.request) + length(jobs.called) <= $3 THEN jobs.request END,
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
     CASE WHEN length(jobs.request) + length(jobs.called) <= $3 THEN jobs.called END,
-    jobs.api_key, jobs.tokens_taken, responses.item_count,
+    jobs.api_key, jobs.tokens_taken, jobs.cost_taken, responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.id = $1 AND responses.tenant = $2

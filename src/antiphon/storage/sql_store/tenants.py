@@ -1,19 +1,22 @@
 """What belongs to tenants beside responses, as acts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from antiphon.storage.operations import answers, api_keys, secrets, sizes, webhooks
+from antiphon.storage.operations import answers, api_keys, budgets, secrets, sizes, webhooks
 from antiphon.storage.records import (
     ApiKey,
     BucketState,
-    DayOfUse,
     Delivery,
     DueDelivery,
     Limits,
+    MoneyClaim,
     StorageUse,
     StoredAnswer,
+    TenantBudget,
+    UsageField,
     UsageRecord,
+    UsageRow,
     WebhookEndpoint,
 )
 from antiphon.storage.sql_store.performer import Performer
@@ -115,14 +118,24 @@ class SqlTenants(Performer):
         """See `Store.has_api_keys`."""
         return await self._read(api_keys.any_at_all)
 
-    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
+    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
         """See `Store.take`."""
-        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock() + self._correction))
+        return await self._write(lambda: api_keys.take(key_id, limits, tokens, self._clock() + self._correction, claim))
 
     async def charge(self, uses: Sequence[UsageRecord]) -> None:
         """See `Store.charge`."""
         await self._write(lambda: api_keys.charge(uses, self._clock() + self._correction))
 
-    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
+    async def usage(
+        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+    ) -> list[UsageRow]:
         """See `Store.usage`."""
-        return await self._read(lambda: api_keys.usage(tenant, begin, end), tenant)
+        return await self._read(lambda: api_keys.usage(tenant, begin, end, by), tenant)
+
+    async def put_tenant_budget(self, budget: TenantBudget) -> None:
+        """See `Store.put_tenant_budget`."""
+        await self._write(lambda: budgets.put_tenant(budget))
+
+    async def tenant_budgets(self) -> list[TenantBudget]:
+        """See `Store.tenant_budgets`."""
+        return await self._read(budgets.of_tenants)

@@ -6,22 +6,15 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import ApiKey, Limits, Reservation, Store, StoredResponse, UsageRecord
-from antiphon.testing.store.making import Promise, hold
+from antiphon.storage.contract import Budget, Limits, Reservation, Store, StoredResponse, UsageRecord
+from antiphon.testing.store.making import Promise, hold, new_key
 
 DAY = 86_400
 
 
-def _key(tenant: str = "", **fields: object) -> ApiKey:
-    """Return a key that is new, and has expired soon after."""
-    soon = int(time.time()) + 600
-    made = ApiKey(new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon)
-    return replace(made, **fields)  # type: ignore[arg-type]
-
-
 async def _are_kept(store: Store) -> None:
     """A key is found by its digest, with its limits, and by nothing else; the same id again replaces it."""
-    key = _key(limits=Limits(("a", "b c"), 1, 2, 3, 4), caches=True)
+    key = new_key(limits=Limits(("a", "b c"), 1, 2, 3, 4, Budget(5, 2**60)), caches=True, is_admin=True)
     await store.put_api_key(key)
     hold(await store.find_api_key(key.digest) == key, f"{key} comes back as {await store.find_api_key(key.digest)}")
     hold(await store.find_api_key(os.urandom(32)) is None, "an unknown digest is a key's")
@@ -37,8 +30,8 @@ async def _are_kept(store: Store) -> None:
 async def _end(store: Store) -> None:
     """A key that is revoked or has expired is not found; an old digest is as good as the new one until its time."""
     now, old = int(time.time()), os.urandom(32)
-    revoked, expired = _key(revoked_at=now), _key(expires_at=now - 1)
-    late, early = _key(old_digest=old, old_until=now + 600), _key(old_digest=os.urandom(32), old_until=now - 1)
+    revoked, expired = new_key(revoked_at=now), new_key(expires_at=now - 1)
+    late, early = new_key(old_digest=old, old_until=now + 600), new_key(old_digest=os.urandom(32), old_until=now - 1)
     for key in (revoked, expired, late, early):
         await store.put_api_key(key)
     hold(await store.find_api_key(revoked.digest) is None, "a revoked key is found")
@@ -51,7 +44,7 @@ async def _end(store: Store) -> None:
 async def _are_exact(store: Store) -> None:
     """Of many who take at once exactly as many are granted as the limits allow."""
     for limits, tokens in ((Limits(requests_per_minute=10), 0), (Limits(tokens_per_minute=1000), 100)):
-        key = _key(limits=limits)
+        key = new_key(limits=limits)
         await store.put_api_key(key)
         levels = await asyncio.gather(*(store.take(key.id, limits, tokens) for _ in range(64)))
         granted = sum(level.is_granted for level in levels)
@@ -63,13 +56,13 @@ async def _are_exact(store: Store) -> None:
 async def _days_are_whole(store: Store) -> None:
     """A day's tokens are taken as long as there are some; what is larger than a limit counts as all of it."""
     limits = Limits(tokens_per_day=250)
-    key = _key(limits=limits)
+    key = new_key(limits=limits)
     await store.put_api_key(key)
     levels = [await store.take(key.id, limits, 100) for _ in range(3)]
     hold([level.is_granted for level in levels] == [True, True, False], f"100 of 250, three times: {levels}")
     hold(levels[-1].tokens_today == 200, f"after 200 tokens the day has {levels[-1].tokens_today}")
     large = Limits(requests_per_minute=5, tokens_per_minute=50)
-    other = _key(limits=large)
+    other = new_key(limits=large)
     await store.put_api_key(other)
     levels = [await store.take(other.id, large, 10_000) for _ in range(2)]
     hold([level.is_granted for level in levels] == [True, False], f"10,000 of 50 a minute, twice: {levels}")
@@ -78,7 +71,7 @@ async def _days_are_whole(store: Store) -> None:
 async def _are_settled(store: Store) -> None:
     """What was taken in advance is given back for what was used, in the minute and in the day."""
     limits = Limits(tokens_per_minute=1000, tokens_per_day=1000)
-    key, now = _key(limits=limits), int(time.time())
+    key, now = new_key(limits=limits), int(time.time())
     await store.put_api_key(key)
     await store.take(key.id, limits, 1000)
     hold(not (await store.take(key.id, limits, 500)).is_granted, "more was granted than there is")
@@ -94,7 +87,7 @@ async def _are_settled(store: Store) -> None:
 async def _is_counted(store: Store) -> None:
     """What was used is counted by key and day, for its own tenant."""
     tenant, today = new_id("tenant"), int(time.time()) // DAY * DAY
-    one, other, stranger = _key(tenant), _key(tenant), _key()
+    one, other, stranger = new_key(tenant), new_key(tenant), new_key()
     for key in (one, other, stranger):
         await store.put_api_key(key)
     uses = [UsageRecord(tenant, one.id, today + i, 1, 5, i) for i in range(20)]
@@ -105,7 +98,7 @@ async def _is_counted(store: Store) -> None:
     sums = {(day.key_id, day.day): (day.requests, day.input_tokens, day.output_tokens) for day in found}
     expected = {(one.id, today - DAY): (1, 7, 0), (one.id, today): (20, 100, 190), (other.id, today): (2, 0, 0)}
     hold(sums == expected, f"the days are {found}")
-    hold([day.day for day in found] == sorted(day.day for day in found), "the days are not in order")
+    hold([day.day for day in found] == sorted(day.day or 0 for day in found), "the days are not in order")
     hold(len(await store.usage(tenant, today, today + DAY)) == 2, "a day that was not asked for is there")
     hold(len(await store.usage(tenant, today - DAY, today)) == 1, "the day that ends a time is part of it")
 

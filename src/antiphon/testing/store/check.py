@@ -16,6 +16,7 @@ from antiphon.storage.contract import Store, StoredResponse
 from antiphon.testing.store import (
     answers,
     api_keys,
+    budgets,
     chat_completions,
     conversations,
     idempotency,
@@ -139,6 +140,7 @@ _PROMISES: tuple[Promise, ...] = (
     *secrets.PROMISES,
     *answers.PROMISES,
     *api_keys.PROMISES,
+    *budgets.PROMISES,
     *sizes.PROMISES,
     *profiles.PROMISES,
 )

@@ -1,10 +1,12 @@
 """What the promises are proved with: responses and items that are new every time, and words for what is broken."""
 
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store, StoredItem, StoredResponse
+from antiphon.storage.contract import ApiKey, Store, StoredItem, StoredResponse
 
 T = "check_store"
 """The tenant that everything saved here belongs to."""
@@ -78,3 +80,10 @@ def names(items: Iterable[StoredItem] | None) -> list[str] | None:
 def size_of(items: Iterable[StoredItem]) -> int:
     """Return the bytes of items, and of what is sealed with them."""
     return sum(len(item.body) + len((item.sealed or "").encode()) for item in items)
+
+
+def new_key(tenant: str = "", **fields: object) -> ApiKey:
+    """Return a key that is new, and has expired soon after."""
+    soon = int(time.time()) + 600
+    made = ApiKey(new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon)
+    return replace(made, **fields)  # type: ignore[arg-type]

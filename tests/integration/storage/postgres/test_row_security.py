@@ -12,11 +12,14 @@ import pytest
 from antiphon.ids import new_id
 from antiphon.storage.contract import (
     ApiKey,
+    Budget,
+    MoneyClaim,
     StoredAnswer,
     StoredCompletion,
     StoredConversation,
     StoredItem,
     StoredResponse,
+    TenantBudget,
     UsageRecord,
     WebhookEndpoint,
 )
@@ -28,7 +31,7 @@ from tests.support.postgres import Postgres, owned_by_a_role
 WALLED = {
     *("responses", "jobs", "conversations", "conversation_items", "idempotency_keys"),
     *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days", "tenant_sizes"),
-    "chat_completions",
+    *("chat_completions", "tenant_budgets", "budget_levels"),
 }
 WITHOUT = {
     "items": "found by their response's number",
@@ -69,6 +72,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.put_api_key(key)
     await store.charge([UsageRecord(tenant, key.id, now, 1, 1, 1)])
+    await store.put_tenant_budget(TenantBudget(tenant, Budget(1)))
+    await store.take(key.id, key.limits, 0, MoneyClaim(tenant, key.id, 1, None, Budget(1)))
 
 
 async def rows(connection: Any, table: str) -> int:

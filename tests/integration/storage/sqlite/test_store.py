@@ -21,7 +21,7 @@ from antiphon.testing import check_store
 
 LOOK_AT_EVERYTHING = {"counts"}
 SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
-SORT |= {"due", "due_endpoints", "steps_up", "storage_use"}
+SORT |= {"due", "due_endpoints", "steps_up", "storage_use", "usage", "usage_of_all"}
 """Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys, tenants, a block."""
 
 

@@ -5,7 +5,7 @@ The broken ones are the SQLite store with one method that does something else.
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,19 +16,20 @@ from msgspec import structs
 
 from antiphon.errors import StoreError
 from antiphon.storage.contract import (
+    NOTHING_RESERVED,
     ApiKey,
     Backlog,
     BucketState,
     ChainExtent,
     CompletionPage,
     CompletionQuery,
-    DayOfUse,
     ItemPage,
     Job,
     KeyReservation,
     LargeItem,
     Limits,
     LockResult,
+    MoneyClaim,
     PageQuery,
     Progress,
     Reply,
@@ -37,7 +38,9 @@ from antiphon.storage.contract import (
     StoredItem,
     StoredProfile,
     StoredResponse,
+    UsageField,
     UsageRecord,
+    UsageRow,
     WebhookEndpoint,
 )
 from antiphon.storage.sqlite.store import SqliteStore
@@ -344,8 +347,8 @@ class ForgivesTheLate(SqliteStore):
 
 
 class GrantsTooMuch(SqliteStore):
-    async def take(self, key_id: str, limits: Limits, tokens: int) -> BucketState:
-        return replace(await super().take(key_id, limits, tokens), is_granted=True)
+    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+        return replace(await super().take(key_id, limits, tokens, claim), is_granted=True)
 
 
 class KeepsWhatWasTaken(SqliteStore):
@@ -354,8 +357,56 @@ class KeepsWhatWasTaken(SqliteStore):
 
 
 class CountsForEverybody(SqliteStore):
-    async def usage(self, tenant: str, begin: int, end: int) -> list[DayOfUse]:
-        return await super().usage(tenant, 0, end)
+    async def usage(
+        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+    ) -> list[UsageRow]:
+        return await super().usage(tenant, 0, end, by)
+
+
+class ForgetsBudgets(SqliteStore):
+    async def find_api_key(self, digest: bytes) -> ApiKey | None:
+        found = await super().find_api_key(digest)
+        return found and replace(found, tenant_budget=None)
+
+
+class SpendsWhatIsSpent(SqliteStore):
+    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+        return await super().take(key_id, limits, tokens)
+
+
+class NamesNoBudget(SqliteStore):
+    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+        return replace(await super().take(key_id, limits, tokens, claim), exhausted=None)
+
+
+class TakesInPart(SqliteStore):
+    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+        if claim is not None:
+            spent = await super().take(key_id, Limits(), 0, claim)
+            if not spent.is_granted:
+                return spent
+        return await super().take(key_id, limits, tokens)
+
+
+class KeepsWhatWasReserved(SqliteStore):
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
+        await super().charge([replace(use, cost_back_today=0, cost_back_this_month=0) for use in uses])
+
+
+class BeginsAtNothing(SqliteStore):
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
+        await super().charge([replace(use, cost=0) for use in uses])
+
+
+class KnowsNoModels(SqliteStore):
+    async def charge(self, uses: Sequence[UsageRecord]) -> None:
+        await super().charge([replace(use, model="") for use in uses])
+
+
+class ForgetsWhatIsReserved(SqliteStore):
+    async def enqueue(self, *given: Any, **how: Any) -> LockResult:
+        *most, taken = given[:5] if len(given) > 4 else (*given, NOTHING_RESERVED)
+        return await super().enqueue(*most, replace(taken, cost=0), *given[5:], **how)
 
 
 class ForgetsWhoPays(SqliteStore):
@@ -543,6 +594,14 @@ BROKEN = [
     (GrantsTooMuch, "Of many who take at once exactly as many are granted"),
     (KeepsWhatWasTaken, "What was taken in advance is given back"),
     (CountsForEverybody, "What was used is counted by key and day"),
+    (ForgetsBudgets, "The budget of a tenant comes with each of its keys,"),
+    (SpendsWhatIsSpent, "Of many who spend at once exactly as many are granted"),
+    (NamesNoBudget, "What is not granted says which budget has no room;"),
+    (TakesInPart, "A request that a budget or a limit has no room for"),
+    (KeepsWhatWasReserved, "What was reserved of budgets is given back"),
+    (BeginsAtNothing, "A budget that is set today counts what was spent today"),
+    (KnowsNoModels, "Usage is summed up by tenant, key, model and day,"),
+    (ForgetsWhatIsReserved, "A job says what was reserved of budgets for it,"),
     (ForgetsWhoPays, "A job says by which key it was asked for"),
     (CountsSaves, "The bytes that a tenant has stored are exact"),
     (CountsNoReplies, "A reply that is kept for an `Idempotency-Key` counts"),
