@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from antiphon.errors import ClientError
+from antiphon.errors import ClientError, log
 from antiphon.protocol.response import Usage
-from antiphon.storage.contract import ApiKey, MoneyClaim
+from antiphon.storage.contract import ApiKey, MoneyClaim, Store
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
@@ -80,3 +80,21 @@ def _price(target: Target) -> Prices:
             param="model",
         )
     return target.prices
+
+
+async def warn_of_unpriced(store: Store, models: ModelRegistry) -> None:
+    """Log a warning where a budget applies and models that are served have no price: requests for them are rejected."""
+    keys = await store.api_keys()
+    is_budgeted = any(key.revoked_at is None and (key.limits.budget or key.tenant_budget) for key in keys)
+    if not is_budgeted:
+        return
+    names = [model["id"] for model in models.list()]
+    unpriced = [name for name in names if any(one.prices is None for one in await models.candidates(name))]
+    if unpriced:
+        log.warning(
+            "API keys with a budget cannot use %d of %d models, such as '%s': these have no price. Set `prices` in "
+            "their tables of `models`.",
+            len(unpriced),
+            len(names),
+            unpriced[0],
+        )

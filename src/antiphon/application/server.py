@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon import ids
 from antiphon.access.api_keys import KeyMemory
 from antiphon.access.keyring import Keyring, read_key
+from antiphon.access.spending import warn_of_unpriced
 from antiphon.application.backends import backends_of
 from antiphon.application.engine import engine_of
 from antiphon.application.keys import open_keyring
@@ -149,6 +150,8 @@ async def build(
     engine = engine_of(settings, models, store, toolset, keyring, measures, shared, reads)
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
+    with suppress(StoreError):  # a server starts without the warning
+        await warn_of_unpriced(store, models)
     traces = _observe(engine, settings, begin_traces)
     profiles = ProfileKeeper(store, models, ids.now, probes=settings.probe == "auto")
     with suppress(StoreError):  # a server starts without them

@@ -1,18 +1,16 @@
 """`antiphon migrate`, `antiphon db check`, `antiphon purge`: what an operator does to the store."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
+from antiphon.cli.with_store import say, with_store
 from antiphon.errors import AntiphonError
 from antiphon.jobs.cleaner import CHECK, objection
 from antiphon.storage.contract import Store
-from antiphon.storage.open import open_store
 
 CALLED = {
     "keys": "idempotency keys",
@@ -27,7 +25,7 @@ db = typer.Typer(help="Check the store.", add_completion=False, rich_markup_mode
 
 def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     """Bring the store's schema up to date; a server does so by itself when it starts."""
-    _with_store(store, config, _say_ready)
+    with_store(store, config, _say_ready)
 
 
 @db.callback()
@@ -38,7 +36,7 @@ def about() -> None:
 @db.command()
 def check(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     """Check that the store can be opened, is of this version, and answers."""
-    _with_store(store, config, _say_counts)
+    with_store(store, config, _say_counts)
 
 
 def purge(
@@ -56,35 +54,20 @@ def purge(
         elif reason := await objection(opened, fraction):
             raise AntiphonError(f"{reason} Nothing was deleted. {CHECK}")
         gone = await opened.purge(dry_run=dry_run)
-        _say(("Would forget " if dry_run else "Forgot ") + _listed(gone) + ".")
+        say(("Would forget " if dry_run else "Forgot ") + _listed(gone) + ".")
 
-    _with_store(store, config, act)
+    with_store(store, config, act)
 
 
 async def _say_ready(store: Store) -> None:
     await store.check()
-    _say(f"{store.url} is up to date.")
+    say(f"{store.url} is up to date.")
 
 
 async def _say_counts(store: Store) -> None:
     counts = await store.inspect()
-    _say(f"{store.url} is in order: " + _listed(counts) + ".")
-
-
-def _with_store(store: str | None, config: Any, act: Callable[[Store], Awaitable[None]]) -> None:
-    async def run() -> None:
-        opened = await open_store(read_settings(config, store=store).store)
-        try:
-            await act(opened)
-        finally:
-            await opened.close()
-
-    asyncio.run(run())
+    say(f"{store.url} is in order: " + _listed(counts) + ".")
 
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {CALLED.get(table, table)}" for table, count in counts.items())
-
-
-def _say(words: str) -> None:
-    Console().print(words, highlight=False, markup=False, soft_wrap=True)

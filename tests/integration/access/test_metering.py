@@ -8,9 +8,13 @@ from bench import keys
 from bench.figures import SLOT_CALLS
 
 from antiphon.access.metering import Meter
-from antiphon.access.spending import Spent, Weight
-from antiphon.storage.contract import BucketState, Limits
+from antiphon.access.spending import Spent, Tariff, Weight
+from antiphon.storage.contract import BucketState, Budget, Limits, MoneyClaim
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.upstream.backend_state import BackendOptions, ModelOptions
+from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.prices import Prices
+from antiphon.upstream.registry import ModelRegistry
 from tests.support.keys import issued
 
 
@@ -117,3 +121,63 @@ async def test_requests_that_are_written_down_together_give_back_what_each_reser
     (day,) = await store.usage(key.tenant, 0, MIDNIGHT * 2)
     assert (day.requests, day.input_tokens, day.output_tokens) == (2, 0, 0)
     await store.close()
+
+
+JUNE = 1_780_272_000
+"""The first second of June 2026."""
+
+
+async def test_what_was_reserved_in_a_month_is_not_given_back_to_the_next() -> None:
+    now = JUNE - 10.0
+    store = SqliteStore.open("sqlite://", now=lambda: now)
+    _, key = await issued(store, budget=Budget(per_month=100))
+    meter = Meter(store, lambda: now, tariff=tariff())
+
+    with await meter.admit(key, "m", lambda: Weight(0, 80)) as across:
+        now = JUNE + 10.0
+        with await meter.admit(key, "m", lambda: Weight(0, 50)) as within:
+            across.tell(Spent(0, 30, cost=30))
+            within.tell(Spent(0, 50, cost=50))
+    await meter.settle()
+
+    def claim(cost: int) -> MoneyClaim:
+        return MoneyClaim(key.tenant, key.id, cost, key.limits.budget, None)
+
+    assert not (await store.take(key.id, key.limits, 0, claim(21))).is_granted
+    assert (await store.take(key.id, key.limits, 0, claim(20))).is_granted
+    await store.close()
+
+
+async def test_a_budget_that_a_client_left_before_it_was_taken_is_given_back() -> None:
+    store = Slow.open("sqlite://")
+    store.taken, store.go = asyncio.Event(), asyncio.Event()
+    _, key = await issued(store, budget=Budget(per_day=100))
+    meter = Meter(store, time.time, tariff=tariff())
+    claim = MoneyClaim(key.tenant, key.id, 100, key.limits.budget, None)
+
+    leaving = asyncio.create_task(meter.admit(key, "m", lambda: Weight(100)))
+    await store.taken.wait()
+    leaving.cancel()
+    await asyncio.wait({leaving})
+    store.go.set()
+    while not (await store.take(key.id, key.limits, 0, claim)).is_granted:
+        await meter.settle()
+
+    await store.close()
+
+
+async def test_a_key_without_a_budget_needs_no_price() -> None:
+    store = SqliteStore.open("sqlite://")
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, time.time, tariff=None)
+
+    with await meter.admit(key, "m", lambda: Weight(100)) as lease:
+        assert lease.taken.cost is None
+    await meter.settle()
+    await store.close()
+
+
+def tariff() -> Tariff:
+    """Prices by which a token costs a nano-unit."""
+    options = BackendOptions(models=frozenset({"m"}), configured=(ModelOptions("m", prices=Prices(*[1_000_000] * 3)),))
+    return Tariff(ModelRegistry([DemoBackend()], time.time, options={"demo": options}))

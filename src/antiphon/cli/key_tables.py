@@ -1,0 +1,80 @@
+"""Tables of `antiphon keys`: nothing is cut off, and a pipe gets whole lines."""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from antiphon.storage.contract import ApiKey, Budget
+from antiphon.upstream.prices import decimal
+
+WIDEST = 10_000
+"""Characters of a line that is for no screen."""
+
+NARROWEST = 10
+"""Characters of a line that each column may have, beside what is never folded."""
+
+
+def keys_table(keys: Sequence[ApiKey], currency: str) -> Table:
+    """Return a row for each key."""
+    copied = (Column(name, no_wrap=True) for name in ("id", "key"))
+    others = (Column(name, overflow="fold") for name in ("tenant", "name", "created", "state", "limits"))
+    return _filled(Table(*copied, *others, box=None), (_row(key, time.time(), currency) for key in keys))
+
+
+def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Table:
+    """Return a table of texts; the columns of `numbers` follow the others, aligned to the right."""
+    texts = (Column(name, overflow="fold") for name in names)
+    return _filled(Table(*texts, *(Column(name, justify="right", no_wrap=True) for name in numbers), box=None), rows)
+
+
+def print_whole(table: Table) -> None:
+    """Print a table with nothing cut off: on a terminal too narrow for it, its lines are longer than the screen."""
+    console = Console()
+    whole = sum(max(map(len, map(str, column.cells)), default=0) for column in table.columns if column.no_wrap)
+    narrowest = whole + NARROWEST * len(table.columns)
+    console.width = max(console.width, narrowest) if console.is_terminal else WIDEST
+    console.print(table, crop=False)
+
+
+def spent_at_most(budget: Budget | None, currency: str) -> list[str]:
+    """Return the limits of a budget as text."""
+    return [f"{decimal(most)} {currency}/{period}" for period, most in (budget.limits() if budget else ())]
+
+
+def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _row(key: ApiKey, now: float, currency: str) -> tuple[str, ...]:
+    return key.id, key.shown, key.tenant, key.name, _time(key.created_at), _state(key, now), _allowed(key, currency)
+
+
+def _state(key: ApiKey, now: float) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    if key.expires_at is None:
+        return "good"
+    return "expired" if key.expires_at <= now else f"until {_time(key.expires_at)}"
+
+
+def _allowed(key: ApiKey, currency: str) -> str:
+    limits = key.limits
+    parts = {
+        "requests/min": limits.requests_per_minute,
+        "tokens/min": limits.tokens_per_minute,
+        "tokens/day": limits.tokens_per_day,
+        "at once": limits.concurrency,
+    }
+    said = [f"{limit} {what}" for what, limit in parts.items() if limit is not None]
+    flags = [name for name, is_on in (("cache", key.caches), ("admin", key.is_admin)) if is_on]
+    return ", ".join([*limits.models, *said, *spent_at_most(limits.budget, currency), *flags])
+
+
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%MZ")

@@ -1,0 +1,134 @@
+"""`antiphon keys usage`, `budgets` and `set-budget`: what keys used, and what tenants may spend."""
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, get_args
+
+import typer
+
+from antiphon.access.usage import usage_object
+from antiphon.cli.flags import ConfigFlag, StoreFlag
+from antiphon.cli.key_options import budget_of, money
+from antiphon.cli.key_tables import plain_table, print_whole, spent_at_most
+from antiphon.cli.settings import read_settings
+from antiphon.cli.with_store import say, tell, with_store
+from antiphon.errors import ConfigError
+from antiphon.ids import TENANT_RULE, is_tenant_name
+from antiphon.storage.contract import Budget, Store, TenantBudget, UsageField, UsageRow
+from antiphon.storage.records.money import DAY, day_of
+from antiphon.upstream.prices import decimal
+
+DAYS = 30
+"""Days that are shown by default: today and those before."""
+
+NUMBERS = ("requests", "input", "cached", "output", "cost")
+
+_DAYS = re.compile(r"(\d{1,5})d")
+
+TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant, as `antiphon keys list` shows it.")]
+
+
+def usage(
+    by: Annotated[
+        str, typer.Option(metavar="FIELDS", help="What to keep apart: tenant, key, model and day, with commas.")
+    ] = "tenant,key",
+    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="One tenant; all by default.")] = None,
+    since: Annotated[
+        str, typer.Option(metavar="DATE", help="First day, in UTC: a date such as 2026-11-01, or 7d for seven days.")
+    ] = f"{DAYS}d",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Show requests, tokens and cost, summed up."""
+    fields, now = _fields(by), time.time()
+    begin, currency = _begin(since, now), read_settings(config, store=store).currency
+
+    async def act(opened: Store) -> None:
+        rows = await opened.usage(tenant, begin, int(now) + 1, fields)
+        if as_json:
+            say(json.dumps([usage_object(row, currency) for row in rows], indent=2))
+        elif rows:
+            print_whole(plain_table(fields, [_row(row, fields, currency) for row in rows], NUMBERS))
+        else:
+            tell(f"Nothing was used since {_date(begin)}.")
+
+    with_store(store, config, act)
+
+
+def budgets(store: StoreFlag = None, config: ConfigFlag = None) -> None:
+    """List the budgets of tenants."""
+    currency = read_settings(config, store=store).currency
+
+    async def act(opened: Store) -> None:
+        found = await opened.tenant_budgets()
+        if not found:
+            say("No tenant has a budget. Set one with `antiphon keys set-budget`.")
+            return
+        rows = [(one.tenant, ", ".join(spent_at_most(one.budget, currency))) for one in found]
+        print_whole(plain_table(("tenant", "budget"), rows))
+
+    with_store(store, config, act)
+
+
+def set_budget(
+    tenant: TenantArgument,
+    per_day: Annotated[
+        int | None, typer.Option(metavar="AMOUNT", parser=money, help="What all its keys may spend in a day, in UTC.")
+    ] = None,
+    per_month: Annotated[
+        int | None, typer.Option(metavar="AMOUNT", parser=money, help="What all its keys may spend in a month.")
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="Remove the budget.")] = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Set the budget of a tenant, which all its keys share; it replaces the one before."""
+    if not is_tenant_name(tenant):
+        raise ConfigError(TENANT_RULE)
+    budget = budget_of(per_day, per_month)
+    if (budget is None) is not none:
+        raise ConfigError("Set `--per-day` or `--per-month`, or remove the budget with `--none`.")
+    currency = read_settings(config, store=store).currency
+
+    async def act(opened: Store) -> None:
+        await opened.put_tenant_budget(TenantBudget(tenant, budget or Budget()))
+        allowed = " and ".join(spent_at_most(budget, currency))
+        say(f"The tenant {tenant} may spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
+
+    with_store(store, config, act)
+
+
+def _fields(by: str) -> list[UsageField]:
+    known = get_args(UsageField)
+    names = [name.strip() for name in by.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"--by: '{unknown[0]}' is not one of {', '.join(known)}.")
+    return [field for field in known if field in names]
+
+
+def _begin(since: str, now: float) -> int:
+    if days := _DAYS.fullmatch(since):
+        return max(0, day_of(now) - (int(days[1]) - 1) * DAY)
+    try:
+        return int(datetime.strptime(since, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        raise ConfigError(f"--since: '{since}' is neither a date such as 2026-11-01 nor days such as 7d.") from None
+
+
+def _row(row: UsageRow, fields: Sequence[UsageField], currency: str) -> list[str]:
+    shown = {
+        "tenant": row.tenant or "",
+        "key": " ".join(filter(None, (row.key_id, row.name))),
+        "model": row.model or "-",
+        "day": _date(row.day or 0),
+    }
+    counts = (row.requests, row.input_tokens, row.cached_tokens, row.output_tokens)
+    return [*(shown[field] for field in fields), *map(str, counts), f"{decimal(row.cost)} {currency}"]
+
+
+def _date(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -1,0 +1,34 @@
+"""What the commands that work on the store share: they open it, act, close it, and print words."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from antiphon.cli.settings import read_settings
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
+
+
+def with_store(url: str | None, config: Path | None, act: Callable[[Store], Awaitable[None]]) -> None:
+    """Open the store of the settings, act on it, and close it."""
+
+    async def run() -> None:
+        store = await open_store(read_settings(config, store=url).store)
+        try:
+            await act(store)
+        finally:
+            await store.close()
+
+    asyncio.run(run())
+
+
+def say(words: str) -> None:
+    """Print the result of a command."""
+    Console().print(words, highlight=False, markup=False, soft_wrap=True)
+
+
+def tell(words: str) -> None:
+    """Print on standard error what is for people, and not for the program behind a pipe."""
+    Console(stderr=True).print(words, highlight=False, markup=False, soft_wrap=True)

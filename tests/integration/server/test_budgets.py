@@ -1,0 +1,222 @@
+"""What keys and tenants may spend, what their requests cost, and who may read what all tenants used."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Store, TenantBudget
+from antiphon.storage.open import open_store
+from antiphon.upstream.backend_state import BackendOptions, ModelOptions
+from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.prices import NANO, Prices
+from tests.support.keys import bearing, issue, issued
+from tests.support.replay import JSON, Answer, ReplayBackend
+from tests.support.server import Served, serve
+
+HI = {"model": "m", "input": "Hi", "max_output_tokens": 100}
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 100}
+
+PRICES = Prices(input=2 * NANO, cached_input=NANO // 2, output=10 * NANO)
+"""For a million tokens."""
+
+USAGE = {
+    "prompt_tokens": 1000,
+    "completion_tokens": 50,
+    "total_tokens": 1050,
+    "prompt_tokens_details": {"cached_tokens": 400},
+}
+COST = (600 * PRICES.input + 400 * PRICES.cached_input + 50 * PRICES.output) // 1_000_000
+"""Of an answer with that usage."""
+
+
+def answer(request: dict[str, Any]) -> Answer:
+    """The answer to any request, with that usage."""
+    if request.get("stream"):
+        chunk = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+        parts = (chunk, {"id": "c", "choices": [], "usage": USAGE})
+        return Answer([b"data: " + json.dumps(part).encode() + b"\n\n" for part in parts])
+    message = {"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+    return Answer([json.dumps({"id": "c", "choices": [message], "usage": USAGE}).encode()], JSON)
+
+
+@asynccontextmanager
+async def serving(
+    backend: ReplayBackend, store: Store, key: str, prices: Prices | None = PRICES
+) -> AsyncIterator[Served]:
+    """A server with these prices, whose client has a key."""
+    backend.script = answer
+    options = BackendOptions(configured=(ModelOptions("m", prices=prices),))
+    async with serve(HttpBackend("replay", backend.url, ""), store=store, shares={"replay": options}) as served:
+        served.http.headers.update(bearing(key))
+        served.sdk.api_key = key
+        yield served
+
+
+async def spent(served: Served, query: str = "group_by=key") -> list[dict[str, Any]]:
+    status, told = await served.get(f"/usage?{query}")
+    assert status == 200, told
+    rows: Any = told["data"]
+    return rows  # type: ignore[no-any-return] # JSON
+
+
+async def held(served: Served, key: ApiKey, room: int) -> bool:
+    """Whether the key's budget has room for so much."""
+
+    store = served.engine.store
+    claim = MoneyClaim(key.tenant, key.id, room, key.limits.budget, key.tenant_budget)
+    return (await store.take(key.id, key.limits, 0, claim)).is_granted
+
+
+async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: ReplayBackend, store_url: str) -> None:
+    store = await open_store(store_url)
+    key = await issue(store)
+    async with serving(backend, store, key) as served:
+        for path, body in (
+            ("/responses", HI),
+            ("/responses", {**HI, "stream": True}),
+            ("/chat/completions", CHAT),
+            ("/chat/completions", {**CHAT, "stream": True, "stream_options": {"include_usage": True}}),
+        ):
+            async with served.http.post(served.url + path, json=body) as response:
+                await response.read()
+                assert response.status == 200
+        queued = await served.sdk.responses.create(model="m", input="Hi", background=True)
+        while (await served.sdk.responses.retrieve(queued.id)).status in ("queued", "in_progress"):
+            await asyncio.sleep(0)
+        (row,) = await spent(served, "group_by=model,key")
+        by_day = await spent(served, "group_by=day&group_by=model")
+
+    assert (row["model"], row["requests"]) == ("m", 5)
+    assert (row["input_tokens"], row["cached_input_tokens"], row["output_tokens"]) == (5000, 2000, 250)
+    assert (
+        row["cost"] == {"value": f"{5 * COST / NANO:.4f}", "currency": "USD"} == {"value": "0.0095", "currency": "USD"}
+    )
+    assert "date" not in row
+    assert [(one["object"], one["model"], "api_key_id" in one) for one in by_day] == [("usage.day", "m", False)]
+
+
+async def test_two_hundred_at_once_spend_no_more_than_the_budget(backend: ReplayBackend, store_url: str) -> None:
+    """Each is expected to cost 1,000 output tokens and some input, which is more than it costs in the end."""
+    store = await open_store(store_url)
+    key, kept = await issued(store, budget=Budget(per_day=20 * COST))
+    async with serving(backend, store, key) as served:
+        long = {**HI, "max_output_tokens": 1000}
+        answers = await asyncio.gather(*(served.post("/responses", json=long) for _ in range(200)))
+        refused = next(told["error"] for status, told in answers if status == 429)
+        (row,) = await spent(served)
+        done = sum(status == 200 for status, _ in answers)
+        assert not await held(served, kept, (20 - done) * COST + 1)
+        assert await held(served, kept, (20 - done) * COST)
+
+    assert isinstance(refused, dict)
+    assert (refused["type"], refused["code"]) == ("insufficient_quota", "insufficient_quota")
+    assert "may spend 0.038 USD a day" in refused["message"]
+    assert row["requests"] == done == len(backend.requests)
+
+
+async def test_two_replicas_share_the_budget_of_a_tenant(store_url: str) -> None:
+    stores = [await open_store(store_url) for _ in range(2)]
+    await stores[0].put_tenant_budget(TenantBudget("acme", Budget(per_month=1000)))
+    keys = [(await issued(stores[0]))[1] for _ in range(2)]
+
+    claims = [MoneyClaim("acme", key.id, 100, None, Budget(per_month=1000)) for key in keys]
+    takes = [store.take(one.key_id, Limits(), 0, one) for store in stores for one in claims * 30]
+    states = await asyncio.gather(*takes)
+    assert sum(state.is_granted for state in states) == 10
+    for store in stores:
+        await store.close()
+
+
+async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(backend: ReplayBackend, store_url: str) -> None:
+    store = await open_store(store_url)
+    await store.put_tenant_budget(TenantBudget("acme", Budget(per_month=2 * COST)))
+    key, other, stranger = await issue(store), await issue(store), await issue(store, "others")
+    async with serving(backend, store, key) as served:
+        first = await served.post("/chat/completions", json=CHAT)
+        await served.engine.meter.settle()
+        second = await served.post("/chat/completions", json=CHAT)
+        await served.engine.meter.settle()
+        third = await served.post("/chat/completions", json=CHAT, headers=bearing(other))
+        fourth = await served.post("/chat/completions", json=CHAT, headers=bearing(stranger))
+
+    assert [status for status, _ in (first, second, third, fourth)] == [200, 200, 429, 200]
+    assert "your organization may spend 0.0038 USD a month" in str(third[1])
+
+
+async def test_a_failed_request_gives_back_what_was_reserved(backend: ReplayBackend, store_url: str) -> None:
+    store = await open_store(store_url)
+    key, kept = await issued(store, budget=Budget(per_day=COST))
+    async with serving(backend, store, key) as served:
+        backend.script = lambda _: Answer([b'{"error":{"message":"no"}}'], JSON, 400)
+        for path, body in (("/responses", HI), ("/chat/completions", CHAT)):
+            assert (await served.post(path, json=body))[0] == 400
+        queued = await served.sdk.responses.create(model="m", input="Hi", background=True, max_output_tokens=100)
+        while (await served.sdk.responses.retrieve(queued.id)).status in ("queued", "in_progress"):
+            await asyncio.sleep(0)
+        await served.engine.meter.settle()
+        assert await held(served, kept, COST)
+
+
+async def test_a_key_with_a_budget_may_not_use_a_model_without_a_price(backend: ReplayBackend) -> None:
+    store = await open_store("sqlite://")
+    key, free = await issue(store, budget=Budget(per_day=NANO)), await issue(store)
+    async with serving(backend, store, key, prices=None) as served:
+        refused = await served.post("/responses", json=HI)
+        unknown = await served.post("/responses", json={**HI, "model": "none"})
+        others = await served.post("/responses", json=HI, headers=bearing(free))
+        assert len(backend.requests) == 1
+
+    assert refused[0] == 400
+    error: Any = refused[1]["error"]
+    assert (error["code"], error["param"]) == ("model_has_no_price", "model")
+    assert unknown[1]["error"]["code"] == "model_not_found"  # type: ignore[index] # JSON
+    assert others[0] == 200
+
+
+async def test_a_fallback_without_a_price_is_no_way_around_a_budget(backend: ReplayBackend) -> None:
+    backend.models = [{"id": "m"}, {"id": "spare"}]
+    store, shares = await open_store("sqlite://"), BackendOptions(configured=(ModelOptions("m", prices=PRICES),))
+    key = await issue(store, budget=Budget(per_day=NANO))
+    host = HttpBackend("replay", backend.url, "")
+    async with serve(host, store=store, shares={"replay": shares}, fallback={"m": ["spare"]}) as served:
+        refused = await served.post("/responses", json=HI, headers=bearing(key))
+
+    assert refused[0] == 400
+    assert "'spare' has no price" in str(refused[1])
+
+
+async def test_a_model_that_clients_make_up_is_counted_as_other(backend: ReplayBackend) -> None:
+    store = await open_store("sqlite://")
+    key, backend.script = await issue(store), answer
+    shares = {"replay": BackendOptions(models=frozenset({"*"}))}
+    async with serve(HttpBackend("replay", backend.url, ""), store=store, shares=shares) as served:
+        served.http.headers.update(bearing(key))
+        for number in range(3):
+            assert (await served.post("/chat/completions", json={**CHAT, "model": f"made-up-{number}"}))[0] == 200
+        assert [(row["model"], row["requests"]) for row in await spent(served, "group_by=model")] == [("other", 3)]
+
+
+async def test_an_administrators_key_reads_the_usage_of_all_tenants(backend: ReplayBackend, store_url: str) -> None:
+    store = await open_store(store_url)
+    key, boss = await issue(store), await issued(store, "bosses")
+    await store.put_api_key(replace(boss[1], is_admin=True))
+    async with serving(backend, store, key) as served:
+        await served.post("/responses", json=HI)
+        served.http.headers.update(bearing(boss[0]))
+        await served.post("/responses", json=HI)
+        everybody = await spent(served, "tenant=*&group_by=tenant")
+        one = await spent(served, "tenant=acme&group_by=tenant")
+        own = await spent(served, "group_by=tenant")
+        served.http.headers.update(bearing(key))
+        refused = [await served.get(f"/usage?tenant={name}") for name in ("*", "bosses")]
+        mine = await spent(served, "tenant=acme&group_by=tenant")
+        wrong = await served.get("/usage?group_by=nonsense")
+
+    assert [(row["tenant"], row["requests"]) for row in everybody] == [("acme", 1), ("bosses", 1)]
+    assert [row["tenant"] for row in (*one, *own, *mine)] == ["acme", "bosses", "acme"]
+    assert [status for status, _ in refused] == [403, 403]
+    assert refused[0][1]["error"]["code"] == "not_allowed"  # type: ignore[index] # JSON
+    assert wrong[0] == 400
