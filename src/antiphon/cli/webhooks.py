@@ -1,45 +1,66 @@
-"""`antiphon webhooks deliveries`: what is still to be delivered, and what was given up."""
+"""`antiphon webhooks deliveries` and `retry`: what is still to be delivered, what was given up, and another attempt."""
 
-import asyncio
 from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
-from antiphon.cli.settings import read_settings
-from antiphon.storage.contract import Delivery
-from antiphon.storage.open import open_store
+from antiphon.cli.with_store import say, with_store
+from antiphon.errors import ConfigError
+from antiphon.storage.contract import Delivery, Store
 
-app = typer.Typer(help="Inspect webhook deliveries.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(help="Inspect and retry webhook deliveries.", add_completion=False, rich_markup_mode=None)
 
 
 @app.callback()
 def about() -> None:
-    """Inspect webhook deliveries."""
+    """Inspect and retry webhook deliveries."""
 
 
 @app.command()
 def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     """List the deliveries that wait or were given up."""
-    found = asyncio.run(_load(read_settings(config, store=store).store))
-    console = Console()
-    if not found:
-        console.print("Every webhook was delivered.")
-        return
-    table = Table("delivery", "endpoint", "event", "created", "attempts", "next", "trouble", box=None)
-    for one in found:
-        table.add_row(*_row(one))
-    console.print(table)
+
+    async def act(opened: Store) -> None:
+        found = await opened.deliveries()
+        console = Console()
+        if not found:
+            console.print("Every webhook was delivered.")
+            return
+        table = Table("delivery", "endpoint", "event", "created", "attempts", "next", "trouble", box=None)
+        for one in found:
+            table.add_row(*_row(one))
+        console.print(table)
+
+    with_store(store, config, act)
 
 
-async def _load(url: str) -> list[Delivery]:
-    store = await open_store(url)
-    try:
-        return await store.deliveries()
-    finally:
-        await store.close()
+@app.command()
+def retry(
+    delivery_id: Annotated[
+        str | None,
+        typer.Argument(metavar="[DELIVERY_ID]", help="The delivery, as `antiphon webhooks deliveries` shows it."),
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Retry every delivery that was given up.")] = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Attempt a delivery again, at once; a running server makes the attempt within two seconds."""
+    if (delivery_id is None) is not failed:
+        raise ConfigError("Name a delivery, or use `--failed` for every delivery that was given up.")
+
+    async def act(opened: Store) -> None:
+        if delivery_id is None:
+            say(f"Deliveries to attempt again: {await opened.retry_failed_deliveries()}.")
+        elif await opened.retry_delivery(delivery_id):
+            say(f"{delivery_id} is attempted again.")
+        else:
+            raise ConfigError(f"There is no delivery '{delivery_id}'. `antiphon webhooks deliveries` lists them.")
+
+    with_store(store, config, act)
 
 
 def _row(delivery: Delivery) -> tuple[str, ...]:

@@ -152,6 +152,17 @@ class Webhooks(Protocol):
         """Have a delivery tried again at `due_at`; None gives it up. `error` says what went wrong."""
         ...
 
+    async def retry_delivery(self, delivery_id: str) -> bool:
+        """Have a delivery that waits or was given up attempted now, as if for the first time.
+
+        Return False for an unknown one.
+        """
+        ...
+
+    async def retry_failed_deliveries(self) -> int:
+        """Have every delivery that was given up attempted now, as if for the first time; return how many."""
+        ...
+
     async def deliveries(self) -> list[Delivery]:
         """Return every delivery that waits or was given up, oldest first."""
         ...

@@ -107,6 +107,16 @@ def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Oper
         yield from ask("postpone", delivery_id, due_at, error)
 
 
+def retry(delivery_id: str, now: int) -> Operation[bool]:
+    """Have a delivery attempted now."""
+    return bool((yield from ask("retry_delivery", delivery_id, now)))
+
+
+def retry_failed(now: int) -> Operation[int]:
+    """Have all that were given up attempted now."""
+    return len((yield from ask("retry_failed_deliveries", now)))
+
+
 def deliveries() -> Operation[list[Delivery]]:
     """Get the outbox."""
     return [_delivery(row) for row in (yield from ask("deliveries"))]

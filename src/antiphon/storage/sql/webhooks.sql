@@ -94,3 +94,9 @@ UPDATE webhook_deliveries SET due_at = $2, last_error = $3 WHERE id = $1
 
 -- give_up --
 UPDATE webhook_deliveries SET failed_at = $2, last_error = $3 WHERE id = $1
+
+-- retry_delivery --
+UPDATE webhook_deliveries SET failed_at = NULL, due_at = $2, attempts = 0 WHERE id = $1 RETURNING id
+
+-- retry_failed_deliveries --
+UPDATE webhook_deliveries SET failed_at = NULL, due_at = $1, attempts = 0 WHERE failed_at IS NOT NULL RETURNING id

@@ -70,6 +70,14 @@ class SqlTenants(Performer):
         due_at = due_at if due_at is None else due_at + int(self._shift)
         await self._write(lambda: webhooks.postpone(delivery_id, due_at, error, self._now()))
 
+    async def retry_delivery(self, delivery_id: str) -> bool:
+        """See `Store.retry_delivery`."""
+        return await self._write(lambda: webhooks.retry(delivery_id, self._now()))
+
+    async def retry_failed_deliveries(self) -> int:
+        """See `Store.retry_failed_deliveries`."""
+        return await self._write(lambda: webhooks.retry_failed(self._now()))
+
     async def deliveries(self) -> list[Delivery]:
         """See `Store.deliveries`."""
         return await self._read(webhooks.deliveries)

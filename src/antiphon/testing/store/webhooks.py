@@ -83,6 +83,27 @@ async def _outbox_delivers(store: Store) -> None:
     hold(not await _mine(store, wanting), "deliveries outlive their endpoint")
 
 
+async def _outbox_retries(store: Store) -> None:
+    """A delivery that waits or was given up can be attempted now, and so can all that were given up."""
+    now, endpoint = int(time.time()), _endpoint(new_id("tenant"), "response.completed")
+    await store.put_endpoint(endpoint)
+    for _ in range(4):
+        await _announce(store, endpoint.tenant, Announcement(new_id("evt"), "response.completed", now, b"{}"))
+    waiting, first, *others = await _claimed(store, endpoint)
+    await store.postpone(waiting.id, now + 600, "later")
+    for one in (first, *others):
+        await store.postpone(one.id, None, "never")
+    hold(await store.retry_delivery("wh_unknown") is False, "an unknown delivery is attempted")
+    hold(await store.retry_delivery(waiting.id) and await store.retry_delivery(first.id), "a delivery is unknown")
+    again = [(one.id, one.attempts, one.failed_at) for one in await _claimed(store, endpoint)]
+    hold(sorted(again) == sorted((one.id, 1, None) for one in (waiting, first)), f"attempted again are {again}")
+    hold(await store.retry_failed_deliveries() >= len(others), "those that were given up are not counted")
+    rest = {one.id for one in await _claimed(store, endpoint)}
+    hold(rest == {one.id for one in others}, f"of all that were given up {rest} are attempted again")
+    hold(all(one.last_error for one in await _mine(store, endpoint)), "the reason of the last failure is gone")
+    await store.delete_endpoint(endpoint.tenant, endpoint.id)
+
+
 async def _endpoints_are_limited(store: Store) -> None:
     """A tenant has at most as many endpoints as are allowed; another tenant's do not count, and changes are free."""
     tenant, other = new_id("tenant"), new_id("tenant")
@@ -115,4 +136,6 @@ async def _outbox_is_fair(store: Store) -> None:
         await store.delete_endpoint(one.tenant, one.id)
 
 
-PROMISES: tuple[Promise, ...] = (_endpoints_are_kept, _endpoints_are_limited, _outbox_delivers, _outbox_is_fair)
+PROMISES: tuple[Promise, ...] = (
+    *(_endpoints_are_kept, _endpoints_are_limited, _outbox_delivers, _outbox_retries, _outbox_is_fair),
+)

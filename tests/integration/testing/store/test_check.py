@@ -336,6 +336,11 @@ class ServesWhoeverHasMost(SqliteStore):
         return sorted(found, key=lambda one: -tenants.count(one.tenant))
 
 
+class RetriesNothing(SqliteStore):
+    async def retry_failed_deliveries(self) -> int:
+        return 1_000
+
+
 class TakesAnyNumberOfEndpoints(SqliteStore):
     async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
         return await super().put_endpoint(endpoint)
@@ -588,6 +593,7 @@ BROKEN = [
     (RepliesForAnybody, "The reply is kept in one step with the response,"),
     (FreesEverything, "A worker can be told what it holds,"),
     (DeliversAgain, "An announcement waits once for each endpoint"),
+    (RetriesNothing, "A delivery that waits or was given up can be attempted now,"),
     (ServesWhoeverHasMost, "However many deliveries of one tenant are due,"),
     (TakesAnyNumberOfEndpoints, "A tenant has at most as many endpoints as are allowed;"),
     (ForgivesTheLate, "A key that is revoked or has expired is not found;"),

@@ -1,0 +1,78 @@
+"""`antiphon webhooks retry`: a delivery that was given up reaches its endpoint after all."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from antiphon import ids
+from antiphon.storage.contract import Announcement, Store, StoredResponse, WebhookEndpoint
+from antiphon.storage.open import open_store
+from antiphon.webhooks.courier import Courier, webhook_reach
+from tests.support.cli import antiphon
+from tests.support.receiver import Receiver, receiving
+
+EVENT = "response.completed"
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as one:
+        yield one
+
+
+async def given_up(store: Store, url: str, count: int) -> list[str]:
+    """Have so many deliveries given up; return their ids."""
+    await store.put_endpoint(WebhookEndpoint("we_1", "a", "n", url, [EVENT], 1, 1, "whsec_bmV3"))
+    for _ in range(count):
+        queued = StoredResponse(ids.new_id("resp"), 1, "queued", None, b"{}", tenant="a")
+        await store.enqueue(queued, b"", [])
+        job = await store.find_job("a", queued.id)
+        assert job is not None
+        await store.finish(job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, 1_700_000_000, b"{}"))
+    found = [one.id for one in await store.deliveries()]
+    for one in found:
+        await store.postpone(one, None, "it answered with status 500")
+    return found
+
+
+async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
+    tmp_path: Path, store_url: str, receiver: Receiver
+) -> None:
+    store = await open_store(store_url)
+    first, second = await given_up(store, receiver.url, 2)
+    courier = Courier(store, ids.now, webhook_reach(takes_private=True))
+    courier.start()
+    done = await antiphon(tmp_path, "webhooks", "retry", first, "--store", store_url)
+    await receiver.wait_for(1)
+    while len(left := await store.deliveries()) > 1:
+        await asyncio.sleep(0.001)
+    await courier.close()
+    await store.close()
+
+    assert (done.code, done.out.strip()) == (0, f"{first} is attempted again.")
+    assert [headers["webhook-id"] for headers, _ in receiver.received] == [first]
+    assert [one.id for one in left] == [second]
+
+
+async def test_all_that_were_given_up_are_attempted_again(tmp_path: Path, store_url: str, receiver: Receiver) -> None:
+    store = await open_store(store_url)
+    found = await given_up(store, receiver.url, 3)
+    done = await antiphon(tmp_path, "webhooks", "retry", "--failed", "--store", store_url)
+    due = [one.id for one in await store.due(10)]
+    await store.close()
+
+    assert (done.code, done.out.strip()) == (0, "Deliveries to attempt again: 3.")
+    assert sorted(due) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [((), "Name a delivery"), (("wh_1", "--failed"), "Name a delivery"), (("wh_1",), "There is no delivery 'wh_1'")],
+)
+async def test_what_is_to_be_retried_is_said(tmp_path: Path, flags: tuple[str, ...], words: str) -> None:
+    done = await antiphon(tmp_path, "webhooks", "retry", *flags, "--store", f"sqlite://{tmp_path}/a.db")
+
+    assert done.code == 2
+    assert words in done.err
