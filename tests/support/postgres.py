@@ -77,6 +77,10 @@ class Postgres:
         self._template: str | None = None
         self._spare: list[str] = []
 
+    def programs(self) -> Path:
+        """Return the folder of the server's own programs, such as `pg_dump`."""
+        return Path(self._server.bin_path)
+
     def url(self, database: str = "postgres") -> str:
         return str(self._server.get_uri(database=database)).replace("postgres:@", "postgres@")
 

@@ -24,6 +24,8 @@ COMMANDS = {
     "migrate": "storage.migrate",
     "purge": "storage.purge",
     "db": "storage.db",
+    "backup": "backup.backup",
+    "restore": "backup.restore",
     "keys": "keys.app",
     "webhooks": "webhooks.app",
     "verify": "verify.app",

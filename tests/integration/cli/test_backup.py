@@ -1,0 +1,259 @@
+"""`antiphon backup` and `restore`: what was acknowledged before a backup is in it, and nothing is overwritten."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from antiphon.ids import new_id
+from antiphon.storage.contract import Store, StoredItem, StoredResponse
+from antiphon.storage.open import open_store
+from antiphon.storage.sql import migrations
+from tests.support.cli import antiphon
+from tests.support.command import Done
+from tests.support.keys import issue
+from tests.support.postgres import Postgres, owned_by_a_role
+
+T = "acme"
+
+
+def response(number: int = 0) -> StoredResponse:
+    item = StoredItem(new_id("msg"), b'{"n":%d}' % number)
+    return StoredResponse(new_id("resp"), 1, "completed", None, b"x" * 5000, tenant=T, output=[item])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
+async def backup(home: Path, to: Path, store: Path) -> Done:
+    return await antiphon(home, "backup", str(to), "--store", f"sqlite://{store}")
+
+
+async def restore(home: Path, file: Path, store: Path, *flags: str) -> Done:
+    return await antiphon(home, "restore", str(file), *flags, "--store", f"sqlite://{store}")
+
+
+@asynccontextmanager
+async def stored(path: Path, *responses: StoredResponse) -> AsyncIterator[Store]:
+    """A store with these responses, open."""
+    store = await open_store(f"sqlite://{path}")
+    for one in responses:
+        await store.save(one)
+    yield store
+    await store.close()
+
+
+async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_it(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "backups" / "a.backup"
+    copy.parent.mkdir()
+    acknowledged: list[str] = []
+    is_over = asyncio.Event()
+
+    async def write(store: Store) -> None:
+        while not is_over.is_set():
+            one = response(len(acknowledged))
+            await store.save(one)
+            acknowledged.append(one.id)
+
+    async with stored(path) as store:
+        writing = [asyncio.create_task(write(store)) for _ in range(8)]
+        while len(acknowledged) < 500:
+            await asyncio.sleep(0)
+        before = list(acknowledged)
+        done = await backup(tmp_path, copy, path)
+        during = len(acknowledged) - len(before)
+        is_over.set()
+        await asyncio.gather(*writing)
+    assert (done.code, during > 0) == (0, True), done.err
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        ids = {row[0] for row in connection.execute("SELECT id FROM responses")}
+        items = connection.execute("SELECT count(*) FROM items").fetchone()[0]
+    assert ids >= set(before)
+    assert ids <= set(acknowledged)
+    assert items == len(ids)
+
+    restored = tmp_path / "new" / "b.db"
+    assert (await restore(tmp_path, copy, restored)).code == 0
+    async with stored(restored, after := response()) as store:
+        await store.inspect()
+        for one in (*before, after.id):
+            assert (await store.load(T, one)) is not None
+    assert stat.S_IMODE(restored.stat().st_mode) == stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert names(copy.parent) == ["a.backup"]
+
+
+async def test_a_restored_store_replaces_another_which_is_kept(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    old, new = response(), response()
+    async with stored(path, old):
+        assert (await backup(tmp_path, copy, path)).code == 0
+    async with stored(path, new):
+        pass
+    refused = await restore(tmp_path, copy, path)
+    async with stored(path) as store:
+        assert await store.load(T, new.id) is not None
+    done = await restore(tmp_path, copy, path, "--replace")
+
+    assert (refused.code, done.code) == (2, 0)
+    assert "--replace" in refused.err
+    (kept,) = (tmp_path / name for name in names(tmp_path) if name.startswith("a.db.replaced-"))
+    assert str(kept) in done.err
+    for place, has_new in ((path, False), (kept, True)):
+        async with stored(place) as store:
+            assert await store.load(T, old.id) is not None
+            assert (await store.load(T, new.id) is not None) is has_new
+
+
+async def test_a_store_that_a_server_uses_is_not_replaced(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path, one := response()) as store:
+        assert (await backup(tmp_path, copy, path)).code == 0
+        refused = await restore(tmp_path, copy, path, "--replace")
+        assert await store.load(T, one.id) is not None
+        await store.save(response())
+
+    assert refused.code == 2
+    assert "is in use" in refused.err
+    assert names(tmp_path) == ["a.backup", "a.db"]
+
+
+async def test_a_damaged_store_is_replaced_and_kept(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path, one := response()):
+        assert (await backup(tmp_path, copy, path)).code == 0
+    path.write_bytes(b"no database any more " * 1000)
+    assert (await restore(tmp_path, copy, path, "--replace")).code == 0
+
+    async with stored(path) as store:
+        assert await store.load(T, one.id) is not None
+
+
+def damaged(copy: Path) -> str:
+    content = bytearray(copy.read_bytes())
+    content[8192:12288] = b"\xff" * 4096
+    copy.write_bytes(content)
+    return "is damaged"
+
+
+def foreign(copy: Path) -> str:
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("PRAGMA application_id = 1")
+    return "is not a database of Antiphon"
+
+
+def newer(copy: Path) -> str:
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute(f"PRAGMA user_version = {len(migrations('sqlite')) + 1}")
+    return "Upgrade Antiphon"
+
+
+def garbage(copy: Path) -> str:
+    copy.write_bytes(b"not a database at all " * 1000)
+    return "cannot be read"
+
+
+def missing(copy: Path) -> str:
+    copy.unlink()
+    return "there is no file"
+
+
+@pytest.mark.parametrize("spoil", [damaged, foreign, newer, garbage, missing])
+async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: Callable[[Path], str]) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path, *(kept := [response() for _ in range(20)])):
+        assert (await backup(tmp_path, copy, path)).code == 0
+    words = spoil(copy)
+    before = names(tmp_path)
+    refused = await restore(tmp_path, copy, path, "--replace")
+
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert words in refused.err
+    assert names(tmp_path) == before
+    async with stored(path) as store:
+        assert await store.load(T, kept[0].id) is not None
+
+
+async def test_a_backup_overwrites_nothing_and_needs_a_store(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    nothing = await backup(tmp_path, copy, path)
+    memory = await antiphon(tmp_path, "backup", str(copy), "--store", "sqlite://")
+    async with stored(path):
+        nowhere = await backup(tmp_path, tmp_path / "none" / "a.backup", path)
+        copy.write_text("mine")
+        refused = await backup(tmp_path, copy, path)
+
+    assert [one.code for one in (nothing, memory, nowhere, refused)] == [2] * 4
+    assert "there is no file" in nothing.err
+    assert "in memory" in memory.err
+    assert "cannot be written" in nowhere.err
+    assert copy.read_text() == "mine"
+
+
+async def test_what_is_left_of_another_database_is_not_mixed_into_a_restored_one(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path):
+        assert (await backup(tmp_path, copy, path)).code == 0
+    path.unlink()
+    path.with_name("a.db-wal").write_bytes(b"left")
+    refused = await restore(tmp_path, copy, path)
+
+    assert refused.code == 2
+    assert "a.db-wal is left of another database" in refused.err
+
+
+async def test_a_backup_keeps_api_keys(tmp_path: Path) -> None:
+    path, copy, restored = tmp_path / "a.db", tmp_path / "a.backup", tmp_path / "b.db"
+    async with stored(path) as store:
+        await issue(store)
+        keys = await store.api_keys()
+        assert (await backup(tmp_path, copy, path)).code == 0
+    assert (await restore(tmp_path, copy, restored)).code == 0
+    async with stored(restored) as store:
+        assert await store.api_keys() == keys
+
+
+@pytest.mark.parametrize("is_superuser", [True, False])
+async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
+    tmp_path: Path, postgres: Postgres, is_superuser: bool
+) -> None:
+    """Row-level security hides every row from the `pg_dump` of an ordinary role, unless it is as printed."""
+    url = await (postgres.database() if is_superuser else owned_by_a_role(postgres))
+    store = await open_store(url)
+    for tenant in (T, "other"):
+        await store.save(one := replace(response(), tenant=tenant))
+    counts = await store.inspect()
+    await store.close()
+    printed = [
+        (await antiphon(tmp_path, *words, "--store", url)).err
+        for words in (("backup", "a.dump"), ("restore", "a.dump"))
+    ]
+    target = await postgres.database()
+    dump, load = (words.partition(" of its own: ")[2].strip() for words in printed)
+    programs = postgres.programs()
+    for command in (dump, load.replace(url, target)):
+        done = await asyncio.to_thread(
+            subprocess.run,
+            ["sh", "-c", command],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+    again = await open_store(target)
+    assert await again.inspect() == counts
+    assert await again.load("other", one.id) is not None
+    await again.close()
+    assert shutil.which("pg_dump", path=str(programs)) is not None
