@@ -12,12 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from antiphon.access.keyring import new_key
+from antiphon.access.spending import Weight
 from antiphon.application import Application, build, web_search_of
 from antiphon.config import BackendConfig, ModelConfig, Settings
-from antiphon.errors import ConfigError
+from antiphon.config.models import PriceConfig
+from antiphon.errors import ClientError, ConfigError
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
-from antiphon.storage.contract import StoredProfile
+from antiphon.storage.contract import Budget, StoredProfile, TenantBudget
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
@@ -25,8 +27,10 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.prices import NANO
 from antiphon.upstream.probing.measurement import Measurement
 from tests.support.certificates import certificate
+from tests.support.keys import issued
 from tests.support.replay import ReplayBackend
 from tests.support.small_web import KEY, small_web
 from tests.support.speaking import heard, speaking
@@ -387,3 +391,40 @@ async def test_a_profile_in_the_store_is_used_from_the_start(backend: ReplayBack
     async with house(replace(settings(BackendConfig(url=backend.url)), store=url)) as built:
         await built.listing
         assert (await built.engine.models.find("m")).profile == ModelProfile(context_window=8192)
+
+
+async def test_a_budget_is_kept_with_the_prices_of_the_settings(backend: ReplayBackend, tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    store = await open_store(url)
+    _, key = await issued(store, budget=Budget(per_day=NANO))
+    await store.close()
+    dear = ModelConfig(name="m", prices=PriceConfig(input=0, output=1000))
+    configured = replace(settings(BackendConfig(url=backend.url), models=[dear]), store=url, currency="EUR")
+    async with house(configured) as built:
+        meter = built.engine.meter
+        with await meter.admit(key, "m", lambda: Weight(10, 700)) as lease:
+            assert lease.taken.cost == 7 * NANO // 10
+            with pytest.raises(ClientError, match=r"may spend 1\.00 EUR a day"):
+                await meter.admit(key, "m", lambda: Weight(0, 400))
+        dearer = ModelConfig(name="m", prices=PriceConfig(input=0, output=2000))
+        await built.reload_backends(replace(configured, models=[dearer]), {})
+        with await meter.admit(key, "m", lambda: Weight(0, 400)) as lease:
+            assert lease.taken.cost == 8 * NANO // 10
+
+
+@pytest.mark.parametrize(("has_budget", "is_priced"), [(True, False), (True, True), (False, False)])
+async def test_a_model_without_a_price_is_warned_of_where_a_budget_applies(
+    backend: ReplayBackend, tmp_path: Path, caplog: pytest.LogCaptureFixture, has_budget: bool, is_priced: bool
+) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    store = await open_store(url)
+    await issued(store)
+    if has_budget:
+        await store.put_tenant_budget(TenantBudget("acme", Budget(per_month=NANO)))
+    await store.close()
+    models = [ModelConfig(name="*", prices=PriceConfig(input=1, output=1))] if is_priced else []
+    async with house(replace(settings(BackendConfig(url=backend.url), models=models), store=url)):
+        warned = [record.getMessage() for record in caplog.records if "have no price" in record.getMessage()]
+
+    expected = "API keys with a budget cannot use 1 of 1 models, such as 'm': these have no price."
+    assert [one.startswith(expected) for one in warned] == ([True] if has_budget and not is_priced else [])

@@ -110,11 +110,6 @@ def update(
     with_store(store, config, act)
 
 
-app.command("usage")(key_usage.usage)
-app.command("budgets")(key_usage.budgets)
-app.command("set-budget")(key_usage.set_budget)
-
-
 @app.command("list")
 def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     """List every key, with its limits and whether it is still good."""
@@ -163,6 +158,11 @@ def rotate(
         _show(key, kept, opened)
 
     with_store(store, config, act)
+
+
+app.command("usage")(key_usage.usage)
+app.command("budgets")(key_usage.budgets)
+app.command("set-budget")(key_usage.set_budget)
 
 
 async def _find(store: Store, key_id: str) -> ApiKey:

@@ -6,10 +6,12 @@ import pytest
 
 from antiphon.application.models import check_models, options_of
 from antiphon.config import ModelConfig
+from antiphon.config.models import PriceConfig
 from antiphon.errors import ConfigError
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.upstream.backend_state import ModelOptions
+from antiphon.upstream.prices import Prices
 
 
 def flaw(*models: ModelConfig) -> str:
@@ -81,3 +83,18 @@ def test_a_model_without_a_name_is_rejected() -> None:
 )
 def test_a_parameter_that_is_not_the_models_is_rejected(config: dict[str, Any], place: str) -> None:
     assert place in flaw(ModelConfig(name="m", **config))
+
+
+def priced(**prices: float) -> ModelOptions:
+    return options_of([ModelConfig(name="m", prices=PriceConfig(**prices))], "gpu")[0]
+
+
+def test_prices_are_read_as_they_are_written() -> None:
+    assert priced(input=0.15, output=0.6).prices == Prices(150_000_000, 150_000_000, 600_000_000)
+    assert priced(input=0.1, output=0, cached_input=0.025).prices == Prices(100_000_000, 25_000_000, 0)
+    assert options_of([ModelConfig(name="m")], "gpu")[0].prices is None
+
+
+def test_a_price_with_too_many_digits_is_rejected() -> None:
+    with pytest.raises(ConfigError, match=r"'m' has a price.*1e-10 has more than nine digits"):
+        priced(input=1e-10, output=1)

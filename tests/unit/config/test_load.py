@@ -114,6 +114,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "MAX_CONVERSATION_ITEMS": "9",
         "MAX_CONVERSATION_BYTES": "10000",
         "MAX_STORED_BYTES": "11",
+        "CURRENCY": "EUR",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
@@ -409,6 +410,16 @@ def test_a_mistake_in_a_models_table_names_the_model_and_the_key() -> None:
     assert "Did you mean `context_window`?" in refusal()
     write("[[models]]\nname = 'm'\ntools = 'text'")
     assert refusal().endswith("model 1 ('m'): Invalid enum value 'text' at `tools`. Allowed: native, prompt, schema.")
+
+
+def test_a_mistake_in_prices_names_the_model_and_the_price() -> None:
+    for prices, words in (
+        ("{ input = -1, output = 1 }", "model 1 ('m'): Expected `float` >= 0.0 at `prices.input`."),
+        ("{ input = 1 }", "missing required field `output` at `prices`"),
+        ("3", "Expected `object | null`, got `int` at `prices`."),
+    ):
+        write(f"[[models]]\nname = 'm'\nprices = {prices}")
+        assert words in refusal()
 
 
 def test_models_in_the_environment_are_json() -> None:
