@@ -40,7 +40,6 @@ from antiphon.storage.contract import (
     Store,
     UsageRecord,
 )
-from antiphon.storage.records.money import month_of
 from antiphon.translation.from_chat.decode import decode_chunk
 from antiphon.translation.from_chat.reader import read_usage
 from antiphon.translation.to_chat.tokens import asked_tokens, by_size
@@ -244,9 +243,8 @@ class Meter:
         if not taken.key_id:
             return
         now = int(self.now())
-        # What was reserved on another day or in another month is not given back to this one.
-        is_same_day, reserved = int(began) // DAY == now // DAY, taken.cost or 0
-        is_same_month = is_same_day or (reserved > 0 and month_of(began) == month_of(now))
+        # What was reserved on another day is not given back to this one.
+        is_same_day = int(began) // DAY == now // DAY
         use = UsageRecord(
             tenant,
             taken.key_id,
@@ -259,8 +257,7 @@ class Meter:
             spent.cached_tokens,
             spent.cost,
             taken.cost is not None,
-            reserved if is_same_day else 0,
-            reserved if is_same_month else 0,
+            (taken.cost or 0) if is_same_day else 0,
         )
         self._add(use)
         if self._writing is None:
@@ -371,6 +368,5 @@ def _sum(one: UsageRecord, other: UsageRecord) -> UsageRecord:
         cached_tokens=one.cached_tokens + other.cached_tokens,
         cost=one.cost + other.cost,
         is_budgeted=one.is_budgeted or other.is_budgeted,
-        cost_back_today=one.cost_back_today + other.cost_back_today,
-        cost_back_this_month=one.cost_back_this_month + other.cost_back_this_month,
+        cost_taken=one.cost_taken + other.cost_taken,
     )

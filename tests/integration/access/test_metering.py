@@ -7,9 +7,9 @@ from typing import Any
 from bench import keys
 from bench.figures import SLOT_CALLS
 
-from antiphon.access.metering import Meter
+from antiphon.access.metering import DAY, Meter
 from antiphon.access.spending import Spent, Tariff, Weight
-from antiphon.storage.contract import BucketState, Budget, Limits, MoneyClaim
+from antiphon.storage.contract import ApiKey, BucketState, Budget, Limits, MoneyClaim, UsageRecord
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.backend_state import BackendOptions, ModelOptions
 from antiphon.upstream.demo.backend import DemoBackend
@@ -145,6 +145,72 @@ async def test_what_was_reserved_in_a_month_is_not_given_back_to_the_next() -> N
 
     assert not (await store.take(key.id, key.limits, 0, claim(21))).is_granted
     assert (await store.take(key.id, key.limits, 0, claim(20))).is_granted
+    await store.close()
+
+
+NOON = JUNE + 10 * 86_400 + 43_200
+"""In the middle of a month, and of a day."""
+
+
+async def room(store: SqliteStore, key: ApiKey) -> int:
+    """What the key may still spend, found by asking."""
+    for cost in range(100, -1, -1):
+        claim = MoneyClaim(key.tenant, key.id, cost, key.limits.budget, None)
+        if not (state := await store.take(key.id, key.limits, 0, claim)).is_granted:
+            continue
+        assert state.exhausted is None
+        await store.charge(
+            [UsageRecord(key.tenant, key.id, int(store._clock()), 0, 0, 0, is_budgeted=True, cost_taken=cost)]
+        )
+        return cost
+    return -1
+
+
+async def test_what_a_process_reserved_that_was_killed_is_free_the_next_day() -> None:
+    now = float(NOON)
+    store = SqliteStore.open("sqlite://", now=lambda: now)
+    _, key = await issued(store, budget=Budget(per_month=100))
+    meter = Meter(store, lambda: now, tariff=tariff())
+    with await meter.admit(key, "m", lambda: Weight(0, 50)) as lease:
+        lease.tell(Spent(0, 20, cost=20))
+    await meter.settle()
+    await meter.admit(key, "m", lambda: Weight(0, 70))
+
+    today = await room(store, key)
+    now += DAY
+    assert (today, await room(store, key)) == (10, 80)
+    await store.close()
+
+
+async def test_a_month_has_the_cost_of_a_request_that_ended_another_day_once() -> None:
+    now = float(NOON)
+    store = SqliteStore.open("sqlite://", now=lambda: now)
+    _, key = await issued(store, budget=Budget(per_month=100))
+    meter = Meter(store, lambda: now, tariff=tariff())
+    with await meter.admit(key, "m", lambda: Weight(0, 90)) as across:
+        now += DAY
+        across.tell(Spent(0, 30, cost=30))
+    await meter.settle()
+
+    assert await room(store, key) == 70
+    now += DAY
+    assert await room(store, key) == 70
+    await store.close()
+
+
+async def test_a_month_has_the_cost_that_is_written_down_after_midnight() -> None:
+    now = float(NOON)
+    store = SqliteStore.open("sqlite://", now=lambda: now)
+    _, key = await issued(store, budget=Budget(per_month=100))
+    late = UsageRecord(key.tenant, key.id, NOON, 1, 0, 30, 0, "m", 0, 30, is_budgeted=True, cost_taken=90)
+    await store.take(key.id, key.limits, 0, MoneyClaim(key.tenant, key.id, 90, key.limits.budget, None))
+    now += DAY
+    assert await room(store, key) == 100
+    await store.charge([late])
+
+    assert await room(store, key) == 70
+    now += DAY
+    assert await room(store, key) == 70
     await store.close()
 
 

@@ -153,6 +153,7 @@ async def test_a_failed_request_gives_back_what_was_reserved(backend: ReplayBack
         backend.script = lambda _: Answer([b'{"error":{"message":"no"}}'], JSON, 400)
         for path, body in (("/responses", HI), ("/chat/completions", CHAT)):
             assert (await served.post(path, json=body))[0] == 400
+            await served.engine.meter.settle()
         queued = await served.sdk.responses.create(model="m", input="Hi", background=True, max_output_tokens=100)
         while (await served.sdk.responses.retrieve(queued.id)).status in ("queued", "in_progress"):
             await asyncio.sleep(0)

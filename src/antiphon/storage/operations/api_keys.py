@@ -77,7 +77,7 @@ def take(
         return replace((yield from _refused(key_id, now)), exhausted=lacking)
     state = yield from _take_tokens(key_id, limits, tokens, now)
     if state.is_granted:
-        yield from budgets.spend(claim, levels)
+        yield from budgets.spend(claim)
     return state
 
 

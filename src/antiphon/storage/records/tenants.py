@@ -169,10 +169,8 @@ class UsageRecord:
     cost: int = 0
     is_budgeted: bool = False
     """Whether the budgets of the key and its tenant count it."""
-    cost_back_today: int = 0
-    """What was reserved for it since the day of `at` began, and is given back."""
-    cost_back_this_month: int = 0
-    """The same of the month."""
+    cost_taken: int = 0
+    """What was reserved for it on the day of `at`, and is given back."""
 
 
 UsageField = Literal["tenant", "key", "model", "day"]

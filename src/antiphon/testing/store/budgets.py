@@ -37,7 +37,7 @@ async def _kept(store: Store, tenant: str = "") -> ApiKey:
 async def _spend(store: Store, key: ApiKey, claim: MoneyClaim, cost: int) -> None:
     """Count a request that reserved the claim, and cost something else."""
     now, back = int(time.time()), claim.fit()
-    await store.charge([UsageRecord(key.tenant, key.id, now, 1, 1, 1, 0, "m", 0, cost, True, back, back)])
+    await store.charge([UsageRecord(key.tenant, key.id, now, 1, 1, 1, 0, "m", 0, cost, True, back)])
 
 
 async def _come_with_keys(store: Store) -> None:

@@ -395,7 +395,7 @@ class TakesInPart(SqliteStore):
 
 class KeepsWhatWasReserved(SqliteStore):
     async def charge(self, uses: Sequence[UsageRecord]) -> None:
-        await super().charge([replace(use, cost_back_today=0, cost_back_this_month=0) for use in uses])
+        await super().charge([replace(use, cost_taken=0) for use in uses])
 
 
 class BeginsAtNothing(SqliteStore):

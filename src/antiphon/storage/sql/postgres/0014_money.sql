@@ -13,14 +13,13 @@ CREATE TABLE tenant_budgets (
 ALTER TABLE tenant_budgets ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenants ON tenant_budgets USING (antiphon_sees(tenant));
 
--- What was spent and reserved of a key's budget, and under an empty `api_key` of the budget of its tenant. `day` and
--- `month` are their first seconds.
+-- What was spent and reserved of a key's budget in a day, and spent in its month before; under an empty `api_key` of the
+-- budget of its tenant.
 CREATE TABLE budget_levels (
     tenant TEXT NOT NULL,
     api_key TEXT NOT NULL,
     day BIGINT NOT NULL,
     day_cost BIGINT NOT NULL,
-    month BIGINT NOT NULL,
     month_cost BIGINT NOT NULL,
     PRIMARY KEY (tenant, api_key)
 );

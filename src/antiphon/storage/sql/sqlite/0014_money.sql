@@ -10,14 +10,13 @@ CREATE TABLE tenant_budgets (
     per_month INTEGER
 ) WITHOUT ROWID;
 
--- What was spent and reserved of a key's budget, and under an empty `api_key` of the budget of its tenant. `day` and
--- `month` are their first seconds.
+-- What was spent and reserved of a key's budget in a day, and spent in its month before; under an empty `api_key` of the
+-- budget of its tenant.
 CREATE TABLE budget_levels (
     tenant TEXT NOT NULL,
     api_key TEXT NOT NULL,
     day INTEGER NOT NULL,
     day_cost INTEGER NOT NULL,
-    month INTEGER NOT NULL,
     month_cost INTEGER NOT NULL,
     PRIMARY KEY (tenant, api_key)
 ) WITHOUT ROWID;
