@@ -18,7 +18,10 @@ log = logging.getLogger("antiphon")
 
 
 class AntiphonError(Exception):
-    """Something went wrong, and `str(error)` says what in words that a client may read."""
+    """Something went wrong. `message` is what a client may read; `str(error)` is for the operator, and may say more.
+
+    `detail` is what `str(error)` says instead of the message, such as the URL of a backend and what to do about it.
+    """
 
     status = 500
     type = "server_error"
@@ -33,8 +36,9 @@ class AntiphonError(Exception):
         param: str | None = None,
         headers: dict[str, str] | None = None,
         gist: str | None = None,
+        detail: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(detail or message)
         self.message = message
         self._gist = gist
         self.status = status or self.status
@@ -44,15 +48,16 @@ class AntiphonError(Exception):
         self.headers = headers or {}
 
     @classmethod
-    def overloaded(cls, message: str, headers: dict[str, str] | None = None) -> Self:
+    def overloaded(cls, message: str, headers: dict[str, str] | None = None, detail: str | None = None) -> Self:
         """Return the error for what this server, or a backend, has no capacity for now: 503, worth a retry."""
         kind, code = "service_unavailable_error", "server_is_overloaded"
-        return cls(message, status=503, type=kind, code=code, headers=headers or {"retry-after": "1"})
+        waits = headers or {"retry-after": "1"}
+        return cls(message, status=503, type=kind, code=code, headers=waits, detail=detail)
 
     @property
     def gist(self) -> str:
-        """What a log may say: the message where it is all our own words, less where it quotes anybody."""
-        return self.message if self._gist is None else self._gist
+        """What a log may say: `str(error)` where it is all our own words, less where it quotes anybody."""
+        return str(self) if self._gist is None else self._gist
 
     def body(self) -> dict[str, Any]:
         """The envelope's inner object: `message`, `type`, `param`, `code`."""

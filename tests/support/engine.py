@@ -126,15 +126,15 @@ class Listed:
         self.asked = 0
 
     async def post(self, path: str, body: bytes) -> Reply:
-        raise BackendError("The model backend cannot be reached.", status=503)
+        raise BackendError(f"Backend '{self.name}' is unreachable: connection refused.", status=503)
 
     async def get(self, path: str) -> Reply:
-        raise BackendError("The model backend cannot be reached.", status=503)
+        raise BackendError(f"Backend '{self.name}' is unreachable: connection refused.", status=503)
 
     async def list_models(self) -> Listing:
         self.asked += 1
         if self.models is None:
-            raise BackendError("The model backend cannot be reached.", status=503)
+            raise BackendError(f"Backend '{self.name}' is unreachable: connection refused.", status=503)
         return Listing([{"id": model, "owned_by": self.name} for model in self.models])
 
     async def close(self) -> None:

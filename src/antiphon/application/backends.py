@@ -18,6 +18,9 @@ from antiphon.upstream.discover import discover, named_by_environment
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
 
+FROM_ENVIRONMENT = "openai"
+"""Name of the backend that `OPENAI_BASE_URL` and `OPENAI_API_KEY` name."""
+
 SECONDS = re.compile(r"-?\d{1,9}")
 DURATION = re.compile(r"-?(?:\d{1,9}(?:\.\d{1,9})?(?:ns|us|ms|s|m|h))+")
 """How Go writes a duration."""
@@ -40,7 +43,10 @@ async def backends_of(settings: Settings, environment: Mapping[str, str], before
     names = [backend.name for backend in found]
     check_models([one for one in settings.models if not one.backend], names)  # a backend may not be running yet
     options = BackendOptions(api="auto", loop_calls=settings.loop_calls, loop_text=settings.loop_text)
-    shares = {name: replace(options, configured=options_of(settings.models, name)) for name in names}
+    shares = {
+        name: replace(options, key_env=_found_key_env(name, environment), configured=options_of(settings.models, name))
+        for name in names
+    }
     return BackendSet(found, shares=shares)
 
 
@@ -53,9 +59,10 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
     line = BackendSet()
     for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
-        made = _http(settings, environment, name, configured.url, key_of(configured, environment), configured)
-        line.backends.append(next((one for one in before if made.is_like(one)), made))
         share = _share(settings, configured, number)
+        key = key_of(configured, environment)
+        made = _http(settings, environment, name, configured.url, key, configured, share.label)
+        line.backends.append(next((one for one in before if made.is_like(one)), made))
         aliases = {**_described_at(settings.vision, name), **share.aliases}
         line.shares[name] = replace(share, aliases=aliases, configured=options_of(settings.models, name))
         if configured.dialect:
@@ -76,6 +83,7 @@ def _share(settings: Settings, configured: BackendConfig, number: int) -> Backen
         configured.queue,
         configured.tenant_concurrency,
         configured.name or f"backend-{number}",
+        configured.key_env,
         api=configured.api,
         num_ctx=configured.num_ctx,
         keep_alive=_keep_alive(configured),
@@ -129,7 +137,8 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
     if named is not None and not _is_this_server(named[0], settings):
         check_url(named[0])
         key = clean_key(environment, "OPENAI_API_KEY")
-        backends.append(_http(settings, environment, "openai", named[0], key, BackendConfig(url=named[0])))
+        configured = BackendConfig(url=named[0], key_env=_found_key_env(FROM_ENVIRONMENT, environment))
+        backends.append(_http(settings, environment, FROM_ENVIRONMENT, named[0], key, configured))
     backends += [
         _http(settings, environment, name, url, "", BackendConfig(url=url))
         for name, url in await discover()
@@ -142,8 +151,19 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
     return [DemoBackend()]
 
 
+def _found_key_env(name: str, environment: Mapping[str, str]) -> str:
+    """Return the variable with the key of a backend that nobody configured; empty where it has none."""
+    return "OPENAI_API_KEY" if name == FROM_ENVIRONMENT and environment.get("OPENAI_API_KEY") else ""
+
+
 def _http(
-    settings: Settings, environment: Mapping[str, str], name: str, url: str, key: str, configured: BackendConfig
+    settings: Settings,
+    environment: Mapping[str, str],
+    name: str,
+    url: str,
+    key: str,
+    configured: BackendConfig,
+    label: str = "",
 ) -> HttpBackend:
     timeouts = {
         limit: getattr(configured, limit) or getattr(settings, limit)
@@ -151,7 +171,17 @@ def _http(
     }
     files = (configured.ca_file, configured.client_cert, configured.client_key)
     tls = TlsFiles(*(str(Path(file).expanduser()) if file else "" for file in files))
-    return HttpBackend(name, url, key, tls=tls, proxy=configured.proxy, environment=environment, **timeouts)
+    return HttpBackend(
+        name,
+        url,
+        key,
+        tls=tls,
+        proxy=configured.proxy,
+        environment=environment,
+        label=label,
+        key_env=configured.key_env,
+        **timeouts,
+    )
 
 
 def _free_name(name: str, backends: Sequence[Backend]) -> str:

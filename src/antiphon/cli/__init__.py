@@ -23,7 +23,7 @@ def _run() -> int:
     try:
         return _command()
     except AntiphonError as error:
-        complain(error.message)
+        complain(str(error))
         return 2 if isinstance(error, ConfigError) else 1
 
 

@@ -12,10 +12,11 @@ from antiphon.application import Application, build
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
-from antiphon.errors import BackendError
+from antiphon.errors import AntiphonError, BackendError
 from antiphon.gateway import Gateway
 from antiphon.protocol import events
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.telemetry.observers import Call, Observer
 
 
 def ask(
@@ -32,6 +33,8 @@ def ask(
 
 async def _ask(settings: Settings, text: str, model: str | None, previous: str | None) -> None:
     house = await build(settings)
+    failures = Failures()
+    house.engine.observers.add(failures)
     try:
         await house.listing
         body = {"model": model or _first(house), "input": text, "previous_response_id": previous, "stream": True}
@@ -40,16 +43,35 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
         async with aclosing(run.events()) as batches:
             async for batch in batches:
                 for event in batch:
+                    if isinstance(event, events.ErrorEvent):
+                        raise BackendError(event.message, detail=failures.explained(event.message))
                     _show(console, event)
         console.print(f"\n[{run.response.id}]", style="dim")
     finally:
         await house.close()
 
 
+class Failures(Observer):
+    """Keeps why a call of a model failed, in words for the operator: the events have those for clients."""
+
+    def __init__(self) -> None:
+        self._error: AntiphonError | None = None
+
+    def answered(self, call: Call) -> None:
+        """See `Observer.answered`."""
+        self._error = call.error or self._error
+
+    def explained(self, message: str) -> str:
+        """Return what the error with this message says to the operator."""
+        return str(self._error) if self._error is not None and self._error.message == message else message
+
+
 def _first(house: Application) -> str:
-    models = house.engine.models.list()
+    registry = house.engine.models
+    models = registry.list()
     if not models:
-        raise BackendError("No model can be reached. Start one, or name a backend with --backend.", status=503)
+        reasons = [one.error for one in registry.backends if one.error] or ["No backend lists a model."]
+        raise BackendError(f"No model can be reached. {' '.join(reasons)}", status=503)
     name: str = models[0]["id"]
     return name
 
@@ -64,5 +86,3 @@ def _show(console: Console, event: events.Event) -> None:
             console.print()
         case events.OutputItemDone(item=item) if item.__struct_config__.tag == "function_call":
             console.print(f"{item.name}({item.arguments})", style="cyan")
-        case events.ErrorEvent(message=message):
-            raise BackendError(message)

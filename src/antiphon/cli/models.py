@@ -13,6 +13,7 @@ from rich.text import Text
 
 from antiphon.application import build
 from antiphon.cli import profiles
+from antiphon.cli.complain import complain
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
 from antiphon.cli.offered import offered
 from antiphon.cli.settings import read_settings
@@ -35,7 +36,7 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def models(context: typer.Context, backend: BackendFlag = None, config: ConfigFlag = None) -> None:
     """List the models that can be reached, with what is known of each."""
     if context.invoked_subcommand is None:
-        Console().print(asyncio.run(_listed(read_settings(config, backend))))
+        raise typer.Exit(asyncio.run(_list(read_settings(config, backend))))
 
 
 @app.command()
@@ -106,14 +107,19 @@ def _named(backend: str | None) -> str:
     return "" if backend is None or "://" in backend else backend
 
 
-async def _listed(settings: Settings) -> Table:
+async def _list(settings: Settings) -> int:
+    """Print the models, and the errors of backends; return 1 if no model can be reached."""
     records = await profiles.stored(settings)
     house = await build(profiles.in_memory(settings))
     try:
         await house.listing
         states = house.engine.models.backends
         profiles.use(states, records)
-        return _table(states)
+        Console().print(_table(states))
+        for one in states:
+            if one.error:
+                complain(one.error)
+        return 0 if any(one.offers() and not one.error for one in states) else 1
     finally:
         await house.close()
 
@@ -142,7 +148,8 @@ def _rows(one: BackendState) -> Sequence[tuple[Any, ...]]:
         (name, *place, profiles.line(one, model["id"])) for name, model in zip(names, one.offers(), strict=True)
     ]
     if one.error or not names:
-        rows.append((Text(one.error or "no models", style="red"), *place, ""))
+        said = "no models" if not one.error else "no list of models" if one.is_reached else "unreachable"
+        rows.append((Text(said, style="red"), *place, ""))
     return rows
 
 

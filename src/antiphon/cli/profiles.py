@@ -86,7 +86,7 @@ async def stored(settings: Settings) -> list[StoredProfile]:
         finally:
             await store.close()
     except (ConfigError, StoreError) as error:
-        complain(f"The profiles of models cannot be read: {error.message}")
+        complain(f"The profiles of models cannot be read: {error}")
         return []
 
 
@@ -212,7 +212,7 @@ def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[T
     chosen = [state for state in states if not backend or state.name == backend]
     found = [Target(state, called, model) for state in chosen if (called := state.called(model)) is not None]
     if not found:
-        silent = [f"The list of backend '{state.name}' failed: {state.error}" for state in chosen if state.error]
+        silent = [state.error for state in chosen if state.error]
         reason = f" {' '.join(silent)}" if silent else " `antiphon models` lists those that are."
         raise AntiphonError(f"The model '{model}' is not served by any backend.{reason}")
     return found

@@ -28,7 +28,7 @@ from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
 from antiphon.server.uvicorn.workers import Workers
 from antiphon.storage.open import creates_file, open_store
-from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.backend_state import NOT_ASKED, BackendState
 from antiphon.version import __version__
 
 SHOWN = 8
@@ -223,8 +223,10 @@ def _print(line: str) -> None:
 
 def _describe(served: BackendState) -> str:
     name = f"backend {served.backend.name}" + (f" at {served.backend.url}" if served.backend.url else " (scripted)")
+    if served.error == NOT_ASKED:
+        return f"{name}: no list of models yet"
     if served.error:
-        return f"{name}: {served.error}"
+        return served.error.rstrip(".")
     names = offered(served)
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{name} with {', '.join(names[:SHOWN]) + more or 'no models'}"

@@ -194,4 +194,5 @@ def _is_loaded(one: BackendStatus, name: str) -> bool:
 
 def _trouble(one: BackendStatus) -> Text:
     told = one.error if one.last_error_ago is None else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
-    return Text(f"{one.name}: {told}", style="red" if one.error else "")
+    line = told if told.startswith(f"Backend '{one.name}'") else f"{one.name}: {told}"
+    return Text(line, style="red" if one.error else "")

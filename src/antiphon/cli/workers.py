@@ -124,7 +124,7 @@ class _Supervisor:
         try:
             self._serve(number)
         except AntiphonError as error:
-            print(f"antiphon: {error.message}", file=sys.stderr, flush=True)  # noqa: T201 - as the command says it
+            print(f"antiphon: {error}", file=sys.stderr, flush=True)  # noqa: T201 - as the command says it
             return 2 if isinstance(error, ConfigError) else 1
         except BaseException as error:
             log.critical("A worker broke down", exc_info=error)

@@ -206,7 +206,8 @@ class RequestBuilder:
 
     def learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """The backend answered 400 or above. Returns where another request may do; else raises what to report."""
-        error = read_failure(status, headers, body, self.target.model, RENAMES[self.api])
+        target = self.target
+        error = read_failure(status, headers, body, target.model, target.state.identity, RENAMES[self.api])
         if is_overflow(error):
             if not self.shortens_next():
                 raise error

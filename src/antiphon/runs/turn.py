@@ -116,7 +116,9 @@ class Turn:
         """The backend could not be asked. Raises the error, unless the response is whole without what was asked."""
         if not self._is_optional:
             raise error
-        self._result = ModelResult(Finish("completed", None, BackendError(error.message, gist=error.gist)))
+        self._result = ModelResult(
+            Finish("completed", None, BackendError(error.message, gist=error.gist, detail=str(error)))
+        )
 
     # What an answer has wrong.
 

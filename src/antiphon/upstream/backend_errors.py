@@ -13,11 +13,14 @@ from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat import error_code, error_message
 from antiphon.translation.from_chat.text_filters import repaired
 from antiphon.translation.to_chat.request import responses_parameter
+from antiphon.upstream.identity import Identity
 from antiphon.upstream.rate_limits import never_fits
 from antiphon.upstream.retry_after import LONGEST_WAIT, wait_of, waits
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+FORBIDDEN = "Its key may not be allowed to use this model."
 
 OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGNORECASE)
 """How a 403 says that it is about who asks, whatever is asked."""
@@ -31,6 +34,7 @@ def read_failure(
     headers: Mapping[str, str],
     body: bytes,
     model: str,
+    backend: Identity,
     rename: Callable[[str], str | None] = responses_parameter,
 ) -> AntiphonError:
     """Return the error to report for a backend's answer of 400 and above.
@@ -42,13 +46,13 @@ def read_failure(
     if status < 500 and _own(value, "code") == "model_not_found":
         return _model_not_found(model)
     if status == 401 or (status == 403 and OF_A_KEY.search(message)):
-        return BackendError("The model backend refused this server's credentials. Its operator must correct them.")
+        return backend.refused_key(status)
     if status == 402 and ASKS_TOO_MUCH.search(message):
         return ClientError(message, param=rename("max_tokens"))
     if status == 402 or code == "insufficient_quota":
         return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
     if status == 403:  # of this request perhaps: of a model that the key may not use, of what the input says
-        return BackendError("The model backend refused this request with status 403.")
+        return backend.error("rejected the request with status 403", FORBIDDEN)
     if status == 429:
         return _rate_limit(headers, message)
     if code == "context_length_exceeded":
@@ -56,10 +60,10 @@ def read_failure(
     if status == 404 and model in message:
         return _model_not_found(model)
     if status in {400, 404, 409, 413, 415, 422}:
-        return _client_error(status, value, message, rename)
+        return _client_error(status, value, message, backend, rename)
     if status in {503, 529}:
-        return BackendError.overloaded("The model backend is overloaded. Please try again later.", _wait(headers))
-    return BackendError(f"The model backend failed with status {status}.")
+        return backend.overloaded(status, _wait(headers))
+    return backend.error(f"failed with status {status}", "Its log may say why.")
 
 
 def too_long(param: str | None = "input") -> ClientError:
@@ -95,10 +99,12 @@ def _value(body: bytes) -> Any:
         return None
 
 
-def _client_error(status: int, value: Any, message: str, rename: Callable[[str], str | None]) -> ClientError:
+def _client_error(
+    status: int, value: Any, message: str, backend: Identity, rename: Callable[[str], str | None]
+) -> ClientError:
     param = _own(value, "param")
     return ClientError(
-        message or f"The model backend refused the request with status {status}.",
+        message or f"{backend.public} rejected the request with status {status}.",
         status=413 if status == 413 else 400,
         code=_own(value, "code"),
         param=None if param is None else rename(param),

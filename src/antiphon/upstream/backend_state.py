@@ -18,9 +18,13 @@ from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
 from antiphon.upstream.prices import Prices
+from antiphon.upstream.identity import Identity
 
 if TYPE_CHECKING:
     from antiphon.upstream.ollama import OllamaBackend
+
+NOT_ASKED = "not asked yet"
+"""In place of an error: the list of models has not come yet."""
 
 ANY = "*"
 """Among a backend's models: any name that is requested."""
@@ -70,6 +74,8 @@ class BackendOptions:
     """Requests of one tenant at once; 0 for as many as `concurrency`."""
     label: str = ""
     """The backend's name in replies to clients; empty for its own name."""
+    key_env: str = ""
+    """The environment variable that holds its key; empty where it has none."""
     api: Literal["auto", "chat", "responses", "ollama"] = "chat"
     """The API in which it is called; `auto` leaves that to its family, or to a probe."""
     num_ctx: int = NUM_CTX
@@ -181,8 +187,10 @@ class BackendState:
         """Set once it has listed its models: one that does one thing at a time is sent no request meanwhile."""
         self.health = Health()
         self.load = NO_REPORT
-        self.error = "not asked yet"
-        """Why its models could not be listed; empty where they were."""
+        self.error = NOT_ASKED
+        """Why its models could not be listed, in words for the operator; empty where they were."""
+        self.public_error = self.error
+        """The same in words for clients."""
         self.is_reached = False
         """Whether it answered HTTP when it was polled last, even with an error."""
         self.asked = 0
@@ -246,6 +254,11 @@ class BackendState:
         self.slots.resize(concurrency, options.queue, options.tenant_concurrency)
         for target in self._followers:
             target.follow()
+
+    @property
+    def identity(self) -> Identity:
+        """How errors name it."""
+        return Identity(self.name, self.backend.url, self.label, self.options.key_env)
 
     @property
     def may_be_native(self) -> bool:

@@ -216,9 +216,10 @@ async def call(
 
 async def _refused(reply: Reply, target: Target, call: CallRecord, rename: Rename) -> Refusal:
     status, headers = reply.status, reply.headers
-    call.error = BackendError(f"The model backend answered with status {status}.", status=status)
+    identity = target.state.identity
+    call.error = identity.error(f"answered with status {status}", status=status)
     body = await _error_body(reply)
-    return Refusal(status, headers, body, read_failure(status, headers, body, target.model, rename))
+    return Refusal(status, headers, body, read_failure(status, headers, body, target.model, identity, rename))
 
 
 async def _error_body(reply: Reply) -> bytes:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from antiphon.errors import BackendError, ConfigError
+from antiphon.errors import BackendError, ConfigError, redacted
 from antiphon.upstream.backend import Listing, Reply, carried, too_large
+from antiphon.upstream.causes import unanswered, unreachable
 from antiphon.upstream.http1.connect import ConnectError, Connector, TlsFiles
 from antiphon.upstream.http1.origin import (
     field_lines,
@@ -17,6 +18,7 @@ from antiphon.upstream.http1.origin import (
     target_of,
 )
 from antiphon.upstream.http1.pool import ConnectionPool, Exchange
+from antiphon.upstream.identity import Identity
 from antiphon.version import __version__
 
 FIRST_BYTE_TIMEOUT = 900.0
@@ -59,9 +61,10 @@ class HttpReply(Reply, eq=False):
 class HttpBackend:
     """A backend at a base URL such as `http://127.0.0.1:11434/v1`.
 
-    Times are in seconds. `key` is sent as a bearer token, and masked where the backend repeats it. `proxy` is the URL
-    of a proxy, `none`, or empty for what `environment` names. Redirects are not followed: a prompt goes only where
-    the operator said. Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
+    Times are in seconds. `key` is sent as a bearer token, and masked where the backend repeats it; `key_env` is the
+    variable that holds it, for errors. `label` is the backend's name in errors that clients see, by default its name.
+    `proxy` is the URL of a proxy, `none`, or empty for what `environment` names. Redirects are not followed: a prompt
+    goes only where the operator said. Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
     """
 
     def __init__(
@@ -77,9 +80,13 @@ class HttpBackend:
         tls: TlsFiles = NO_FILES,
         proxy: str = "",
         environment: Mapping[str, str] | None = None,
+        label: str = "",
+        key_env: str = "",
     ) -> None:
         self.name = name
         self.url = url.rstrip("/")
+        self.identity = Identity(name, self.url, label or name, key_env)
+        """How errors name it."""
         self._key = key.encode()
         self._connect_timeout = min(connect_timeout, LONGEST)
         self._first_byte_timeout = min(first_byte_timeout, LONGEST)
@@ -94,7 +101,7 @@ class HttpBackend:
             self._context = tls.context if tls == NO_FILES else _always(tls.context())
             self._fields = self._own_fields(key)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"The backend {self.url} cannot be used: {error}.") from error
+            raise ConfigError(f"The backend {redacted(self.url)} cannot be used: {error}.") from error
 
     def is_like(self, other: object) -> bool:
         """Whether asking the other one comes to the same: name, place, way, key and patience are."""
@@ -102,7 +109,7 @@ class HttpBackend:
 
     def _terms(self) -> tuple[object, ...]:
         patience = (self._connect_timeout, self._first_byte_timeout, self._idle_timeout, self._list_timeout)
-        return (self.name, self.url, self._key, patience, self._proxy, self._tls)
+        return (self.identity, self._key, patience, self._proxy, self._tls)
 
     def __repr__(self) -> str:
         return f"HttpBackend({self.name!r}, {self.url!r})"
@@ -121,9 +128,9 @@ class HttpBackend:
         try:
             exchange = await pool.send((b"%b%d\r\n\r\n" % (head, len(body)), body), self._first_byte_timeout)
             reply = HttpReply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
-            exchange.read_as(self._key, reply, self._idle_timeout, _broken)
+            exchange.read_as(self._key, reply, self._idle_timeout, self._broken)
         except OSError as error:
-            raise _unreachable(error) from error
+            raise self._unanswered(error, self._first_byte_timeout) from error
         return reply
 
     async def get(self, path: str) -> Reply:
@@ -137,17 +144,15 @@ class HttpBackend:
         try:
             status = exchange.response.status
             if status != 200:
-                hint = "" if status != 404 or self.url.endswith("/v1") else " Does its URL end in /v1?"
-                text = f"Listing models failed with status {status}.{hint}"
-                raise BackendError(text, status=status if 400 <= status < 500 else 502)
+                raise self._no_list(status)
             value = msgspec.json.decode(await exchange.read(MAX_LISTING) or b"")
         except (ValueError, RecursionError) as error:
-            raise BackendError("The backend answered something that is not JSON.") from error
+            raise self.identity.error("answered the request for its models with no JSON", ROOT) from error
         finally:
             await exchange.aclose()
         listed = value.get("data") if isinstance(value, dict) else value
         if not isinstance(listed, list):
-            raise BackendError("The backend answered something that is not a list of models.")
+            raise self.identity.error("answered the request for its models with no list of models", ROOT)
         models = [model for model in listed if isinstance(model, dict)]
         return Listing(models, exchange.response.headers.get("server", ""))
 
@@ -161,10 +166,38 @@ class HttpBackend:
         head = self._heads.get(("GET", path)) or self._head("GET", path)
         try:
             exchange = await (self._pool or self._opened()).send((head + b"\r\n",), self._list_timeout)
-            exchange.read_as(self._key, None, 0.0, _unreachable)
+            exchange.read_as(self._key, None, 0.0, self._unlisted)
         except OSError as error:
-            raise _unreachable(error) from error
+            raise self._unlisted(error) from error
         return exchange
+
+    def _no_list(self, status: int) -> BackendError:
+        """Return the error for a status other than 200 in place of the list of models."""
+        if status == 401:
+            return self.identity.refused_key(status, answer=status)
+        advice = ROOT if status == 404 and not self.url.endswith("/v1") else ""
+        said = f"answered the request for its models with status {status}"
+        return self.identity.error(said, advice, status=status if 400 <= status < 500 else 502)
+
+    def _unlisted(self, error: Exception) -> BackendError:
+        return self._unanswered(error, self._list_timeout)
+
+    def _unanswered(self, error: Exception, limit: float) -> BackendError:
+        """Return the error for a request without an answer, of which `limit` seconds were allowed."""
+        is_broken = not isinstance(error, ConnectError)
+        cause = unanswered(error, limit) if is_broken else unreachable(error, self._connect_timeout)
+        return self.identity.error(
+            cause.brief,
+            cause.advice,
+            detail=cause.detail,
+            status=503,
+            headers={"retry-after": "1"},
+            is_broken=is_broken,
+        )
+
+    def _broken(self, error: Exception) -> BackendError:
+        said = "fell silent" if isinstance(error, TimeoutError) else "broke the connection"
+        return self.identity.error(f"{said} in the middle of its answer", is_broken=True)
 
     def _opened(self) -> ConnectionPool:
         connector = Connector(self._origin, self._proxy, self._context, self._connect_timeout)
@@ -196,22 +229,11 @@ class HttpBackend:
         return fields
 
 
+ROOT = "Check that its URL is the base URL of a Chat Completions server, which usually ends in /v1."
+
 LENGTH = b"content-length: "
 """The last field of a POST, to which the number is added."""
 
 
 def _always(context: ssl.SSLContext) -> Callable[[], ssl.SSLContext]:
     return lambda: context
-
-
-def _unreachable(error: Exception) -> BackendError:
-    reason = "did not answer in time" if isinstance(error, TimeoutError) else "cannot be reached"
-    text = f"The model backend {reason}."
-    is_broken = not isinstance(error, ConnectError)
-    return BackendError(text, status=503, headers={"retry-after": "1"}, is_broken=is_broken)
-
-
-def _broken(error: Exception) -> BackendError:
-    if isinstance(error, TimeoutError):
-        return BackendError("The backend fell silent in the middle of its answer.", is_broken=True)
-    return BackendError("The connection to the backend broke in the middle of its answer.", is_broken=True)

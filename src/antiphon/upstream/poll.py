@@ -34,12 +34,12 @@ class Poll(Periodic):
 
     def _log_changes(self) -> None:
         """Log which backends are gone and which are back since the last poll."""
-        missed = {state.name: bool(state.error) for state in self._registry.backends}
-        gone = {name for name, is_missed in missed.items() if is_missed}
+        missed = {state.name: state.error for state in self._registry.backends}
+        gone = {name for name, error in missed.items() if error}
         for name in sorted(gone - self._gone):
-            log.warning("The backend '%s' could not be asked for its models; its status says why.", name)
+            log.warning("The models of a backend cannot be listed. %s", missed[name])
         for name in sorted(self._gone & missed.keys() - gone):
-            log.info("The backend '%s' is there again.", name)
+            log.info("Backend '%s' lists its models again.", name)
         self._gone = gone
 
 

@@ -25,6 +25,9 @@ INSISTED_ON = re.compile(r"gpt-|o\d|codex-|chatgpt-")
 UNREACHED = 503
 """Status of the error for a backend that cannot be reached."""
 
+MOST_REASONS = 3
+"""Backends whose errors one message quotes."""
+
 OWN_FAULT = 500
 """From this status on the backend failed; below, it looked at the request, and is there."""
 
@@ -196,7 +199,7 @@ class ModelRegistry:
         if state.backend is not backend:
             return
         state.health.seen()
-        state.error, state.is_reached = "", True
+        state.error, state.public_error, state.is_reached = "", "", True
         models = [model for model in listing.models if isinstance(model.get("id"), str)]
         state.update(dialect=self._dialect(backend, listing), models=models)
         if state.is_probed and state.probed is None:
@@ -212,7 +215,7 @@ class ModelRegistry:
 
     def _missed(self, state: BackendState, error: BackendError) -> None:
         """Note that a backend could not be asked for its models."""
-        state.error, state.is_reached = error.message, error.status != UNREACHED
+        state.error, state.public_error, state.is_reached = str(error), error.message, error.status != UNREACHED
         if 400 <= error.status < OWN_FAULT:
             state.health.seen()  # it has no list, and answers
             return
@@ -265,8 +268,18 @@ class ModelRegistry:
 
     def _none_for(self, model: str) -> Exception:
         if self.backends and all(state.error for state in self.backends):
-            return BackendError("No model backend can be reached.", status=503)
+            return self._none_listed()
         return model_not_found(model)
+
+    def _none_listed(self) -> BackendError:
+        """Return the error where no backend could list its models: with the reasons of the first few."""
+        first = self.backends[:MOST_REASONS]
+        text = f"None of the {len(self.backends)} backends lists its models."
+        message, detail = (
+            " ".join([text, *reasons])
+            for reasons in ([one.public_error for one in first], [one.error for one in first])
+        )
+        return BackendError(message, status=503, detail=detail)
 
 
 def model_not_found(model: str) -> ClientError:

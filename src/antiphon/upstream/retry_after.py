@@ -63,11 +63,11 @@ def paused(error: AntiphonError, wait: float) -> AntiphonError:
     """Return the error that paused a backend, for a request that was not sent: with what is left of the wait."""
     seconds = max(1, math.ceil(wait))
     again = ClientError if isinstance(error, ClientError) else type(error)
-    message = error.message
+    message, detail = error.message, str(error)
     if error.code == "rate_limit_exceeded":
-        message = f"Rate limit reached. Please try again in {seconds}s."
+        message = detail = f"Rate limit reached. Please try again in {seconds}s."
     fields = {"status": error.status, "type": error.type, "code": error.code, "param": error.param}
-    return again(message, **fields, headers=waits(seconds), gist=error.gist)  # type: ignore[arg-type]
+    return again(message, **fields, headers=waits(seconds), gist=error.gist, detail=detail)  # type: ignore[arg-type]
 
 
 def waits(seconds: float) -> dict[str, str]:

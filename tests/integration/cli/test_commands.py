@@ -9,6 +9,7 @@ from tests.support.cli import antiphon
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 
 GONE = "http://127.0.0.1:9/v1"
+REFUSED = f"Backend '127.0.0.1:9' ({GONE}) is unreachable: connection refused. Check that it is running."
 
 
 async def test_it_tells_its_version(tmp_path: Path) -> None:
@@ -29,12 +30,12 @@ async def test_models_are_a_table_with_where_each_is(tmp_path: Path, backend: Re
     backend.models = [{"id": "qwen[/red]"}, {"id": "[bold]m"}]
     done = await antiphon(tmp_path, "models", "--backend", backend.url, "--backend", GONE)
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, f"antiphon: {REFUSED}\n")
     rows = [line for line in done.out.splitlines() if "127.0.0.1" in line]
     assert [row.split("│")[1].strip() for row in rows] == [
         "qwen[/red]",
         "[bold]m",
-        "The model backend cannot be reached.",
+        "unreachable",
     ]
     assert backend.url in rows[0]
     assert not (tmp_path / ".local").exists()
@@ -52,7 +53,7 @@ async def test_models_are_called_as_clients_call_them(tmp_path: Path, backend: R
     rows = [line.split("│")[1].strip() for line in done.out.splitlines() if "127.0.0.1" in line]
     assert rows == [
         *("gone", "fast → qwen", "slow → nomodel (not listed)", "new (not listed)"),
-        *("far → away", "The model backend cannot be reached."),
+        *("far → away", "unreachable"),
     ]
 
 
@@ -114,11 +115,15 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "an unknown store": (["serve", "--port", "0", "--backend", GONE, "--store", "redis://x"], 2, "redis"),
     "a store in no folder": (["serve", "--port", "0", "--backend", GONE, "--store", "sqlite:////proc/x/a.db"], 2, ""),
     "a host that is none": (["serve", "--host", "no.such.host.invalid", "--backend", GONE], 2, "no.such.host.invalid"),
-    "nobody to ask": (["ask", "Hi", "--backend", GONE, "--store", "sqlite://"], 1, "No model can be reached"),
+    "nobody to ask": (
+        ["ask", "Hi", "--backend", GONE, "--store", "sqlite://"],
+        1,
+        f"No model can be reached. {REFUSED}",
+    ),
     "nobody to ask for a model": (
         ["ask", "Hi", "--model", "m", "--backend", GONE, "--store", "sqlite://"],
         1,
-        "cannot be reached",
+        REFUSED,
     ),
     "an answer that is not stored": (
         ["ask", "Hi", "--model", "m", "--backend", GONE, "--store", "sqlite://", "--previous", "resp_x"],

@@ -41,7 +41,7 @@ async def served_log(home: Path, backend: ReplayBackend, **variables: str) -> st
 async def test_only_what_somebody_should_know_is_worth_a_line(tmp_path: Path, backend: ReplayBackend) -> None:
     (line,) = (await served_log(tmp_path, backend)).splitlines()
 
-    assert "WARNING antiphon: The backend '127.0.0.1:" in line
+    assert "WARNING antiphon: Backend '127.0.0.1:" in line
     assert "is paused for 5 s" in line
     assert line.endswith("]")
     assert CANARY not in line

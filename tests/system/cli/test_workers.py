@@ -87,8 +87,8 @@ async def test_the_table_and_the_json_show_what_all_workers_know(tmp_path: Path,
     assert (shown.code, told.code, shown.err) == (0, 0, "")
     assert (status["workers"], near["asked"], near["concurrency"]) == (2, 6, 6)
     assert {one["name"]: one["capacity"] for one in status["shared"]}["responses"] == 4000
-    assert gone["error"] == "The model backend cannot be reached."
-    for word in ("near", "up", "0 of 6", "gone", "unreached", "cannot be reached"):
+    assert gone["error"].endswith(" is unreachable: connection refused. Check that it is running.")
+    for word in ("near", "up", "0 of 6", "gone", "unreached", "connection refused"):
         assert word in shown.out
     assert GONE not in shown.out
 

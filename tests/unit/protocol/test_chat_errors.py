@@ -7,11 +7,14 @@ import pytest
 
 from antiphon.protocol.chat import error_code, read_error
 from antiphon.upstream.backend_errors import TOO_LONG, read_failure
+from antiphon.upstream.identity import Identity
 
 
 def openai(message: str, code: Any = None, **fields: Any) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code, **fields}}
 
+
+BACKEND = Identity("b", "http://b/v1", "b")
 
 OPENROUTER = (
     "This endpoint's maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text "
@@ -285,7 +288,7 @@ OTHERS: dict[str, tuple[int, Any]] = {
 
 @pytest.mark.parametrize(("status", "body"), OVERFLOWS.values(), ids=OVERFLOWS)
 def test_every_backends_way_of_saying_that_the_input_does_not_fit_is_understood(status: int, body: Any) -> None:
-    error = read_failure(max(status, 400), {}, json.dumps(body).encode(), "m")
+    error = read_failure(max(status, 400), {}, json.dumps(body).encode(), "m", BACKEND)
 
     assert (error.status, error.code, error.param) == (400, "context_length_exceeded", "input")
     assert error.message == TOO_LONG
@@ -301,13 +304,13 @@ def test_in_a_stream_it_is_understood_too(status: int, body: Any) -> None:
 
 @pytest.mark.parametrize(("status", "body"), OTHERS.values(), ids=OTHERS)
 def test_nothing_else_is_taken_for_it(status: int, body: Any) -> None:
-    assert read_failure(status, {}, json.dumps(body).encode(), "m").code != "context_length_exceeded"
+    assert read_failure(status, {}, json.dumps(body).encode(), "m", BACKEND).code != "context_length_exceeded"
     assert error_code(body) != "context_length_exceeded"
     assert read_error(body).code != "context_length_exceeded"
 
 
 @pytest.mark.parametrize("status", [401, 403, 402, 429])
 def test_whose_account_it_is_comes_before_what_is_said(status: int) -> None:
-    error = read_failure(status, {}, json.dumps(openai("prompt is too long")).encode(), "m")
+    error = read_failure(status, {}, json.dumps(openai("prompt is too long")).encode(), "m", BACKEND)
 
     assert error.code != "context_length_exceeded"

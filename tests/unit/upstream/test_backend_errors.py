@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.upstream.backend_errors import is_overflow, overloaded, read_failure
+from antiphon.upstream.identity import Identity
+
+GPU = Identity("gpu-a:8000", "http://gpu-a:8000/v1", "gpu-a")
 
 
 def failure(status: int, body: Any = None, **headers: str) -> AntiphonError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_failure(status, {name.replace("_", "-"): value for name, value in headers.items()}, raw, "m")
+    return read_failure(status, {name.replace("_", "-"): value for name, value in headers.items()}, raw, "m", GPU)
 
 
 def envelope(message: str = "no", **fields: Any) -> dict[str, Any]:
@@ -97,8 +100,43 @@ def test_a_403_is_told_as_the_refusal_of_a_key_only_where_it_says_so() -> None:
     assert "credentials" in failure(403, envelope("Incorrect API key provided: secret.")).message
     assert "credentials" in failure(401, envelope("Your input was flagged.")).message
     assert failure(403, envelope("Your input was flagged.")).message == (
-        "The model backend refused this request with status 403."
+        "Backend 'gpu-a' rejected the request with status 403."
     )
+
+
+@pytest.mark.parametrize("status", [401, 403, 500, 502, 503, 529])
+def test_a_client_gets_the_label_and_the_status_and_the_operator_the_url_too(status: int) -> None:
+    error = failure(status, envelope("secret"))
+
+    assert error.message.startswith("Backend 'gpu-a' ")
+    assert "8000" not in error.message
+    assert str(error).startswith("Backend 'gpu-a:8000' (http://gpu-a:8000/v1) ")
+    assert str(status) in str(error)
+    assert error.gist == str(error)
+
+
+@pytest.mark.parametrize(
+    ("key_env", "advice"),
+    [
+        ("GPU_KEY", "Correct the key in the environment variable GPU_KEY, which `key_env` names."),
+        ("", "Name the environment variable that holds its key with `key_env`."),
+    ],
+)
+def test_a_refused_key_names_the_setting_of_its_variable_to_the_operator_alone(key_env: str, advice: str) -> None:
+    error = read_failure(401, {}, b"", "m", GPU._replace(key_env=key_env))
+
+    assert str(error) == (
+        "Backend 'gpu-a:8000' (http://gpu-a:8000/v1) rejected this server's credentials with status 401. " + advice
+    )
+    assert error.message == (
+        "Backend 'gpu-a' rejected this server's credentials with status 401. The server's operator must correct them."
+    )
+
+
+def test_credentials_and_the_query_of_a_url_are_in_no_error() -> None:
+    odd = Identity("b", "https://user:s3cr3t@host/v1?token=s3cr3t#s3cr3t", "b")
+
+    assert str(odd.error("failed")) == "Backend 'b' (https://…@host/v1) failed."
 
 
 def test_the_clients_fault_is_told_in_the_backends_words() -> None:

@@ -94,7 +94,7 @@ async def test_a_backend_that_goes_away_keeps_its_models_for_a_better_error_than
     await known.refresh()
 
     assert (await known.find("x")).backend.name == "a"
-    assert known.backends[0].error == "The model backend cannot be reached."
+    assert known.backends[0].error == "Backend 'a' is unreachable: connection refused."
 
 
 async def test_what_was_learned_of_a_model_outlives_a_new_look() -> None:
