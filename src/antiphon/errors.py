@@ -12,6 +12,7 @@ On the wire each is one envelope, `{"error": {"message", "type", "param", "code"
 
 import logging
 import re
+from collections.abc import Iterable
 from typing import Any, Self
 
 log = logging.getLogger("antiphon")
@@ -151,6 +152,15 @@ def _option(pair: str) -> str:
     if name in _SHOWN_OPTIONS:
         return pair
     return f"{name}=…" if equals else "…"
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """Return the one of these names that a misspelt one was probably meant to be; empty where none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes alone
+
+    lower = {one.lower(): one for one in names}
+    near = get_close_matches(name[:100].lower(), lower, 1)
+    return lower[near[0]] if near else ""
 
 
 def reportable(error: Exception) -> AntiphonError:

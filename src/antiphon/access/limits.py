@@ -47,7 +47,7 @@ Weigh = Callable[[], Weight]
 def check_model(key: ApiKey | None, model: str) -> None:
     """Raise `ClientError` (400), as for a model that there is not, where the key does not allow it."""
     if key is not None and not allows(key.limits, model):
-        raise model_not_found(model)
+        raise model_not_found(model, key.limits.models)
 
 
 def allows(limits: Limits, model: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from antiphon.application.models import check_models, options_of
+from antiphon.application.models import check_models, check_references, options_of
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
 from antiphon.errors import ConfigError
 from antiphon.translation.dialects.table import tell_dialect
@@ -69,6 +69,7 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
             tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
             line.dialects[name] = configured.dialect
     check_models(settings.models, line.shares)
+    check_references(settings)
     return line
 
 

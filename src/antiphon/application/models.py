@@ -1,14 +1,15 @@
 """Turns the settings of single models into options of their backends."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from antiphon.config import ModelConfig
-from antiphon.errors import ConfigError
+from antiphon.config import ModelConfig, Settings
+from antiphon.errors import ConfigError, meant
 from antiphon.translation.dialects.profile import FACTS, ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults, flaw
 from antiphon.upstream.backend_state import ANY, ModelOptions
 from antiphon.upstream.prices import Prices, nano
+from antiphon.upstream.registry import ModelRegistry
 
 OWN_KEYS = {"stop": "stop", "chat_template_kwargs": "chat_template_kwargs"}
 """Parameters that have a key of their own in a model's table."""
@@ -25,10 +26,57 @@ def check_models(models: Sequence[ModelConfig], backends: Collection[str]) -> No
             raise ConfigError("A table of `models` has an empty `name`. Name the model, or write `*` for every model.")
         if one.backend and one.backend not in backends:
             raise ConfigError(
-                f"The model '{one.name}' names the backend '{one.backend}', which does not exist. "
-                f"The backends are: {', '.join(sorted(backends))}."
+                f"The model '{one.name}' names the backend '{one.backend}', which does not exist."
+                f"{_hint(one.backend, backends)} The backends are: {', '.join(sorted(backends))}."
             )
         _check_parameters(one)
+
+
+def check_references(settings: Settings) -> None:
+    """Raise `ConfigError` for a setting that names a model which no backend can have.
+
+    Only backends that list their own models can have any: it is certain where every one has its list in the settings.
+    """
+    if not settings.backends or any(not one.models or one.models == ANY for one in settings.backends):
+        return
+    names = [name for one in settings.backends for name in (*one.models, *one.aliases)]
+    for setting, name in references(settings):
+        place, _, model = name.partition("/")
+        is_at_backend = any(place == one.name and model for one in settings.backends)
+        if name not in names and not (setting == "vision" and is_at_backend):
+            text = f"`{setting}` names the model '{name}', which no backend serves.{_hint(name, names)}"
+            raise ConfigError(f"{text} The models are: {', '.join(sorted(set(names)))}.")
+
+
+def references(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the settings that name a model, each with that name."""
+    for setting in ("vision", "cache_embeddings"):
+        if name := getattr(settings, setting):
+            yield setting, name
+    for others in settings.fallback.values():
+        for name in others:
+            yield "fallback", name
+
+
+def unknown_models(settings: Settings, registry: ModelRegistry) -> list[str]:
+    """Return a sentence for each setting that names a model which no backend lists; none while a list is missing."""
+    backends = registry.backends
+    if any(one.error for one in backends):
+        return []
+    offered = [(one, model["id"]) for one in backends for model in one.offers()]
+    names = [name for _, name in offered]
+    at_backends = [f"{one.name}/{name}" for one, name in offered if one.options.label == one.name]
+    told = []
+    for setting, name in references(settings):
+        if not registry.serves(name):
+            near = [*names, *at_backends] if setting == "vision" else names
+            told.append(f"`{setting}` names the model '{name}', which no backend lists.{_hint(name, near)}")
+    return told
+
+
+def _hint(name: str, names: Collection[str]) -> str:
+    near = meant(name, names)
+    return f" Did you mean '{near}'?" if near else ""
 
 
 def options_of(models: Sequence[ModelConfig], backend: str) -> Sequence[ModelOptions]:

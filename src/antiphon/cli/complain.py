@@ -1,6 +1,8 @@
 """How a command says what went wrong."""
 
-from antiphon.errors import without_secrets
+from collections.abc import Iterable
+
+from antiphon.errors import meant, without_secrets
 
 
 def complain(message: str) -> None:
@@ -9,3 +11,9 @@ def complain(message: str) -> None:
 
     line = f"antiphon: {' '.join(without_secrets(message).split())}"
     Console(stderr=True).print(line, style="red", markup=False, soft_wrap=True)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a sentence, after a space, that suggests one of these names; empty where none is near."""
+    near = meant(name, names)
+    return f" Did you mean '{near}'?" if near else ""

@@ -168,7 +168,8 @@ app.command("set-budget")(key_usage.set_budget)
 async def _find(store: Store, key_id: str) -> ApiKey:
     found = next((key for key in await store.api_keys() if key.id == key_id), None)
     if found is None:
-        raise ConfigError(f"There is no key '{key_id}'. `antiphon keys list` shows those that there are.")
+        hint = "`antiphon keys list` shows the id of each key."
+        raise ConfigError(f"There is no key '{key_id}' in {store.url}. {hint}")
     return found
 
 

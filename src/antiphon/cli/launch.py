@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from antiphon.cli.complain import did_you_mean
 from antiphon.cli.flags import BackendFlag, ConfigFlag
 from antiphon.cli.launching.clients import CLIENTS, NO_KEY, Client, Facts
 from antiphon.cli.launching.process import Runner, write_files
@@ -58,7 +59,10 @@ def _client(name: str) -> Client:
     """Return a client whose command is installed. Raises `ConfigError`."""
     found = CLIENTS.get(name)
     if found is None:
-        raise ConfigError(f"'{name}' is not a client that can be launched. There are: {', '.join(CLIENTS)}.")
+        known = ", ".join(CLIENTS)
+        raise ConfigError(
+            f"'{name}' is not a client that can be launched.{did_you_mean(name, CLIENTS)} There are: {known}."
+        )
     if shutil.which(found.command) is None:
         raise ConfigError(
             f"The command '{found.command}' is not on PATH. Install it with `npm install -g {found.package}`."

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from antiphon.application import build
-from antiphon.cli.complain import complain
+from antiphon.cli.complain import complain, did_you_mean
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, ConfigError, StoreError
 from antiphon.jobs.profiles import measured, place_of, store_measurement
@@ -207,13 +207,17 @@ def _known(target: Target, records: Sequence[StoredProfile]) -> Known:
 def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[Target]:
     """Return the model at each backend that serves it. Raises `ConfigError` where none does."""
     if backend and backend not in {state.name for state in states}:
-        names = ", ".join(state.name for state in states)
-        raise ConfigError(f"There is no backend '{backend}'. The backends are: {names}.")
+        names = [state.name for state in states]
+        raise ConfigError(
+            f"There is no backend '{backend}'.{did_you_mean(backend, names)} The backends are: {', '.join(names)}."
+        )
     chosen = [state for state in states if not backend or state.name == backend]
     found = [Target(state, called, model) for state in chosen if (called := state.called(model)) is not None]
     if not found:
         silent = [state.error for state in chosen if state.error]
-        reason = f" {' '.join(silent)}" if silent else " `antiphon models` lists those that are."
+        names = [one["id"] for state in chosen for one in state.offers()]
+        hint = did_you_mean(model, names) or " `antiphon models` lists those that are."
+        reason = f" {' '.join(silent)}" if silent else hint
         raise AntiphonError(f"The model '{model}' is not served by any backend.{reason}")
     return found
 

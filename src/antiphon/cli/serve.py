@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from antiphon.application import Application, build
+from antiphon.application.models import unknown_models
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
@@ -202,6 +203,8 @@ def _listen(settings: Settings) -> socket.socket:
 
 async def _announce(current: Current, port: int, house: Application) -> None:
     settings = current.settings
+    for sentence in unknown_models(settings, house.engine.models):
+        log.warning("%s Requests that need it fail.", sentence)
     store = house.engine.store.url + (" (a new file)" if current.creates_store else "")
     url = f"http://{reachable(settings.host)}:{port}/v1"
     served = house.engine.models.backends

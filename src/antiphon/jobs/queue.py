@@ -69,7 +69,8 @@ async def _enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket:
 async def _put(
     engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity, context: Context
 ) -> Queued:
-    candidates, items = await engine.models.candidates(request.model), context.items
+    items = context.items
+    candidates = await engine.models.candidates(request.model, suggests=not ticket.tenant)
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
     if carries_credentials(request) and (

@@ -93,7 +93,9 @@ async def prepare(
             context = await load_context(engine, request, tenant, recalled, needs_input=generates, is_large=is_large)
         if recorder is not None:
             recorder.context = context
-        candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
+        candidates = engine.models.known.get(request.model) or await engine.models.candidates(
+            request.model, suggests=not tenant
+        )
         response = open_response(request, identity.response_id, int(engine.now()))
         return _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
     except BaseException:

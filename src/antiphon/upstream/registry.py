@@ -3,10 +3,10 @@
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from antiphon.errors import BackendError, ClientError
+from antiphon.errors import BackendError, ClientError, meant
 from antiphon.ids import Clock
 from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.dialects.table import tell_dialect
@@ -120,16 +120,17 @@ class ModelRegistry:
         """Return one place where a model is served. Raises what `candidates` raises."""
         return (await self.candidates(model))[0]
 
-    async def candidates(self, model: str) -> Candidates:
+    async def candidates(self, model: str, *, suggests: bool = False) -> Candidates:
         """Return where a model is served, then where those are that may answer in its place; at least one.
 
+        `suggests` names a model that was probably meant in the error: not to a tenant, whose key may not allow it.
         Raises `ClientError` (400, `model_not_found`) for a name that no backend lists, and `BackendError` (503)
         where no backend could be asked.
         """
         known = self.known.get(model)
-        return known if known is not None else await self._look_up(model)
+        return known if known is not None else await self._look_up(model, suggests=suggests)
 
-    async def _look_up(self, model: str) -> Candidates:
+    async def _look_up(self, model: str, *, suggests: bool) -> Candidates:
         found = self._found(model)
         if not found and self._now() - self._refreshed > STALE_AFTER:
             await self.refresh()
@@ -137,9 +138,13 @@ class ModelRegistry:
         if not found and (silent := self._silent()):
             found = [self._target(silent, model, model)]
         if not found:
-            raise self._none_for(model)
+            raise self._none_for(model, suggests=suggests)
         self.known[model] = candidates = Candidates.of(found)
         return candidates
+
+    def serves(self, name: str) -> bool:
+        """Whether a request for this model would be sent to a backend, by what is known now."""
+        return bool(self._serving(name)) or self._silent() is not None
 
     def takes(self, name: str) -> bool:
         """Whether some backend may take the parameter of this name, which the API does not have."""
@@ -266,10 +271,10 @@ class ModelRegistry:
         is_asked = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
         return only if is_asked else None
 
-    def _none_for(self, model: str) -> Exception:
+    def _none_for(self, model: str, *, suggests: bool) -> Exception:
         if self.backends and all(state.error for state in self.backends):
             return self._none_listed()
-        return model_not_found(model)
+        return model_not_found(model, [one["id"] for one in self.list()] if suggests else ())
 
     def _none_listed(self) -> BackendError:
         """Return the error where no backend could list its models: with the reasons of the first few."""
@@ -282,9 +287,15 @@ class ModelRegistry:
         return BackendError(message, status=503, detail=detail)
 
 
-def model_not_found(model: str) -> ClientError:
-    """Return the error for a model that does not exist, or that this key may not use (specification section 13)."""
-    return ClientError(f"The requested model '{model[:100]}' does not exist.", code="model_not_found", param="model")
+def model_not_found(model: str, names: Iterable[str] = ()) -> ClientError:
+    """Return the error for a model that does not exist, or that this key may not use (specification section 13).
+
+    `names` are models that the client may know of: one that was probably meant is suggested.
+    """
+    near = meant(model, names)
+    hint = f" Did you mean '{near}'?" if near else ""
+    text = f"The requested model '{model[:100]}' does not exist.{hint}"
+    return ClientError(text, code="model_not_found", param="model")
 
 
 async def probe(backend: Backend) -> Api | None:

@@ -49,7 +49,7 @@ class Router:
         now. A patient request gets a route all the same; one that may call no model at all (`is_late`) gets that error
         when it does.
         """
-        candidates = await self.registry.candidates(model)
+        candidates = await self.registry.candidates(model, suggests=not tenant)
         return Route(self, candidates, chains, tenant, is_patient=is_patient, is_late=is_late)
 
     def earn(self, tenant: str) -> None:

@@ -105,6 +105,12 @@ async def test_a_model_that_nobody_serves_is_refused(served: Served, model: str)
     assert error == (400, "invalid_request_error", "model_not_found", "model", message)
 
 
+async def test_a_misspelt_model_is_suggested(served: Served) -> None:
+    *_, message = await answer(served, "/responses", encode({"model": "mm", "input": "x"}))
+
+    assert message == "The requested model 'mm' does not exist. Did you mean 'm'?"
+
+
 STATE = {
     "75": ([OUTPUT], (400, None, "input")),
     "76": ([CALL], (400, None, "input")),

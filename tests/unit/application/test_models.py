@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from antiphon.application.models import check_models, options_of
-from antiphon.config import ModelConfig
+from antiphon.application.models import check_models, check_references, options_of, unknown_models
+from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.config.models import PriceConfig
 from antiphon.errors import ConfigError
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.upstream.backend_state import ModelOptions
 from antiphon.upstream.prices import Prices
+from tests.support.engine import Listed
+from tests.unit.upstream.test_registry import models
 
 
 def flaw(*models: ModelConfig) -> str:
@@ -58,7 +60,54 @@ def test_settings_that_fit_pass() -> None:
 def test_an_unknown_backend_is_named_with_those_that_exist() -> None:
     said = flaw(ModelConfig(name="m", backend="gpo"))
 
-    assert said == "The model 'm' names the backend 'gpo', which does not exist. The backends are: cpu, gpu."
+    assert said == (
+        "The model 'm' names the backend 'gpo', which does not exist. Did you mean 'gpu'? The backends are: cpu, gpu."
+    )
+
+
+LISTED = [
+    BackendConfig(url="http://a/v1", name="gpu", models=["qwen3"], aliases={"fast": "qwen3"}),
+    BackendConfig(url="http://b/v1", name="cpu", models=["llava"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "setting", "hint"),
+    [
+        ({"vision": "lava"}, "`vision` names the model 'lava'", " Did you mean 'llava'?"),
+        ({"vision": "gpo/llava"}, "`vision` names the model 'gpo/llava'", ""),
+        ({"cache_embeddings": "xyz"}, "`cache_embeddings` names the model 'xyz'", ""),
+        ({"fallback": {"fast": ["qwen33"]}}, "`fallback` names the model 'qwen33'", " Did you mean 'qwen3'?"),
+    ],
+)
+def test_a_model_that_no_backend_can_have_is_rejected(wrong: dict[str, Any], setting: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_references(Settings(backends=LISTED, **wrong))
+
+    assert caught.value.message.startswith(f"{setting}, which no backend serves.{hint}")
+    assert caught.value.message.endswith(" The models are: fast, llava, qwen3.")
+
+
+@pytest.mark.parametrize("vision", ["", "llava", "fast", "gpu/anything"])
+def test_a_model_that_a_backend_may_have_passes(vision: str) -> None:
+    check_references(Settings(backends=LISTED, vision=vision))
+    check_references(Settings(backends=[*LISTED, BackendConfig(url="http://c/v1")], vision="typo"))
+    check_references(Settings(backends=[*LISTED, BackendConfig(url="http://c/v1", models="*")], vision="typo"))
+    check_references(Settings(vision="typo"))
+
+
+async def test_a_model_that_no_backend_lists_is_told_once_all_have_listed_theirs() -> None:
+    a, b = Listed("a", ["qwen3"]), Listed("b", None)
+    registry = models(a, b)
+    settings = Settings(vision="qwen", fallback={"x": ["qwen3"]})
+    await registry.refresh()
+    assert unknown_models(settings, registry) == []
+
+    b.models = ["llava"]
+    await registry.refresh()
+    assert unknown_models(settings, registry) == [
+        "`vision` names the model 'qwen', which no backend lists. Did you mean 'qwen3'?"
+    ]
 
 
 def test_two_tables_about_the_same_model_are_rejected() -> None:

@@ -199,7 +199,7 @@ def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFix
     caplog.set_level(logging.WARNING)
     load({"ANTIPHON_PROT": "1", "ANTIPHON_CONFIG": "", "OTHER": "1"})
 
-    assert "ANTIPHON_PROT" in caplog.text
+    assert "Unknown setting ANTIPHON_PROT is ignored. Did you mean ANTIPHON_PORT?" in caplog.text
     assert "OTHER" not in caplog.text.replace("ANTIPHON_PROT", "")
 
 
@@ -291,32 +291,51 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("log_levle = 'info'", "unknown field `log_levle`. Did you mean `log_level`?"),
-        ("xyz = 1", "unknown field `xyz`."),
-        ("log_level = 'loud'", "'loud' at `log_level`. Allowed: debug, info, warning, error."),
+        ("log_levle = 'info'", "wrong: there is no setting `log_levle`. Did you mean `log_level`?"),
+        ("xyz = 1", "wrong: there is no setting `xyz`."),
+        ("log_level = 'inf'", "Did you mean 'info'?"),
+        ("log_level = 'loud'", "`log_level` is 'loud', which is not allowed. Allowed: debug, info, warning, error."),
         ("workers = 300", "wrong: `workers` must be a whole number, at least 1 and at most 256."),
         ("purge_fraction = 0", "wrong: `purge_fraction` must be a number, above 0 and at most 1."),
-        ("host = 1", "wrong: `host` must be text."),
+        ("host = 1", "wrong: `host` must be text, not a number."),
         ("websocket = 'maybe'", "wrong: `websocket` must be true or false."),
         (
             "[[backends]]\nurl = 'http://b/v1'\nidle_timeout = -1",
             "wrong: backend 1: `idle_timeout` must be a number, above 0.",
         ),
-        ("[fallback]\nm = 3", "at `fallback[...]`."),
-        ("backends = [3]", ": backend 1: Expected `object`, got `int`."),
+        ("[fallback]\nm = 3", """each value of `fallback` must be a list, such as ["name"]."""),
+        ("fallback = 'm'", """`fallback` must be a table, such as { name = ["name"] }, not text."""),
+        ("backends = [3]", ": backend 1: it must be a table, not a number. Begin each table with a line [[backends]]"),
+        ("backends = 'http://b/v1'", "`backends` must be a list of tables, not text. Begin each table with a line [["),
+        (
+            "[models]\nname = 'm'",
+            "`models` must be a list of tables, not a table. Begin each table with a line [[models]]",
+        ),
+        ("[backend]\nurl = 'http://b/v1'", "Did you mean `backends`? Begin the table with [[backends]]."),
+        ("url = 'http://b/v1'", "no setting `url`. It is a key of [[backends]] and [[mcp_servers]]: write it below"),
+        ("[[backends]]\nurl = 'http://b/v1'\nport = 1", "It is a setting of its own: write it above the first [["),
+        ("workers = [1]", "`workers` must be a whole number, at least 1 and at most 256, not a list."),
+        ("workers = true", "must be a whole number, at least 1 and at most 256, not a truth value."),
+        (
+            "[[backends]]\nurl = 'http://b/v1'\nmodels = 'x'",
+            """`models` must be a list, such as ["name"] or "*", not text.""",
+        ),
+        ("[[backends]]\nurl = 'http://b/v1'\naliases = { a = 1 }", "backend 1: each value of `aliases` must be text."),
+        ("[[models]]\nname = 'm'\nefforts = { huge = {} }", "`efforts` has a key that is not allowed. Allowed: none, "),
+        ("[[models]]\nname = 'm'\nvision = 'typo'", "model 1 ('m'): `vision` must be true or false."),
         ("[[backends]]\nurl = 'http://b/v1'\n[[backends]]\nname = 'x'", ": backend 2 ('x'): "),
         (
             "[[backends]]\nurl = 'http://b/v1'\nwieght = 2",
-            "backend 1: Object contains unknown field `wieght`. Did you mean `weight`?",
+            "backend 1: there is no key `wieght`. Did you mean `weight`?",
         ),
-        ("[[mcp_servers]]\nurl = 'http://b/mcp'", "MCP server 1: Object missing required field `label`"),
+        ("[[mcp_servers]]\nurl = 'http://b/mcp'", "MCP server 1: `label` is missing."),
         (
             "[[mcp_servers]]\nlabel = 'x'\ncomand = 'npx'",
-            "MCP server 1 ('x'): Object contains unknown field `comand`. Did you mean `command`?",
+            "MCP server 1 ('x'): there is no key `comand`. Did you mean `command`?",
         ),
         (
             "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",
-            "backend 1 ('x'): Invalid enum value 'c' at `api`. Allowed: auto, chat, responses, ollama.",
+            "backend 1 ('x'): `api` is 'c', which is not allowed. Allowed: auto, chat, responses, ollama.",
         ),
     ],
 )
@@ -325,6 +344,7 @@ def test_a_refusal_names_the_file_the_backend_and_what_would_be_right(text: str,
 
     assert message.startswith("The file own.toml is wrong: ")
     assert words in message
+    assert not re.search(r"Expected|Object|enum|array|`(?:str|int|dict)`", message), "a decoder's wording"
 
 
 def test_a_refusal_names_the_variable_where_that_outdoes_the_file() -> None:
@@ -409,7 +429,9 @@ def test_a_mistake_in_a_models_table_names_the_model_and_the_key() -> None:
     write("[[models]]\nname = 'm'\ncontext_windw = 1")
     assert "Did you mean `context_window`?" in refusal()
     write("[[models]]\nname = 'm'\ntools = 'text'")
-    assert refusal().endswith("model 1 ('m'): Invalid enum value 'text' at `tools`. Allowed: native, prompt, schema.")
+    assert refusal().endswith(
+        "model 1 ('m'): `tools` is 'text', which is not allowed. Allowed: native, prompt, schema."
+    )
 
 
 def test_a_mistake_in_prices_names_the_model_and_the_price() -> None:

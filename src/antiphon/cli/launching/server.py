@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
+from antiphon.cli.complain import did_you_mean
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.upstream.backend_state import is_listed
 from antiphon.version import __version__
@@ -133,7 +134,8 @@ def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None) -> str:
         raise ConfigError(f"The server has several models. Choose one with --model: {_listed(names)}.")
     found = next((name for name in names if wanted is None or is_listed(wanted, [name])), None)
     if found is None:
-        raise ConfigError(f"The server does not have the model '{wanted}'. It has: {_listed(names)}.")
+        hint = did_you_mean(wanted or "", names)
+        raise ConfigError(f"The server does not have the model '{wanted}'.{hint} It has: {_listed(names)}.")
     return found
 
 

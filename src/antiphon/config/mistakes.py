@@ -1,0 +1,239 @@
+"""What a wrong setting must be, in words: read from its type, so that no decoder's wording reaches anybody."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import reduce
+from operator import or_
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from antiphon.config.models import ModelConfig
+from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
+from antiphon.errors import meant
+
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `\$\.?(.*)`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `\$\.?(.*)`)?", re.DOTALL)
+_OTHER = re.compile(r".* - at (`key` in )?`\$\.(.*)`", re.DOTALL)
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+
+_TABLES: dict[str, tuple[type[Struct], str, str]] = {
+    "backends": (BackendConfig, "backend", "name"),
+    "mcp_servers": (McpServerConfig, "MCP server", "label"),
+    "models": (ModelConfig, "model", "name"),
+}
+"""The tables of a setting, what one is called, and the key with its name."""
+
+_SIMPLE: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+_WRITTEN: tuple[tuple[type, str], ...] = (
+    (bool, "a truth value"),
+    (str, "text"),
+    (int, "a number"),
+    (float, "a number"),
+    (list, "a list"),
+    (dict, "a table"),
+)
+"""What a value is, by its type; the first that fits."""
+
+_EXAMPLES = {
+    "backends": 'url = "http://127.0.0.1:11434/v1"',
+    "mcp_servers": 'label = "docs"',
+    "models": 'name = "qwen3"',
+}
+"""A key of each table, as TOML has it."""
+
+
+class Mistake(NamedTuple):
+    """What is wrong in the settings."""
+
+    setting: str
+    """Name of the setting, empty where there is no such setting."""
+    text: str
+
+
+def mistake(said: str, values: Mapping[str, Any], *, is_file: bool) -> Mistake:
+    """Return what is wrong with these values, from what the decoder said, and what to write instead.
+
+    `is_file` adds how TOML writes it.
+    """
+    if unknown := _UNKNOWN.fullmatch(said):
+        steps = _steps(unknown[2] or "")
+        text = _unknown_key(unknown[1], steps, _found(values, (*steps, unknown[1])))
+        return Mistake(steps[0] if steps else unknown[1], f"{_whose(steps, values)}{text}")
+    if missing := _MISSING.fullmatch(said):
+        steps = _steps(missing[2] or "")
+        return Mistake(steps[0] if steps else "", f"{_whose(steps, values)}`{missing[1]}` is missing. Add it.")
+    other = _OTHER.fullmatch(said)
+    if other is None:
+        return Mistake("", "it is invalid. `docs/reference/settings.md` lists every setting.")
+    steps = _steps(other[2])
+    return Mistake(steps[0], _wrong_value(steps, values, is_key=bool(other[1]), is_file=is_file))
+
+
+def _steps(place: str) -> tuple[str, ...]:
+    return tuple(name or index for name, index in _STEP.findall(place))
+
+
+def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
+    """Return what to say of a key that does not exist: what was meant, or where it belongs."""
+    kind = _TABLES[steps[0]][0] if steps and steps[0] in _TABLES else Settings
+    what = "setting" if kind is Settings else "key"
+    near = meant(name, kind.__struct_fields__)
+    if near:
+        table = f" Begin the table with [[{near}]]." if isinstance(value, dict) and near in _TABLES else ""
+        return f"there is no {what} `{name}`. Did you mean `{near}`?{table}"
+    if kind is Settings:
+        homes = [f"[[{tables}]]" for tables, (one, *_) in _TABLES.items() if name in one.__struct_fields__]
+        home = f" It is a key of {' and '.join(homes)}: write it below that line." if homes else ""
+    else:
+        is_general = name in Settings.__struct_fields__
+        home = " It is a setting of its own: write it above the first [[…]] of the file." if is_general else ""
+    return f"there is no {what} `{name}`.{home}"
+
+
+def _wrong_value(steps: tuple[str, ...], values: Mapping[str, Any], *, is_key: bool, is_file: bool) -> str:
+    in_table = len(steps) > 1 and steps[0] in _TABLES
+    shown = steps[2:] if in_table else steps
+    whose, value = _whose(steps, values), _found(values, steps)
+    kind, bounds = _type_at(steps)
+    if not shown:  # one of the tables is none
+        return f"{whose}it must be a table, not {_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
+    place = _place(shown)
+    if is_key:
+        return f"{whose}`{place}` has a key that is not allowed. Allowed: {', '.join(_choices(kind))}."
+    if not in_table and steps[0] in _TABLES:
+        return f"`{place}` must be a list of tables, not {_written(value)}.{_table_advice(place) if is_file else ''}"
+    if (choices := _choices(kind)) and isinstance(value, str):
+        near = meant(value, choices)
+        hint = f" Did you mean '{near}'?" if near else ""
+        return f"{whose}`{place}` is '{value[:100]}', which is not allowed.{hint} Allowed: {_listed(choices)}."
+    each = "each value of " if steps[-1] == "..." else ""
+    given = "" if value is _NOTHING or _may_be(kind, value) else f", not {_written(value)}"
+    return f"{whose}{each}`{place}` must be {', '.join([_described(kind), *bounds])}{given}."
+
+
+def _may_be(kind: Any, value: object) -> bool:
+    """Whether a value of this kind is what was written as far as TOML goes; a variable writes all of them as text."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return kind in _SIMPLE and (isinstance(value, str) or (is_number and kind in {int, float}))
+
+
+def _table_advice(name: str) -> str:
+    return f" Begin each table with a line [[{name}]], followed by its keys, such as {_EXAMPLES[name]}."
+
+
+def _whose(steps: tuple[str, ...], values: Mapping[str, Any]) -> str:
+    """Return which table it is about, by its number and its name."""
+    if len(steps) < 2 or steps[0] not in _TABLES:
+        return ""
+    _, what, key = _TABLES[steps[0]]
+    table = _found(values, steps[:2])
+    name = table.get(key) if isinstance(table, dict) else None
+    number = int(steps[1]) + 1
+    return f"{what} {number} ('{name}'): " if isinstance(name, str) and name else f"{what} {number}: "
+
+
+_NOTHING = object()
+
+
+def _found(values: Any, steps: tuple[str, ...]) -> Any:
+    """Return the value at a place; `_NOTHING` where the place does not say which."""
+    for step in steps:
+        if isinstance(values, Mapping) and step in values:
+            values = values[step]
+        elif isinstance(values, list) and step.isdigit():
+            values = values[int(step)]
+        else:
+            return _NOTHING
+    return values
+
+
+def _written(value: object) -> str:
+    return next((words for kind, words in _WRITTEN if isinstance(value, kind)), "another value")
+
+
+def _place(steps: tuple[str, ...]) -> str:
+    first, *rest = steps
+    return first + "".join("" if step == "..." else f"[{step}]" if step.isdigit() else f".{step}" for step in rest)
+
+
+def _type_at(steps: tuple[str, ...]) -> tuple[Any, list[str]]:
+    """Return the type of the value at a place, and its bounds in words."""
+    kind: Any = Settings
+    for step in steps:
+        kind = _plain(kind)[0]
+        if isinstance(kind, type) and issubclass(kind, Struct):
+            kind = get_type_hints(kind, include_extras=True)[step]
+        else:
+            kind = next((one for one in reversed(get_args(kind)) if one is not Ellipsis), Any)
+    return _plain(kind)
+
+
+def _plain(kind: Any) -> tuple[Any, list[str]]:
+    """Return a type without its bounds and without None, and the bounds in words."""
+    bounds: list[str] = []
+    while True:
+        if get_origin(kind) is Annotated:
+            kind, *notes = get_args(kind)
+            bounds += [words for note in notes if isinstance(note, msgspec.Meta) and (words := _bounds(note))]
+        elif get_origin(kind) in {Union, UnionType} and NoneType in get_args(kind):
+            rest = [one for one in get_args(kind) if one is not NoneType]
+            if len(rest) > 1:
+                return reduce(or_, rest), bounds
+            kind = rest[0]
+        else:
+            return kind, bounds
+
+
+def _bounds(meta: msgspec.Meta) -> str:
+    limits = (("at least", meta.ge), ("above", meta.gt), ("at most", meta.le))
+    return " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
+
+
+def _choices(kind: Any) -> Collection[str]:
+    """Return the words that a value, or a key of a table, may be; empty where it may be any."""
+    if get_origin(kind) is dict:
+        kind = get_args(kind)[0]
+    return [str(one) for one in get_args(kind)] if get_origin(kind) is Literal else []
+
+
+def _listed(choices: Collection[str]) -> str:
+    return ", ".join(one or "'' (empty)" for one in choices)
+
+
+def _described(kind: Any) -> str:
+    """Return what a value of this type is, with an example where that helps."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if origin is Literal:
+        return f"one of {_listed(_choices(kind))}"
+    if origin in {list, tuple}:
+        return f"a list, such as {_example(kind)}"
+    if origin is dict:
+        return f"a table, such as {_example(kind)}"
+    if origin in {Union, UnionType}:
+        return " or ".join(_alternatives(parts))
+    return "a table"
+
+
+def _alternatives(parts: tuple[Any, ...]) -> Iterator[str]:
+    for part in parts:
+        choices = _choices(part)
+        yield f'"{choices[0]}"' if len(choices) == 1 else _described(part)  # type: ignore[index]
+
+
+def _example(kind: Any) -> str:
+    """Return a value of this type as TOML has it."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in {list, tuple}:
+        return f"[{_example(parts[0])}]"
+    if origin is dict:
+        key = (_choices(kind) or ["name"])[0]  # type: ignore[index]
+        return f"{{ {key} = {_example(parts[1])} }}"
+    if origin is Literal:
+        return f'"{parts[0]}"'
+    return '"name"' if kind is str else "1"
