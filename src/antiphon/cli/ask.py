@@ -20,14 +20,14 @@ from antiphon.telemetry.observers import Call, Observer
 
 
 def ask(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to ask.")],
-    model: Annotated[str | None, typer.Option(help="Model to ask; by default the first there is.")] = None,
-    previous: Annotated[str | None, typer.Option(metavar="ID", help="Response to go on from.")] = None,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The question.")],
+    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Model to ask. Default: the first one.")] = None,
+    previous: Annotated[str | None, typer.Option(metavar="ID", help="Id of the response to continue.")] = None,
     backend: BackendFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Ask a model and stream its answer."""
+    """Ask a model and stream its answer. The last line is the id of the response."""
     asyncio.run(_ask(read_settings(config, backend, store=store), text, model, previous))
 
 

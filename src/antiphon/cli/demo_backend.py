@@ -17,10 +17,14 @@ PREFIX = "/v1"
 
 def demo_backend(
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on, 0 takes a free one.")] = 8322,
-    weak: Annotated[bool, typer.Option("--weak", help="Also serve models with the weaknesses of local ones.")] = False,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on. 0 takes a free one.")
+    ] = 8322,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Also serve models with the weaknesses of local models.")
+    ] = False,
 ) -> None:
-    """Serve the model `demo` by /v1/chat/completions and /v1/models alone."""
+    """Serve the scripted model `demo` for tests. It is a Chat Completions server of two endpoints."""
     asyncio.run(_serve(host, port, WeakDemoBackend() if weak else DemoBackend()))
 
 

@@ -7,10 +7,12 @@ import typer
 
 BackendFlag = Annotated[
     list[str] | None,
-    typer.Option("--backend", metavar="URL", help="Base URL of a Chat Completions server, ending in /v1. Repeatable."),
+    typer.Option(
+        "--backend", metavar="URL", help="Base URL of a Chat Completions server, ending in /v1. Can be repeated."
+    ),
 ]
 StoreFlag = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Where state is kept: sqlite:///path or postgresql://user@host/database."),
+    typer.Option(metavar="URL", help="Where to store state: sqlite:///path or postgresql://user@host/database."),
 ]
-ConfigFlag = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file; antiphon.toml by default.")]
+ConfigFlag = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file. Default: antiphon.toml.")]

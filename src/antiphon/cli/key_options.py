@@ -31,7 +31,7 @@ class Unset(StrEnum):
 
 
 def _limit(of: str) -> Any:
-    return typer.Option(metavar="N", min=1, max=MOST, help=f"{of} that it allows; any number by default.")
+    return typer.Option(metavar="N", min=1, max=MOST, help=f"{of} that the key allows. Default: no limit.")
 
 
 def money(text: str) -> int:
@@ -47,21 +47,21 @@ def money(text: str) -> int:
 
 def _money(of: str) -> Any:
     return typer.Option(
-        metavar="AMOUNT", parser=money, help=f"What its requests may cost in a {of}, in UTC; any amount by default."
+        metavar="AMOUNT", parser=money, help=f"Budget per {of}, in UTC. Default: no limit."
     )
 
 
 ModelOption = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Model that it allows; all by default. Repeatable.")
+    list[str] | None, typer.Option(metavar="NAME", help="Model that the key allows. Default: all. Can be repeated.")
 ]
-RequestsOption = Annotated[int | None, _limit("Requests a minute")]
-TokensOption = Annotated[int | None, _limit("Tokens a minute")]
-TokensPerDayOption = Annotated[int | None, _limit("Tokens a day, in UTC,")]
-ConcurrencyOption = Annotated[int | None, _limit("Requests at once")]
+RequestsOption = Annotated[int | None, _limit("Requests per minute")]
+TokensOption = Annotated[int | None, _limit("Tokens per minute")]
+TokensPerDayOption = Annotated[int | None, _limit("Tokens per day, in UTC,")]
+ConcurrencyOption = Annotated[int | None, _limit("Concurrent requests")]
 BudgetPerDayOption = Annotated[int | None, _money("day")]
 BudgetPerMonthOption = Annotated[int | None, _money("month")]
 ExpiresOption = Annotated[
-    int | None, typer.Option(metavar="DAYS", min=1, max=36_500, help="Days from now after which it ends.")
+    int | None, typer.Option(metavar="DAYS", min=1, max=36_500, help="Days until the key expires. Default: never.")
 ]
 
 

@@ -30,7 +30,7 @@ from antiphon.errors import ConfigError
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Store
 
-app = typer.Typer(help="Make, list, change and revoke API keys.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(help="Create, list, change and revoke API keys.", add_completion=False, rich_markup_mode=None)
 
 HOUR = 3_600
 
@@ -39,15 +39,15 @@ KeyArgument = Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id
 
 @app.callback()
 def about() -> None:
-    """Make, list, change and revoke API keys."""
+    """Create, list, change and revoke API keys."""
 
 
 @app.command()
 def create(
     tenant: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose key it is; what one tenant stores no other sees.")
+        str, typer.Option(metavar="NAME", help="Tenant of the key. No tenant sees what another one stores.")
     ] = "default",
-    name: Annotated[str, typer.Option(metavar="TEXT", help="What lists call it.")] = "",
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the key in lists.")] = "",
     model: ModelOption = None,
     requests_per_minute: RequestsOption = None,
     tokens_per_minute: TokensOption = None,
@@ -56,12 +56,12 @@ def create(
     budget_per_day: BudgetPerDayOption = None,
     budget_per_month: BudgetPerMonthOption = None,
     expires_in: ExpiresOption = None,
-    cache: Annotated[bool, typer.Option("--cache", help="Answer from the cache what does not say otherwise.")] = False,
+    cache: Annotated[bool, typer.Option("--cache", help="Cache the answers to requests that do not say otherwise.")] = False,
     admin: Annotated[bool, typer.Option("--admin", help="Let it read the usage of all tenants.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Make a key, and show it: this once."""
+    """Create a key. It is shown only once."""
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
     limits = Limits(tuple(model or ()), *counts, budget=budget_of(budget_per_day, budget_per_month))
 
@@ -79,7 +79,7 @@ def create(
 @app.command()
 def update(
     key_id: KeyArgument,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="What lists call it.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name of the key in lists.")] = None,
     model: ModelOption = None,
     requests_per_minute: RequestsOption = None,
     tokens_per_minute: TokensOption = None,
@@ -112,7 +112,7 @@ def update(
 
 @app.command("list")
 def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """List every key, with its limits and whether it is still good."""
+    """List every key with its limits and its state."""
 
     async def act(opened: Store) -> None:
         keys = await opened.api_keys()
@@ -127,7 +127,7 @@ def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 
 @app.command()
 def revoke(key_id: KeyArgument, store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """End a key, for good; servers know within five seconds."""
+    """Revoke a key permanently. Servers notice within five seconds."""
 
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)
@@ -147,7 +147,7 @@ def rotate(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Put a new key in the place of an old one, with its id and limits, and show it: this once."""
+    """Replace a key by a new one with its id and limits. The new key is shown only once."""
 
     async def act(opened: Store) -> None:
         old, now = await _find(opened, key_id), int(time.time())

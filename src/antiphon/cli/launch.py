@@ -23,22 +23,24 @@ from antiphon.errors import AntiphonError, ConfigError
 def launch(
     client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"Client to start: {', '.join(CLIENTS)}.")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the client, after `--`.")
+        list[str] | None, typer.Argument(metavar="ARGS", help="Arguments for the client, after `--`.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Model to begin with; by default the only one.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Model to start with. Default: the only one.")
+    ] = None,
     base_url: Annotated[
-        str | None, typer.Option("--base-url", metavar="URL", help="Base URL of a server that runs, ending in /v1.")
+        str | None, typer.Option("--base-url", metavar="URL", help="Base URL of a running server, ending in /v1.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(metavar="PORT", help="Start a server on this port; by default on a free one.")
+        int | None, typer.Option(metavar="PORT", help="Port of a server to start. Default: a free one.")
     ] = None,
     backend: BackendFlag = None,
     config: ConfigFlag = None,
     key_env: Annotated[
-        str | None, typer.Option("--key-env", metavar="NAME", help="Variable that holds the server's API key.")
+        str | None, typer.Option("--key-env", metavar="NAME", help="Environment variable with the server's API key.")
     ] = None,
 ) -> None:
-    """Start a client with a model that Antiphon serves, and the server if none runs."""
+    """Start a coding agent with a model that Antiphon serves. If no server runs, one is started."""
     found, key = _client(client), _key(key_env)
     runner = Runner()
     with (

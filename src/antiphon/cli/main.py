@@ -11,6 +11,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from antiphon.cli.complain import complain
+from antiphon.cli.usage import make_plain, usage_message
 from antiphon.version import __version__
 
 FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -53,10 +54,13 @@ class Commands(TyperGroup):
             found = alone
         command = typer.main.get_command(found)
         command.name = cmd_name
+        make_plain(command)
         return command
 
 
-app = typer.Typer(name="antiphon", cls=Commands, help="The Responses API over any Chat Completions backend.", **FORM)
+app = typer.Typer(
+    name="antiphon", cls=Commands, help="Serve the Responses API over any Chat Completions backend.", **FORM
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -77,9 +81,9 @@ def options(
 def run() -> int:
     """Run the command line; return its exit code. Raises `AntiphonError`."""
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="antiphon")
     except typer.TyperException as error:
-        complain(getattr(error, "format_message", error.__str__)())
+        complain(usage_message(error))
         return 2
     except typer.Abort:
         return 130

@@ -22,12 +22,14 @@ from antiphon.errors import AntiphonError
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.probing.measurement import summary
 
-app = typer.Typer(help="List, probe and export models.", add_completion=False, rich_markup_mode=None)
+HELP = "List, probe and export models. Without a command, lists them; the exit code is 1 if none can be reached."
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="The model, by the name that clients use.")]
+app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Model, by the name that clients use.")]
 AtFlag = Annotated[
     str | None,
-    typer.Option("--backend", metavar="NAME|URL", help="Backend: its name in the settings, or a base URL."),
+    typer.Option("--backend", metavar="NAME|URL", help="Name of a backend in the settings, or its base URL."),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -44,14 +46,18 @@ def probe(
     model: ModelArgument,
     backend: AtFlag = None,
     measure_window: Annotated[
-        bool, typer.Option("--measure-window", help="Also measure the context window, with long prompts.")
+        bool,
+        typer.Option(
+            "--measure-window",
+            help="Also measure the context window, with long prompts. Shows their cost first.",
+        ),
     ] = False,
     paid: Annotated[bool, typer.Option("--paid", help="Also probe a backend that may cost money.")] = False,
     json: JsonFlag = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Ask a model short questions that show what it can do, and store the answers as its profile."""
+    """Measure what a model can do, and store that as its profile. This sends it some twenty short requests."""
     settings = _at(backend, config, store)
     console = Console(stderr=True, highlight=False, markup=False)
     known = asyncio.run(profiles.probe(settings, model, _named(backend), console, measures=measure_window, paid=paid))
@@ -66,18 +72,20 @@ def show(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Show what is known of a model, and how it is known."""
+    """Show what is known about a model, and how it is known."""
     _print(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))), as_json=json)
 
 
 @app.command()
 def export(
-    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="The model; all by default.")] = None,
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="Model, by the name that clients use. Default: all.")
+    ] = None,
     backend: AtFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Print what probes found as TOML for the settings file."""
+    """Print stored profiles as TOML for the settings file."""
     tables = profiles.toml(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))))
     if not tables:
         raise AntiphonError(_no_profile(model))

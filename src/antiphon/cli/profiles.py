@@ -23,6 +23,13 @@ from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.probing.consent import is_free
 from antiphon.upstream.probing.interview import Interview, stated
 from antiphon.upstream.probing.measurement import Measurement, summary
+from antiphon.upstream.probing.window import LARGEST, MOST_STEPS
+
+UNKNOWN = {
+    "context_window": "not stated by the backend; --measure-window measures it",
+    "stable_template": "not stated by the backend; llama.cpp states it",
+}
+"""Why a fact is unknown that no question to the model answers."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -38,6 +45,8 @@ class Known(Struct, frozen=True, kw_only=True):
     probed_at: int
     """Seconds since the epoch; 0 for a model that was not probed."""
     defaults: ModelDefaults | None
+    is_scripted: bool = False
+    """It is the model `demo`, which answers by a script."""
 
     def heading(self) -> str:
         """Return a line that says which model this is, and when it was probed."""
@@ -52,10 +61,20 @@ class Known(Struct, frozen=True, kw_only=True):
         for name in FACTS:
             value = getattr(self.profile, name)
             origin = evidence.get(name, "") if value == getattr(found, name) else "settings"
-            yield (name, "unknown", "") if value is None else (name, _shown(value), origin)
+            yield (name, "unknown", self._why_unknown(name)) if value is None else (name, _shown(value), origin)
         for name, value in to_builtins(self.defaults or ModelDefaults()).items():
             if value:
                 yield name, _shown(value), "settings"
+
+    def _why_unknown(self, fact: str) -> str:
+        """Return why nothing is known of a fact."""
+        if not self.probed_at:
+            return "not probed"
+        if fact == "thinking_control" and self.profile.thinking == "none":
+            return "the model shows no thinking"
+        if why := UNKNOWN.get(fact):
+            return why
+        return "the scripted model ignores instructions" if self.is_scripted else "no conclusive answer"
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -177,6 +196,13 @@ async def _probe(store: Store, target: Target, console: Console, *, measures: bo
         console.print(
             f"{state.name} does one thing at a time: other requests to it break off while it is probed.", soft_wrap=True
         )
+    if measures:
+        console.print(
+            f"Measuring the context window sends {state.name} up to {MOST_STEPS + 1} long prompts. Each has up to "
+            f"{LARGEST:,} tokens, or as many as the window that the backend states. This can take minutes, and a paid "
+            "backend charges for every token.",
+            soft_wrap=True,
+        )
     with console.status(f"Probing {target.model} at {state.name}…") as status:
         interview = Interview(state, target.model, watch=lambda name: status.update(f"Probing {target.model}: {name}"))
         found = await interview.run(measures_window=measures)
@@ -201,6 +227,7 @@ def _known(target: Target, records: Sequence[StoredProfile]) -> Known:
         measured=measured(records, state.backend).get(target.model),
         probed_at=one.probed_at if one and one.body else 0,
         defaults=target.defaults,
+        is_scripted=state.dialect.name == "demo",
     )
 
 

@@ -10,15 +10,13 @@ from antiphon.cli.serve import serve as serve_until_stopped
 
 def serve(
     host: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 by default.")
+        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
     ] = None,
-    port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on; 8321 by default.")] = None,
+    port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on. Default: 8321.")] = None,
     backend: BackendFlag = None,
     store: StoreFlag = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that serve the port together; 1 by default.")
-    ] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Number of worker processes. Default: 1.")] = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Serve the Responses API."""
+    """Start the server. It runs until Ctrl-C or SIGTERM."""
     raise typer.Exit(serve_until_stopped(host, port, backend, store, workers, config))

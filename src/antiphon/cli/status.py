@@ -50,13 +50,13 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 def status(
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="The server's address; by default that of the settings.")
+        str | None, typer.Option("--url", metavar="URL", help="URL of the server. Default: from the settings.")
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Show it once, and end.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Show it once, as JSON.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Show the status once.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Show the status once, as JSON.")] = False,
     config: ConfigFlag = None,
 ) -> None:
-    """Show the backends, the shared resources and the stored bytes of a running server, anew every second."""
+    """Show the status of a running server. It is refreshed every second."""
     server = (url or address(read_settings(config))).rstrip("/").removesuffix("/v1")
     console = Console()
     if json:

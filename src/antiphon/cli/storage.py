@@ -24,7 +24,7 @@ db = typer.Typer(help="Check the store.", add_completion=False, rich_markup_mode
 
 
 def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Bring the store's schema up to date; a server does so by itself when it starts."""
+    """Bring the store's schema up to date. A server does this itself when it starts."""
     with_store(store, config, _say_ready)
 
 
@@ -35,17 +35,19 @@ def about() -> None:
 
 @db.command()
 def check(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Check that the store can be opened, is of this version, and answers."""
+    """Check that the store can be opened and is in order."""
     with_store(store, config, _say_counts)
 
 
 def purge(
     store: StoreFlag = None,
     config: ConfigFlag = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be deleted.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count what would be deleted, and delete nothing.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete even if the clock or the amount looks wrong.")] = False,
 ) -> None:
-    """Permanently delete what has expired; a server does so by itself, every minute."""
+    """Permanently delete expired data. A server does this itself every minute."""
     fraction = read_settings(config, store=store).purge_fraction
 
     async def act(opened: Store) -> None:

@@ -29,52 +29,60 @@ from antiphon.errors import ConfigError
 HERE = "http://127.0.0.1:8321/v1"
 
 app = typer.Typer(
-    help="Judge a server by the two APIs.", invoke_without_command=True, add_completion=False, rich_markup_mode=None
+    help="Check a server against both APIs. The exit code is 0 only if every `must` holds.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 OnlyFlag = Annotated[
-    list[str] | None, typer.Option(metavar="AREA", help="Area or requirement to judge. Repeatable, or with commas.")
+    list[str] | None, typer.Option(metavar="AREA", help="Area or requirement to check. Can be repeated.")
 ]
-SkipFlag = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="Requirement or area to leave out. Repeatable, or with commas.")
-]
+SkipFlag = Annotated[list[str] | None, typer.Option(metavar="ID", help="Area or requirement to skip. Can be repeated.")]
 
 
 @app.callback()
 def verify(
     context: typer.Context,
     base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Base URL, ending in /v1; $OPENAI_BASE_URL, else Antiphon's own.")
+        str | None,
+        typer.Option(metavar="URL", help="Base URL, ending in /v1. Default: OPENAI_BASE_URL, else a local Antiphon."),
     ] = None,
-    model: Annotated[str, typer.Option(help="Model to ask; by default the first that the server lists.")] = "",
-    api: Annotated[str, typer.Option(metavar="API", help="chat, responses or all.")] = "all",
+    model: Annotated[
+        str, typer.Option(metavar="MODEL", help="Model to ask. Default: the first that the server lists.")
+    ] = "",
+    api: Annotated[str, typer.Option(metavar="API", help="API to check: chat, responses or all.")] = "all",
     only: OnlyFlag = None,
     skip: SkipFlag = None,
     profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Known deviations: a well-known server's name, or a TOML file.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Profile of known deviations: the name of a server such as ollama, or a TOML file."
+        ),
     ] = None,
     key_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Variable that holds the key; OPENAI_API_KEY by default.")
+        str | None, typer.Option(metavar="NAME", help="Environment variable with the API key. Default: OPENAI_API_KEY.")
     ] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JSON.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as a page.")] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Time for a case.")] = 60.0,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to this file as JSON.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report to this file as an HTML page.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit of a case.")] = 60.0,
     parallel: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Cases at once; by default as many as the server is quick.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of cases at once. Default: adapts to the speed of the server."),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show what was asked and answered at each failure.")
-    ] = False,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What reports call the server.")] = "",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the requests and replies of each failure.")] = False,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the server in the report.")] = "",
     about: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="What else the report says, such as version=1.2. Repeatable."),
+        typer.Option(metavar="KEY=VALUE", help="Fact to add to the report, such as version=1.2. Can be repeated."),
     ] = None,
     replay: Annotated[
-        str | None, typer.Option(metavar="ID", help="Ask again what judges a requirement, and print the raw bytes.")
+        str | None, typer.Option(metavar="ID", help="Repeat the requests of this requirement, and print the raw bytes.")
     ] = None,
 ) -> None:
-    """Judge a server by the two APIs: exit code 0 only if every `must` holds."""
+    """Check a server against both APIs. The exit code is 0 only if every `must` holds."""
     if context.invoked_subcommand:
         return
     known = load_profile(profile) if profile else None
@@ -106,29 +114,33 @@ def verify(
 
 
 @app.command("list")
-def list_requirements(area: Annotated[str | None, typer.Argument(metavar="AREA")] = None) -> None:
-    """List the requirements: id, level, source, one sentence."""
+def list_requirements(
+    area: Annotated[
+        str | None, typer.Argument(metavar="AREA", help="Area or requirement to list. Default: all.")
+    ] = None,
+) -> None:
+    """List the requirements with their level and source."""
     print_requirements(Console(), chosen(only=[area] if area else []))
 
 
-ReportsArgument = Annotated[list[Path], typer.Argument(metavar="REPORT.json...")]
+ReportsArgument = Annotated[list[Path], typer.Argument(metavar="REPORT.json", help="Report that --json wrote.")]
 
-ReportArgument = Annotated[Path, typer.Argument(metavar="REPORT.json")]
+ReportArgument = Annotated[Path, typer.Argument(metavar="REPORT.json", help="Report that --json wrote.")]
 
 NamesFlag = Annotated[
     list[str] | None,
-    typer.Option("--name", metavar="NAME", help="Name of a column, in the order of the files."),
+    typer.Option("--name", metavar="NAME", help="Name of a column, in the order of the files. Can be repeated."),
 ]
 
 
 @app.command()
 def matrix(
     reports: ReportsArgument,
-    html: Annotated[bool, typer.Option("--html", help="Print a page instead of a table.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="Print an HTML page instead of a table.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of a table.")] = False,
     name: NamesFlag = None,
 ) -> None:
-    """Show servers side by side, from the reports that --json wrote."""
+    """Compare servers side by side."""
     read = _named(reports, name or [])
     if html or markdown:
         sys.stdout.write(matrix_html(read) if html else matrix_markdown(read))
@@ -138,21 +150,22 @@ def matrix(
 
 @app.command("chart")
 def print_chart(reports: ReportsArgument, name: NamesFlag = None) -> None:
-    """Print a chart of the areas as SVG."""
+    """Print a chart of the results by area, as SVG."""
     sys.stdout.write(chart(_named(reports, name or [])))
 
 
 @app.command("badge")
 def print_badge(report: ReportArgument) -> None:
-    """Print a badge as SVG."""
+    """Print a badge with the number of musts that hold, as SVG."""
     sys.stdout.write(badge(_decoded([report])[0]))
 
 
 @app.command()
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD.json")], new: Annotated[Path, typer.Argument(metavar="NEW.json")]
+    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="The earlier report.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW.json", help="The later report.")],
 ) -> None:
-    """Show what differs between two reports: exit code 1 if anything got worse."""
+    """Compare two reports. The exit code is 1 if anything got worse."""
     found = changes(*_decoded([old, new]))
     for line in told(found):
         sys.stdout.write(f"{legible(line)}\n")

@@ -22,7 +22,7 @@ def about() -> None:
 
 @app.command()
 def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """List the deliveries that wait or were given up."""
+    """List the deliveries that are waiting or have failed."""
 
     async def act(opened: Store) -> None:
         found = await opened.deliveries()
@@ -44,19 +44,19 @@ def retry(
         str | None,
         typer.Argument(metavar="[DELIVERY_ID]", help="The delivery, as `antiphon webhooks deliveries` shows it."),
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Retry every delivery that was given up.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Retry every delivery that has failed.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Attempt a delivery again, at once; a running server makes the attempt within two seconds."""
+    """Retry a delivery now. A running server sends it within two seconds."""
     if (delivery_id is None) is not failed:
-        raise ConfigError("Name a delivery, or use `--failed` for every delivery that was given up.")
+        raise ConfigError("Name a delivery, or use `--failed` for every delivery that has failed.")
 
     async def act(opened: Store) -> None:
         if delivery_id is None:
-            say(f"Deliveries to attempt again: {await opened.retry_failed_deliveries()}.")
+            say(f"Deliveries to retry: {await opened.retry_failed_deliveries()}.")
         elif await opened.retry_delivery(delivery_id):
-            say(f"{delivery_id} is attempted again.")
+            say(f"Delivery {delivery_id} will be retried.")
         else:
             raise ConfigError(f"There is no delivery '{delivery_id}'. `antiphon webhooks deliveries` lists them.")
 

@@ -114,6 +114,23 @@ async def test_the_window_is_measured_on_request(folder: Path, model: ProbedMode
     (found,) = json.loads(done.out)
     assert 3400 <= found["profile"]["context_window"] <= 4096
     assert found["evidence"]["context_window"] == "measured"
+    assert done.err.startswith(
+        "Measuring the context window sends gpu up to 9 long prompts. Each has up to 131,072 tok"
+    )
+
+
+async def test_every_unknown_fact_of_the_scripted_model_has_its_reason(tmp_path: Path) -> None:
+    before = await antiphon(tmp_path, "models", "show", "demo")
+    after = await antiphon(tmp_path, "models", "probe", "demo")
+
+    assert before.out.count("unknown") == before.out.count("not probed") - 1
+    reasons = [line.split("│")[3].strip() for line in after.out.splitlines() if "│ unknown" in line]
+    assert set(reasons) == {
+        "the scripted model ignores instructions",
+        "the model shows no thinking",
+        "not stated by the backend; --measure-window measures it",
+        "not stated by the backend; llama.cpp states it",
+    }
 
 
 async def test_a_backend_that_may_cost_money_is_probed_with_consent_alone(folder: Path, model: ProbedModel) -> None:
@@ -136,7 +153,7 @@ async def test_an_unknown_model_or_backend_is_named(folder: Path) -> None:
 
     nowhere = await antiphon(folder, "models", "show", "m", "--backend", "cpu")
     assert nowhere.code == 2
-    assert "There is no backend 'cpu'. The backends are: gpu." in nowhere.err
+    assert "There is no backend 'cpu'. Did you mean 'gpu'? The backends are: gpu." in nowhere.err
 
 
 async def test_a_backend_that_does_not_answer_is_named(folder: Path, model: ProbedModel) -> None:

@@ -51,7 +51,7 @@ async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
     await courier.close()
     await store.close()
 
-    assert (done.code, done.out.strip()) == (0, f"{first} is attempted again.")
+    assert (done.code, done.out.strip()) == (0, f"Delivery {first} will be retried.")
     assert [headers["webhook-id"] for headers, _ in receiver.received] == [first]
     assert [one.id for one in left] == [second]
 

@@ -1,0 +1,93 @@
+"""What a wrong command line is told, and what its help looks like: plain words instead of the parser's notation."""
+
+import re
+from typing import Any
+
+import typer.core
+
+from antiphon.cli.complain import did_you_mean
+
+_PLAIN = (
+    (re.compile(r"Input should be a valid integer.*"), "must be a whole number"),
+    (re.compile(r"Input should be a valid number.*"), "must be a number"),
+    (re.compile(r"Input should be a valid boolean.*"), "must be true or false"),
+    (re.compile(r"Input should be greater than or equal to (\S+)"), r"must be at least \1"),
+    (re.compile(r"Input should be less than or equal to (\S+)"), r"must be at most \1"),
+    (re.compile(r"Input should be greater than (\S+)"), r"must be above \1"),
+    (re.compile(r"Input should be less than (\S+)"), r"must be below \1"),
+)
+"""What the validator of values says, and the same in words that follow the name of a flag."""
+
+_RANGE = re.compile(r"(?:; )?(?:[\d.]+<=?)?x(?:[<>]=?[\d.]+)?(?=\])")
+"""The notation of a range of numbers, behind a default or alone."""
+
+
+def usage_message(error: typer.TyperException) -> str:
+    """Return what is wrong with a command line, what was probably meant, and where the help is."""
+    context: Any = getattr(error, "ctx", None)
+    text, hint = _told(error, context)
+    if not hint and context is not None:
+        hint = f" `{context.command_path} --help` shows the usage."
+    return f"{text}{hint}"
+
+
+def _told(error: Any, context: Any) -> tuple[str, str]:
+    message = str(getattr(error, "message", error))
+    if hasattr(error, "possibilities"):
+        return f"There is no option {error.option_name}.", _option_meant(error, context)
+    parameter = getattr(error, "param", None)
+    if parameter is not None:
+        name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[-1]
+        if not message:
+            return f"The {parameter.param_type_name} {name or parameter.name} is missing.", ""
+        return f"{name or parameter.name} {_plainly(message)}.", ""
+    if needs := re.fullmatch(r"Option '(.*)' requires an argument\.", message):
+        return f"The option {needs[1]} needs a value.", ""
+    if message == "Missing command.":
+        return f"`{context.command_path}` needs a command: {', '.join(context.command.list_commands(context))}.", ""
+    if unknown := re.match(r"No such command '(.*?)'", message):
+        names = context.command.list_commands(context)
+        return f"There is no command '{unknown[1]}'.", did_you_mean(unknown[1], names)
+    if extra := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
+        return f"`{context.command_path}` takes no argument '{extra[1]}'.", ""
+    return message, ""
+
+
+def _option_meant(error: Any, context: Any) -> str:
+    options = [name for one in context.command.get_params(context) for name in one.opts] if context else []
+    return did_you_mean(error.option_name, options or error.possibilities or ())
+
+
+def _plainly(message: str) -> str:
+    for pattern, words in _PLAIN:
+        if pattern.fullmatch(message):
+            return pattern.sub(words, message)
+    return "has an invalid value"
+
+
+def make_plain(command: Any) -> None:
+    """Have the help of a command, and of those below it, name each value in capitals and nothing more."""
+    for parameter in command.params:
+        _make_plain(parameter)
+    for one in getattr(command, "commands", {}).values():
+        make_plain(one)
+
+
+def _make_plain(parameter: Any) -> None:
+    name = parameter.metavar or parameter.name.upper()
+    if parameter.param_type_name == "argument":
+        shown = name.strip("[]")
+        usage = f"{shown}..." if parameter.nargs != 1 and not shown.endswith("...") else shown
+        pieces = [usage if parameter.required else f"[{usage}]"]
+        parameter.get_usage_pieces = lambda context: pieces
+        parameter.get_help_record = lambda context: (shown, parameter.help or "")
+        return
+    if not parameter.is_flag:
+        parameter.metavar = name
+    original = parameter.get_help_record
+
+    def record(context: Any) -> tuple[str, str] | None:
+        found = original(context)
+        return found and (found[0], _RANGE.sub("", found[1]).replace("  []", "").strip())
+
+    parameter.get_help_record = record

@@ -1,0 +1,72 @@
+"""The help of every command in plain words, and what a wrong command line is told."""
+
+import re
+from typing import Any
+
+import pytest
+import typer
+import typer.main
+
+from antiphon.cli.main import app
+from antiphon.cli.usage import usage_message
+from tests.unit.reference.test_cli_page import COMMANDS
+
+ROOT: Any = typer.main.get_command(app)
+HELPED = {"": ROOT, **COMMANDS}
+
+
+def help_of(name: str) -> str:
+    """The help of a command, at the width of the smallest terminal."""
+    command = HELPED[name]
+    with typer.Context(command, info_name=f"antiphon {name}".strip(), terminal_width=80) as context:
+        return str(command.get_help(context))
+
+
+def wrong(*arguments: str) -> str:
+    """What a wrong command line is told."""
+    with pytest.raises(typer.TyperException) as caught:
+        ROOT(list(arguments), standalone_mode=False, prog_name="antiphon")
+    return usage_message(caught.value)
+
+
+@pytest.mark.parametrize("name", HELPED)
+def test_the_help_of_every_command_is_plain(name: str) -> None:
+    shown = help_of(name)
+
+    assert not re.search(r"[<{]\w|<=|\[\[|\[required\]", shown), "the parser's notation"
+    assert "..." not in re.sub(r"\[ARGS\.*\]\.*|REPORT\.json\.\.\.", "", shown), "a sentence that is cut off"
+
+
+@pytest.mark.parametrize("name", HELPED)
+def test_every_help_text_is_a_sentence_and_every_value_has_a_name(name: str) -> None:
+    command = HELPED[name]
+
+    assert re.fullmatch(r"[A-Z].*\.", command.help, re.DOTALL)
+    for parameter in command.params:
+        assert re.fullmatch(r"[A-Z].*\.", parameter.help or "", re.DOTALL), parameter.name
+        is_flag = parameter.param_type_name == "option" and parameter.is_flag
+        assert is_flag or re.fullmatch(r"\[?[A-Z_|=]+(?:\.json)?\]?(?:\.\.\.)?", parameter.metavar), parameter.name
+
+
+WRONG = {
+    ("srve",): "There is no command 'srve'. Did you mean 'serve'?",
+    ("models", "prob", "m"): "There is no command 'prob'. Did you mean 'probe'?",
+    ("nothing",): "There is no command 'nothing'. `antiphon --help` shows the usage.",
+    ("serve", "--prot", "1"): "There is no option --prot. Did you mean '--port'?",
+    ("keys", "create", "--tennant", "a"): "There is no option --tennant. Did you mean '--tenant'?",
+    ("keys",): "`antiphon keys` needs a command: ",
+    ("ask",): "The argument TEXT is missing. `antiphon ask --help` shows the usage.",
+    ("serve", "--port", "x"): "--port must be a whole number. `antiphon serve --help` shows the usage.",
+    ("serve", "--port"): "The option --port needs a value.",
+    ("serve", "now"): "`antiphon serve` takes no argument 'now'. ",
+    ("keys", "create", "--concurrency", "0"): "--concurrency must be at least 1. ",
+    ("keys", "rotate", "key_x", "--keep-old", "721"): "--keep-old must be at most 720. ",
+    ("verify", "--timeout", "x"): "--timeout must be a number. ",
+    ("demo-backend", "--port", "99999"): "--port must be at most 65535. ",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_a_wrong_command_line_is_told_what_was_meant_or_where_the_help_is(arguments: tuple[str, ...]) -> None:
+    assert wrong(*arguments).startswith(WRONG[arguments])
+    assert "Input should" not in wrong(*arguments)
