@@ -164,6 +164,7 @@ def _as_it_was() -> Iterator[None]:
         for one, level, handlers, filters in kept:
             one.setLevel(level)
             one.handlers[:], one.filters[:] = handlers, filters
+        logging.captureWarnings(False)
         threading.excepthook, sys.unraisablehook = hooks
         logging.logThreads, logging.logProcesses, logging.logMultiprocessing = shown
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

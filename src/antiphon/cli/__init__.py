@@ -1,5 +1,6 @@
 """The command `antiphon`: errors on one line, exit code 2 for what the user can correct."""
 
+import os
 import signal
 import sys
 
@@ -17,14 +18,23 @@ def run() -> None:
 
 def _run() -> int:
     # Imports where they are needed: each takes a while, and a server holds what it loaded for as long as it runs.
-    from antiphon.cli.complain import complain  # noqa: PLC0415
-    from antiphon.errors import AntiphonError, ConfigError  # noqa: PLC0415
+    from antiphon.cli.complain import complain, is_log_json  # noqa: PLC0415
+    from antiphon.errors import AntiphonError, ConfigError, log  # noqa: PLC0415
 
+    if sys.argv[1:2] == ["serve"]:
+        from antiphon.cli.logs import begin_early_log  # noqa: PLC0415
+
+        begin_early_log(sys.argv[2:], os.environ)
     try:
         return _command()
     except AntiphonError as error:
         complain(str(error))
         return 2 if isinstance(error, ConfigError) else 1
+    except Exception as error:
+        if not is_log_json():
+            raise
+        log.critical("A fault in Antiphon", exc_info=error)
+        return 1
 
 
 def _command() -> int:

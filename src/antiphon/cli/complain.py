@@ -1,15 +1,29 @@
 """How a command says what went wrong."""
 
+import logging
 from collections.abc import Iterable
 
-from antiphon.errors import meant, without_secrets
+from antiphon.errors import log, meant, without_secrets
+
+
+def is_log_json() -> bool:
+    """Whether the lines on standard error are JSON."""
+    if not logging.root.handlers:
+        return False
+    from antiphon.telemetry.formatters import JsonLines  # noqa: PLC0415 - most commands have no log
+
+    return any(isinstance(one.formatter, JsonLines) for one in logging.root.handlers)
 
 
 def complain(message: str) -> None:
-    """Print what went wrong, on one line of standard error."""
+    """Print what went wrong, on one line of standard error: as an object where the log is JSON."""
+    text = " ".join(without_secrets(message).split())
+    if is_log_json():
+        log.error("%s", text)
+        return
     from rich.console import Console  # noqa: PLC0415 - a server that starts needs none
 
-    line = f"antiphon: {' '.join(without_secrets(message).split())}"
+    line = f"antiphon: {text}"
     Console(stderr=True).print(line, style="red", markup=False, soft_wrap=True)
 
 

@@ -37,7 +37,7 @@ async def _serve(host: str, port: int, backend: Backend) -> None:
             await site.start()
         except OSError as error:
             raise ConfigError(
-                f"Cannot listen on {host}:{port} ({error.strerror}). Choose another with --port."
+                f"Cannot listen on {host}:{port} ({error.strerror}). Choose another address with --host or --port."
             ) from error
         listening = runner.addresses[0][1]
         typer.echo(f"http://{f'[{host}]' if ':' in host else host}:{listening}{PREFIX}")

@@ -197,8 +197,14 @@ def _listen(settings: Settings) -> socket.socket:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise ConfigError(
-            f"Cannot listen on {settings.host}:{settings.port} ({error.strerror}). Choose another with --port."
+            f"Cannot listen on {settings.host}:{settings.port}: {_reason(error)}. Choose another address with --host "
+            "or --port, or stop the program that listens there."
         ) from error
+
+
+def _reason(error: OSError) -> str:
+    """Return the reason of an error without what Python adds to it."""
+    return (error.strerror or str(error)).partition(" (")[0].lower()
 
 
 async def _announce(current: Current, port: int, house: Application) -> None:

@@ -3,12 +3,12 @@
 import mmap
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from antiphon.cli.complain import complain
 from antiphon.errors import AntiphonError, ConfigError, log
 
 PAUSE = 1.0
@@ -124,7 +124,7 @@ class _Supervisor:
         try:
             self._serve(number)
         except AntiphonError as error:
-            print(f"antiphon: {error}", file=sys.stderr, flush=True)  # noqa: T201 - as the command says it
+            complain(str(error))
             return 2 if isinstance(error, ConfigError) else 1
         except BaseException as error:
             log.critical("A worker broke down", exc_info=error)

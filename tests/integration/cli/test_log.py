@@ -6,8 +6,10 @@ import logging
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -135,3 +137,57 @@ async def test_what_the_loop_hears_is_told_without_arguments_and_results(caplog:
         "A fault in Antiphon: Task was destroyed but it is pending!",
     ]
     assert caplog.records[0].exc_info is not None
+
+
+WRONG_STARTS = {
+    "a misspelt flag": ["--prot", "1"],
+    "a port that is no number": ["--port", "x"],
+    "a setting that does not exist": ["--config", "own.toml"],
+    "a store that does not exist": ["--store", "redis://x"],
+    "a host that does not exist": ["--host", "no.such.host.invalid", "--store", "sqlite://"],
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG_STARTS.values(), ids=WRONG_STARTS)
+async def test_a_start_that_fails_is_told_as_json_where_the_log_is_json(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "own.toml").write_text("prot = 1")
+    done = await antiphon(tmp_path, "serve", *arguments, ANTIPHON_LOG_FORMAT="json", ANTIPHON_UNKNOWN="1")
+
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert (done.code, done.out) == (2, "")
+    assert [line["level"] for line in lines][-1] == "error"
+    assert all(line["message"] and line["time"] for line in lines)
+
+
+async def test_a_port_in_use_is_told_as_json_where_the_file_says_so(tmp_path: Path, backend: ReplayBackend) -> None:
+    (tmp_path / "own.toml").write_text('log_format = "json"')
+    port = backend.url.split(":")[2].partition("/")[0]
+    done = await antiphon(tmp_path, "serve", "--port", port, "--store", "sqlite://", "--config=own.toml")
+
+    (line,) = map(json.loads, done.err.splitlines())
+    assert line["message"].startswith(f"Cannot listen on 127.0.0.1:{port}: address already in use. Choose another ")
+
+
+async def test_every_line_of_a_server_is_json_where_the_log_is_json(tmp_path: Path) -> None:
+    flags = ("--port", "0", "--store", "sqlite://", "--backend", "http://127.0.0.1:9/v1")
+    async with serving(tmp_path, *flags, ANTIPHON_LOG_FORMAT="json", ANTIPHON_ACCESS_LOG="true") as server:
+        url = urlsplit(server.url)
+        for sent in (b"nonsense\r\n\r\n", b"\x16\x03\x01 a handshake of TLS\r\n\r\n"):
+            reader, writer = await asyncio.open_connection(url.hostname, url.port)
+            writer.write(sent)
+            assert await reader.read()
+            writer.close()
+        async with aiohttp.ClientSession() as http:
+            async with http.post(f"{server.url}/responses", data=b"{") as response:
+                assert response.status in {400, 415}
+            async with http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as response:
+                assert response.status == 503
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn_explicit("an old way", DeprecationWarning, "somewhere.py", 1, registry={})
+        await server.until(lambda: "an old way" in server.err.text)
+        written = (await server.stop(signal.SIGINT)).err
+
+    lines = [json.loads(line) for line in written.splitlines()]
+    assert any("is unreachable: connection refused" in line["message"] for line in lines)
+    assert any(line["logger"] == "py.warnings" for line in lines)
