@@ -79,7 +79,7 @@ docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
 constraints: ## renew constraints.txt within what pyproject.toml allows
 	@rm -rf $(VENV)-constraints
 	PYTHON="$${PYTHON:-python3.11}" scripts/make-venv $(VENV)-constraints
-	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/pip install --quiet \
+	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/python scripts/pip-install \
 	    hatchling editables '.[test,check,docs]'
 	{ sed '/^[^#]/d' constraints.txt; $(VENV)-constraints/bin/pip freeze --exclude antiphon; } > constraints.new
 	mv constraints.new constraints.txt
@@ -93,12 +93,12 @@ $(BIN)/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Antiphon into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python scripts/pip-install --editable .
 	@touch $@
 
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Antiphon and what '$*' needs into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@$(BIN)/python scripts/pip-install --editable '.[$*]'
 	@touch $@
 
 $(BENCH)/bin/python: | $(BIN)/python
@@ -106,7 +106,7 @@ $(BENCH)/bin/python: | $(BIN)/python
 
 $(BENCH)/.installed: pyproject.toml constraints.txt | $(BENCH)/bin/python
 	@echo "Installing Antiphon and what the bench needs into $(BENCH) ..."
-	@$(BENCH)/bin/python -m pip install --quiet --editable '.[test]'
+	@$(BENCH)/bin/python scripts/pip-install --editable '.[test]'
 	@touch $@
 
 .backends/%/.installed: tests/system/model_servers/%.txt

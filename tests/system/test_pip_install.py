@@ -1,0 +1,49 @@
+"""What `make` shows while it installs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts/pip-install"
+SAID = """
+import sys
+print("Collecting aiohttp<4")
+print("  Downloading aiohttp-3.whl (1.7 MB)")
+print("Requirement already satisfied: idna")
+print("Installing collected packages: aiohttp")
+print(*sys.argv[1:])
+sys.exit(CODE)
+"""
+
+
+def install(folder: Path, code: int) -> "subprocess.CompletedProcess[str]":
+    """Run the script with a pip that ends with this code."""
+    (folder / "pip.py").write_text(SAID.replace("CODE", str(code)))
+    command = [sys.executable, str(SCRIPT), "--editable", "."]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_each_step_of_an_installation_is_shown(tmp_path: Path) -> None:
+    done = install(tmp_path, 0)
+
+    *steps, last = [line.strip() for line in done.stdout.splitlines()]
+    assert steps == [
+        "Collecting aiohttp<4",
+        "Downloading aiohttp-3.whl (1.7 MB)",
+        "Installing collected packages: aiohttp",
+    ]
+    assert last.startswith("Installed in ")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("code", [1, 2])
+def test_an_installation_that_fails_shows_all_that_pip_said(tmp_path: Path, code: int) -> None:
+    done = install(tmp_path, code)
+
+    assert done.returncode == code
+    assert "Requirement already satisfied: idna" in done.stderr
+    assert "install --progress-bar off --editable ." in done.stderr
