@@ -20,6 +20,7 @@ COMMANDS = {
     "serve": "serving.serve",
     "models": "models.app",
     "status": "status.status",
+    "doctor": "doctor.doctor",
     "ask": "ask.ask",
     "launch": "launch.launch",
     "migrate": "storage.migrate",

@@ -1,8 +1,20 @@
 """A URL becomes a store."""
 
+from contextlib import closing
+from typing import NamedTuple
+
 from antiphon.errors import ConfigError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
+from antiphon.storage.sql import migrations
+
+
+class Schema(NamedTuple):
+    """The schema of a store, as the number of its last migration."""
+
+    found: int
+    newest: int
+    """That of this Antiphon."""
 
 
 def creates_file(url: str) -> bool:
@@ -37,3 +49,35 @@ async def open_store(
         f"The store's URL{named} is not supported. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
         "or sqlite:// for memory."
     )
+
+
+async def schema_of(url: str) -> Schema:
+    """Return the schema of the store at a URL, which exists; nothing is changed, while `open_store` brings it up to date.
+
+    Raises `ConfigError` where it cannot be read.
+    """
+    if url.partition(":")[0] == "sqlite":
+        return Schema(_of_file(url), len(migrations("sqlite")))
+    from antiphon.storage.postgres.link import connect, version  # noqa: PLC0415 - who has none need not load its driver
+
+    _, pool = await connect(url, 1)
+    try:
+        async with pool.acquire() as connection:
+            return Schema(await version(connection), len(migrations("postgres")))
+    finally:
+        await pool.close()
+
+
+def _of_file(url: str) -> int:
+    import sqlite3  # noqa: PLC0415 - the same
+
+    from antiphon.storage.sqlite.file import path_of, version  # noqa: PLC0415
+
+    path = path_of(url)
+    if path is None:
+        return len(migrations("sqlite"))
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            return version(connection)
+    except sqlite3.Error as error:
+        raise ConfigError(f"store: {path} cannot be read: {error}") from error

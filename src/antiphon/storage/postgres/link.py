@@ -1,6 +1,8 @@
 """Connections to PostgreSQL: opened, listened on, and what their failures mean."""
 
 import asyncio
+import os
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -223,9 +225,11 @@ def _reason(error: BaseException) -> str:
         return "it does not answer"
     if isinstance(error, asyncpg.PostgresError):
         return str(error).partition("\n")[0]
-    if isinstance(error, OSError):
-        return error.strerror or "nobody answers there"
-    return "the address is none; write postgresql://user@host/database"
+    if isinstance(error, socket.gaierror):
+        return f"DNS lookup failed ({error.strerror})"
+    if isinstance(error, OSError):  # asyncio says where it connected to, and not why it could not
+        return os.strerror(error.errno).lower() if error.errno else "no connection could be made"
+    return "the URL is invalid; write postgresql://user@host/database"
 
 
 async def listen(url: str, hear: Callable[[str], None]) -> None:

@@ -223,8 +223,8 @@ async def test_a_migration_that_fails_leaves_no_trace(postgres: Postgres) -> Non
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://u:sk-secret@127.0.0.1:1/d", "nobody answers there|Connect call failed|refused"),
-        ("postgresql://u:sk-secret@127.0.0.1:x/d", "the address is none"),
+        ("postgresql://u:sk-secret@127.0.0.1:1/d", "connection refused"),
+        ("postgresql://u:sk-secret@127.0.0.1:x/d", "the URL is invalid"),
     ],
 )
 async def test_a_database_that_cannot_be_used_is_said_without_its_password(url: str, words: str) -> None:

@@ -1,0 +1,195 @@
+"""What `antiphon doctor` checks. It needs no running server, asks backends for their models alone, and changes nothing.
+
+Only the store is written to: a row that nobody reads, as a health check of the server does.
+"""
+
+import asyncio
+import os
+import platform
+import shutil
+import socket
+import sqlite3
+from collections.abc import AsyncIterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+from msgspec import Struct
+from rich.filesize import decimal
+
+from antiphon import ids
+from antiphon.application.backends import backends_of
+from antiphon.application.models import unknown_models
+from antiphon.cli.launching.server import runs
+from antiphon.cli.settings import address
+from antiphon.config import Settings
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.jobs.cleaner import MOST_SKEW, differs
+from antiphon.storage.contract import Store
+from antiphon.storage.open import creates_file, open_store, schema_of
+from antiphon.upstream.backend import Backend
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.version import __version__
+
+State = Literal["ok", "note", "problem"]
+
+PATIENCE = 15.0
+"""Seconds that one area may take."""
+
+LITTLE = 1024 * 1024 * 1024
+"""Bytes of free disk space below which a store soon stops."""
+
+OPTIONAL = {"opentelemetry-sdk": "traces", "tiktoken": "exact token counts"}
+"""Packages that a server works without, and what for."""
+
+
+class Finding(Struct, frozen=True):
+    """What one check found."""
+
+    area: str
+    state: State
+    """A `note` needs no action; a `problem` does."""
+    text: str
+    advice: str = ""
+    """What to do; empty where nothing is to be done."""
+
+
+async def examine(settings: Settings) -> AsyncIterator[Finding]:
+    """Yield what each check finds, one after the other. No check takes longer than `PATIENCE`."""
+    yield Finding("settings", "ok", "The settings are valid.")
+    for area, check in (("store", _store), ("backends", _backends), ("port", _port)):
+        found: list[Finding] = []
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await check(settings, found)
+        except AntiphonError as error:
+            found.append(Finding(area, "problem", str(error)))
+        except TimeoutError:
+            text = f"The check did not end within {PATIENCE:g} s."
+            found.append(Finding(area, "problem", text, "Check the network and the load of the machine."))
+        for finding in found:
+            yield finding
+    for finding in (_sandbox(), *versions()):
+        yield finding
+
+
+async def _store(settings: Settings, found: list[Finding]) -> None:
+    url = settings.store
+    if creates_file(url):
+        found.append(Finding("store", "note", f"{url} does not exist yet. The first start creates it."))
+        _check_disk(url, found)
+        return
+    schema = await schema_of(url)
+    if schema.found > schema.newest:
+        text = f"{url} has schema {schema.found}; this Antiphon knows {schema.newest}."
+        found.append(Finding("store", "problem", text, "Upgrade Antiphon."))
+        return
+    if schema.found < schema.newest:
+        text = f"{url} has schema {schema.found}; the next start brings it to {schema.newest}."
+        found.append(Finding("store", "note", text, "Run `antiphon migrate` to do this now."))
+        return
+    store = await open_store(url, is_written=True)
+    try:
+        await store.check()
+        await store.check_writable()
+        found.append(Finding("store", "ok", f"{store.url} can be read and written; its schema is {schema.found}."))
+        await _check_clock(store, found)
+    finally:
+        await store.close()
+    _check_disk(url, found)
+
+
+async def _check_clock(store: Store, found: list[Finding]) -> None:
+    skew = await store.clock_skew()
+    if skew is None:
+        found.append(Finding("clock", "ok", "No other server runs whose clock could be compared."))
+    elif abs(skew) > MOST_SKEW:
+        found.append(
+            Finding("clock", "problem", differs(skew), "Set the clocks by NTP. Nothing is deleted until then.")
+        )
+    else:
+        found.append(Finding("clock", "ok", f"The clock differs from the store's by {abs(skew):.1f} s."))
+
+
+def _check_disk(url: str, found: list[Finding]) -> None:
+    """Look how much space the disk of a file has, and whether the folder can be written."""
+    from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - for files alone
+
+    path = path_of(url) if url.startswith("sqlite:") else None
+    if path is None:
+        return
+    folder = next(one for one in path.parents if one.exists())
+    free = shutil.disk_usage(folder).free
+    if free < LITTLE:
+        text = f"The disk of {folder} has only {decimal(free)} free."
+        found.append(Finding("store", "problem", text, "Free some space, or shorten `retention_days`."))
+    else:
+        found.append(Finding("store", "ok", f"The disk of {folder} has {decimal(free)} free."))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        text = f"The folder {folder} is not writable."
+        found.append(Finding("store", "problem", text, "Change its owner or mode, or set another `store`."))
+
+
+async def _backends(settings: Settings, found: list[Finding]) -> None:
+    line = await backends_of(settings, os.environ)
+    registry = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
+    try:
+        await asyncio.gather(*(_list_models(registry, one, found) for one in line.backends))
+    finally:
+        for backend in line.backends:
+            await backend.close()
+    if not settings.backends and not any(one.url for one in line.backends):
+        text = "No model server was found, so the scripted model `demo` answers."
+        found.append(Finding("backends", "note", text, "Start a model server, or name one in [[backends]]."))
+    advice = "Correct the setting, or add the model to a backend."
+    found += [Finding("backends", "problem", sentence, advice) for sentence in unknown_models(settings, registry)]
+
+
+async def _list_models(registry: ModelRegistry, backend: Backend, found: list[Finding]) -> None:
+    """Request a backend's list of models, and nothing else: this costs nothing anywhere."""
+    state = next(one for one in registry.backends if one.backend is backend)
+    try:
+        listing = await backend.list_models()
+    except BackendError as error:
+        found.append(Finding("backends", "problem", str(error)))
+        return
+    state.error = state.public_error = ""
+    state.update(models=[one for one in listing.models if isinstance(one.get("id"), str)])
+    models = len(state.offers())
+    key = f", with the key in {state.options.key_env}" if state.options.key_env else ""
+    text = f"{state.identity.full} lists {models} model{'' if models == 1 else 's'}{key}."
+    advice = "" if models else "Load or pull a model there."
+    found.append(Finding("backends", "ok" if models else "problem", text, advice))
+
+
+async def _port(settings: Settings, found: list[Finding]) -> None:
+    place = f"{settings.host}:{settings.port}"
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        with socket.create_server((settings.host, settings.port), family=family):
+            found.append(Finding("port", "ok", f"{place} is free."))
+    except OSError as error:
+        if await asyncio.to_thread(runs, f"{address(settings)}/v1"):
+            found.append(Finding("port", "ok", f"An Antiphon is running at {place}."))
+            return
+        reason = (error.strerror or str(error)).partition(" (")[0].lower()
+        advice = "Stop the program that listens there, or set another `port`."
+        found.append(Finding("port", "problem", f"{place} cannot be used: {reason}.", advice))
+
+
+def _sandbox() -> Finding:
+    path = shutil.which("bwrap")
+    if path is None:
+        return Finding("sandbox", "note", "bubblewrap (bwrap) is not installed. Only sandboxed tools need it.")
+    return Finding("sandbox", "ok", f"bubblewrap is installed: {path}.")
+
+
+def versions() -> list[Finding]:
+    """Return which versions run here, and which optional packages are missing."""
+    python = f"Antiphon {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}."
+    found = [Finding("versions", "ok", python)]
+    for package, purpose in OPTIONAL.items():
+        try:
+            found.append(Finding("versions", "ok", f"{package} {version(package)} is installed, for {purpose}."))
+        except PackageNotFoundError:
+            found.append(Finding("versions", "note", f"{package} is not installed. Only {purpose} need it."))
+    return found

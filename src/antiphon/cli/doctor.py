@@ -1,0 +1,55 @@
+"""`antiphon doctor`: is everything here that a server needs, and what to do where it is not."""
+
+import asyncio
+import json as encoder
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from msgspec import to_builtins
+from rich.console import Console
+from rich.text import Text
+
+from antiphon.cli.diagnosis import Finding, examine, versions
+from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
+from antiphon.cli.settings import read_settings
+from antiphon.config import Settings
+from antiphon.errors import ConfigError, without_secrets
+
+STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
+
+
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    backend: BackendFlag = None,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Check settings, store, backends, port and versions. The exit code is 1 if there is a problem."""
+    try:
+        found = asyncio.run(_examined(read_settings(config, backend, store=store)))
+    except ConfigError as error:
+        found = [Finding("settings", "problem", error.message), *versions()]
+    if json:
+        sys.stdout.write(encoder.dumps([to_builtins(one) for one in found], indent=2) + "\n")
+    else:
+        _print(found)
+    raise typer.Exit(1 if any(one.state == "problem" for one in found) else 0)
+
+
+async def _examined(settings: Settings) -> list[Finding]:
+    return [one async for one in examine(settings)]
+
+
+def _print(found: Sequence[Finding]) -> None:
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for one in found:
+        line = Text(f"{one.state:<8} ", STYLES[one.state])
+        line.append(f"{one.area:<9} {without_secrets(one.text)}", "")
+        console.print(line)
+        if one.advice:
+            console.print(f"{'':<19}{one.advice}")
+    problems = sum(one.state == "problem" for one in found)
+    summary = "No problems were found." if not problems else f"{problems} problem{'' if problems == 1 else 's'} found."
+    console.print(summary, style=STYLES["problem" if problems else "ok"])

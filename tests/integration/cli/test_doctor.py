@@ -1,0 +1,175 @@
+"""`antiphon doctor`: what it finds, what it advises, and that it asks backends for nothing but their models."""
+
+import asyncio
+import json
+import socket
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.cli import diagnosis
+from tests.support.cli import antiphon, serving
+from tests.support.replay import ReplayBackend
+from tests.support.speaking import heard, speaking
+
+GONE = "http://127.0.0.1:9/v1"
+
+
+async def findings(home: Path, *arguments: str, **variables: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    """The exit code, and what was found, by area."""
+    done = await antiphon(home, "doctor", "--json", *arguments, **variables)
+    assert done.err == ""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in json.loads(done.out):
+        found.setdefault(one["area"], []).append(one)
+    return done.code, found
+
+
+def write(home: Path, backend: str, more: str = "", above: str = "") -> None:
+    store = f"sqlite://{home}/a.db"
+    port = f'port = 0\nstore = "{store}"\n{above}\n'
+    (home / "antiphon.toml").write_text(f'{port}[[backends]]\nname = "gpu"\nurl = "{backend}"\n{more}\n')
+
+
+async def test_nothing_is_wrong_where_everything_is_there(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url)
+    before = await findings(tmp_path)
+    await antiphon(tmp_path, "migrate")
+    code, found = await findings(tmp_path)
+
+    assert before[1]["store"][0]["text"].endswith("does not exist yet. The first start creates it.")
+    assert (before[0], code) == (0, 0)
+    assert {one["state"] for area in ("settings", "store", "clock", "backends", "port") for one in found[area]} == {
+        "ok"
+    }
+    assert found["backends"][0]["text"] == f"Backend 'gpu' ({backend.url}) lists 1 model."
+    assert "can be read and written; its schema is" in found["store"][0]["text"]
+    assert found["versions"][0]["text"].startswith("Antiphon ")
+    assert list(found) == ["settings", "store", "clock", "backends", "port", "sandbox", "versions"]
+
+
+async def test_a_backend_is_asked_for_its_models_alone(tmp_path: Path) -> None:
+    asked: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head, _ = await heard(reader)
+            asked.append(head.split(b"\r\n")[0])
+            writer.write(b'HTTP/1.1 200 OK\r\ncontent-length: 23\r\n\r\n{"data": [{"id": "m"}]}')
+
+    async with speaking(answer) as url:
+        write(tmp_path, url, 'api = "auto"\ndialect = "openai"')
+        code, _ = await findings(tmp_path)
+
+    assert (code, asked) == (0, [b"GET /v1/models HTTP/1.1"])
+
+
+async def test_each_finding_has_its_line_and_the_last_line_counts_the_problems(tmp_path: Path) -> None:
+    write(tmp_path, GONE)
+    done = await antiphon(tmp_path, "doctor")
+
+    assert done.code == 1
+    refused = f"Backend 'gpu' ({GONE}) is unreachable: connection refused. Check that it is running."
+    assert f"problem  backends  {refused}\n" in done.out
+    assert done.out.endswith("\n1 problem found.\n")
+
+
+async def test_wrong_settings_are_a_problem_and_the_versions_are_still_shown(tmp_path: Path) -> None:
+    write(tmp_path, GONE, "wieght = 2")
+    code, found = await findings(tmp_path)
+
+    assert (code, list(found)) == (1, ["settings", "versions"])
+    assert "Did you mean `weight`?" in found["settings"][0]["text"]
+
+
+async def test_a_key_that_is_not_set_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url, 'key_env = "GPU_KEY"')
+    missing, present = await findings(tmp_path), await findings(tmp_path, GPU_KEY="sk-secret")
+
+    assert (missing[0], present[0]) == (1, 0)
+    assert "takes its key from GPU_KEY, which is not set" in missing[1]["backends"][0]["text"]
+    assert present[1]["backends"][0]["text"].endswith("lists 1 model, with the key in GPU_KEY.")
+    assert "sk-secret" not in str(present)
+
+
+async def test_a_model_that_no_backend_lists_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
+    backend.models = [{"id": "llava"}]
+    write(tmp_path, backend.url, above='vision = "lava"')
+    code, found = await findings(tmp_path)
+
+    assert code == 1
+    text = "`vision` names the model 'lava', which no backend lists. Did you mean 'llava'?"
+    assert found["backends"][1]["text"] == text
+    assert found["backends"][1]["advice"]
+
+
+@pytest.mark.parametrize(("schema", "state"), [(1, "note"), (999, "problem")])
+async def test_the_schema_of_the_store_is_told_and_not_changed(
+    tmp_path: Path, backend: ReplayBackend, schema: int, state: str
+) -> None:
+    write(tmp_path, backend.url)
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database:
+        database.execute(f"PRAGMA user_version = {schema}")
+    _, found = await findings(tmp_path)
+
+    assert (found["store"][0]["state"], bool(found["store"][0]["advice"])) == (state, True)
+    assert f"has schema {schema}" in found["store"][0]["text"]
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (schema,)
+
+
+async def test_a_store_on_postgres_has_a_clock_and_a_schema(tmp_path: Path, store_url: str) -> None:
+    before = await findings(tmp_path, "--store", store_url, "--backend", GONE)
+    await antiphon(tmp_path, "migrate", "--store", store_url)
+    _, found = await findings(tmp_path, "--store", store_url, "--backend", GONE)
+
+    assert before[1]["store"][0]["state"] in {"note", "ok"}
+    assert found["store"][0]["state"] == found["clock"][0]["state"] == "ok"
+
+
+async def test_a_store_that_cannot_be_reached_is_a_problem(tmp_path: Path) -> None:
+    _, found = await findings(tmp_path, "--store", "postgresql://me@127.0.0.1:1/x", "--backend", GONE)
+
+    assert found["store"][0]["state"] == "problem"
+    assert "postgresql://me@127.0.0.1:1/x cannot be used: connection refused" in found["store"][0]["text"]
+
+
+async def test_a_full_disk_is_a_problem(
+    tmp_path: Path, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnosis, "LITTLE", 2**80)
+    write(tmp_path, backend.url)
+    code, found = await findings(tmp_path)
+
+    assert code == 1
+    assert f"The disk of {tmp_path} has only " in found["store"][1]["text"]
+    assert found["store"][1]["advice"] == "Free some space, or shorten `retention_days`."
+
+
+async def test_a_port_is_free_or_ours_or_taken(tmp_path: Path, backend: ReplayBackend) -> None:
+    flags = ("--backend", backend.url, "--store", "sqlite://")
+    async with serving(tmp_path, "--port", "0", *flags) as server:
+        port = server.url.rpartition(":")[2].removesuffix("/v1")
+        _, ours = await findings(tmp_path, *flags, ANTIPHON_PORT=port)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.listen()
+        port = str(other.getsockname()[1])
+        _, taken = await findings(tmp_path, *flags, ANTIPHON_PORT=port)
+
+    assert ours["port"][0]["text"].startswith("An Antiphon is running at 127.0.0.1:")
+    assert taken["port"][0]["text"] == f"127.0.0.1:{port} cannot be used: address already in use."
+
+
+async def test_a_check_that_hangs_is_left(
+    tmp_path: Path, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnosis, "PATIENCE", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        write(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        code, found = await findings(tmp_path)
+
+    assert code == 1
+    assert found["backends"][0]["text"] == "The check did not end within 0.05 s."
