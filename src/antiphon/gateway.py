@@ -284,6 +284,10 @@ class Gateway:
         key, listed = await find_key(), self._engine.models.list()
         return listed if key is None else [model for model in listed if allows(key.limits, model["id"])]
 
+    def known_models(self) -> list[JsonObject]:
+        """Return the models as the backends listed them last: no backend is asked."""
+        return self._engine.models.list()
+
     def context_window(self, model: str) -> int | None:
         """Return the tokens that prompt and answer may have together, None if they are unknown."""
         return self._engine.models.context_window(model)

@@ -33,8 +33,9 @@ from antiphon.server.request import ASK, TENANT, Credential, HttpRequest
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.telemetry.context import note
 
-OPEN = {"/healthz", "/readyz", "/metrics", "/status"}
-"""Paths of programs that watch the server; the last two are shown to this machine alone."""
+OPEN = {"/", "/healthz", "/readyz", "/metrics", "/status"}
+"""Paths that need no key: the page about the server, and those of programs that watch it. `/metrics` and `/status` are
+shown to this machine alone."""
 
 IDEMPOTENCY_HEADER = b"idempotency-key"
 

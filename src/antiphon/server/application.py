@@ -10,6 +10,7 @@ from antiphon.server.reply import Resources
 from antiphon.server.resources import (
     chat_completions,
     conversations,
+    home,
     models,
     openapi,
     operations,
@@ -48,6 +49,7 @@ def resources(
     """Return all that is served over HTTP, the first that fits a path in front."""
     parts = (responses, conversations, chat_completions, models, usage, openapi)
     found = [*(part.resources(gateway) for part in parts), webhooks.resources(endpoints)]
+    found.append(home.resources(gateway, has_metrics=has_metrics))
     return [*found, operations.resources(gateway, workers, has_metrics=has_metrics)]
 
 

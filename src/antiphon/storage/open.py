@@ -52,7 +52,7 @@ async def open_store(
 
 
 async def schema_of(url: str) -> Schema:
-    """Return the schema of the store at a URL, which exists; nothing is changed, while `open_store` brings it up to date.
+    """Return the schema of the store at a URL, which exists, and change nothing.
 
     Raises `ConfigError` where it cannot be read.
     """

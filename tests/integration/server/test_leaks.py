@@ -50,10 +50,8 @@ def watched() -> Iterator[Watched]:
 
 @pytest.fixture
 async def leaky(backend: ReplayBackend, watched: Watched) -> AsyncIterator[Served]:
-    """A server that is watched, before a backend whose address and key are secret too."""
-    hidden = HttpBackend(
-        "b0", backend.url.removesuffix("/v1") + f"/{CANARY}/v1", f"sk-{CANARY}", first_byte_timeout=0.3
-    )
+    """A server that is watched, before a backend whose key is secret too. Its address is the operator's to see."""
+    hidden = HttpBackend("b0", backend.url, f"sk-{CANARY}", first_byte_timeout=0.3)
     async with serve(hidden, measures=watched.measures, trace=watched.spans) as served:
         await served.engine.models.refresh()
         yield served

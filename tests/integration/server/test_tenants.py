@@ -32,7 +32,15 @@ OF_A_REQUEST = {"x-request-id", "date", "openai-processing-ms"}
 
 WITHOUT_IDS = {
     *("GET /v1/models", "POST /v1/chat/completions", "POST /v1/embeddings", "GET /v1/usage"),
-    *("GET /healthz", "GET /readyz", "GET /metrics", "GET /status", "GET /openapi.json", "GET /v1/webhook_event_types"),
+    *(
+        "GET /",
+        "GET /healthz",
+        "GET /readyz",
+        "GET /metrics",
+        "GET /status",
+        "GET /openapi.json",
+        "GET /v1/webhook_event_types",
+    ),
     *("POST /v1/webhook_endpoints", "GET /v1/webhook_endpoints", "GET /v1/models/model", "GET /v1/responses"),
     *("GET /v1/chat/completions", "DELETE /v1/models/model"),
 }

@@ -66,6 +66,7 @@ def describe() -> dict[str, Any]:
             **_completions(components),
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
             "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
+            "/": {"get": _operation("What runs here, as a page for browsers", None)},
             "/healthz": {"get": _operation("Is the process alive", None)},
             "/readyz": {"get": _operation("Can it serve", None)},
             "/metrics": {"get": _METRICS},

@@ -1,0 +1,79 @@
+"""The page at `/`: self-contained HTML that loads nothing and runs no script, light or dark as the browser prefers."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+
+from antiphon.server.asgi import RawHeaders
+from antiphon.version import __version__
+
+MOST_MODELS = 50
+"""Models that the page names."""
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem; }
+code { font-family: ui-monospace, monospace; }
+.ok { color: light-dark(#0a6b2d, #5fd38a); }
+.bad { color: light-dark(#a3181b, #ff8a8a); }
+"""
+
+POLICY = (
+    f"default-src 'none'; style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+HEADERS: RawHeaders = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"vary", b"accept"),
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+LINKS = (
+    ("openapi.json", "The API, as OpenAPI"),
+    ("healthz", "Whether the process is alive"),
+    ("readyz", "Whether the server can serve"),
+    ("v1/models", "The models"),
+)
+"""Paths relative to the page, since another application may mount the server below a path of its own."""
+
+LOCAL_LINKS = (("status", "The status of the backends, for this machine alone"),)
+
+METRICS = ("metrics", "Metrics for Prometheus, for this machine alone")
+
+
+def page(models: Sequence[str] | None, *, is_healthy: bool, has_metrics: bool, is_local: bool) -> bytes:
+    """Return the page. `models` is None where only a key opens the list."""
+    links = [*LINKS, *(LOCAL_LINKS if is_local else ()), *([METRICS] if has_metrics and is_local else [])]
+    items = "\n".join(f'<li><a href="{path}"><code>/{path}</code></a>: {escape(text)}</li>' for path, text in links)
+    health = "healthy" if is_healthy else "not ready"
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Antiphon</title>
+<style>{STYLE}</style>
+<h1>Antiphon</h1>
+<p>Version {escape(__version__)}. This server is <strong class="{"ok" if is_healthy else "bad"}">{health}</strong>.</p>
+<p>It serves the Responses API. The base URL for clients is this address followed by <code>v1</code>.</p>
+<h2>Models</h2>
+{_models(models)}
+<h2>Links</h2>
+<ul>
+{items}
+</ul>
+</html>
+""".encode()
+
+
+def _models(models: Sequence[str] | None) -> str:
+    if models is None:
+        return "<p>This server requires an API key. <code>GET /v1/models</code> lists the models that yours allows.</p>"
+    if not models:
+        return "<p>No backend lists a model.</p>"
+    names = "\n".join(f"<li><code>{escape(name)}</code></li>" for name in models[:MOST_MODELS])
+    more = f"\n<p>And {len(models) - MOST_MODELS} more.</p>" if len(models) > MOST_MODELS else ""
+    return f"<ul>\n{names}\n</ul>{more}"

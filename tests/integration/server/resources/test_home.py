@@ -1,0 +1,94 @@
+"""`GET /`: a page for browsers, JSON for programs, and no secret in either."""
+
+import re
+
+import pytest
+
+from antiphon import __version__
+from antiphon.server.resources.home_page import MOST_MODELS
+from antiphon.upstream.http import HttpBackend
+from tests.support.keys import issue
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+async def home(served: Served, **headers: str) -> tuple[int, dict[str, str], str]:
+    async with served.http.get(served.url.removesuffix("/v1") + "/", headers=headers) as response:
+        return response.status, {name.lower(): value for name, value in response.headers.items()}, await response.text()
+
+
+async def test_a_browser_sees_the_version_the_health_and_the_models(served: Served, backend: ReplayBackend) -> None:
+    backend.models = [{"id": "<b>m</b>"}]
+    await served.engine.models.refresh()
+    status, headers, text = await home(served, **BROWSER)
+
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert f"Version {__version__}." in text
+    assert ">healthy<" in text
+    assert "<code>&lt;b&gt;m&lt;/b&gt;</code>" in text
+    assert re.findall(r'href="(.*?)"', text) == ["openapi.json", "healthz", "readyz", "v1/models", "status", "metrics"]
+
+
+async def test_every_link_of_the_page_leads_somewhere(served: Served) -> None:
+    _, _, text = await home(served, **BROWSER)
+
+    for link in re.findall(r'href="(.*?)"', text):
+        async with served.http.get(f"{served.url.removesuffix('/v1')}/{link}") as response:
+            assert response.status == 200, link
+
+
+async def test_the_page_loads_and_runs_nothing(served: Served) -> None:
+    _, headers, text = await home(served, **BROWSER)
+
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert not re.search(r"<script|<img|<link|\bsrc=|style=|https?:", text)
+    assert headers["cache-control"] == "no-store"
+
+
+async def test_neither_the_page_nor_the_json_has_the_address_or_the_key_of_a_backend(
+    served: Served, backend: ReplayBackend
+) -> None:
+    address = backend.url.removeprefix("http://").removesuffix("/v1")
+    for headers in (BROWSER, {}):
+        _, _, text = await home(served, **headers)
+        assert address not in text
+        assert "sk-secret" not in text
+
+
+async def test_a_server_with_keys_shows_the_page_without_its_models(stateful: Served) -> None:
+    await issue(stateful.engine.store)
+    await stateful.engine.models.refresh()
+    status, _, text = await home(stateful, **BROWSER)
+
+    assert status == 200
+    assert "This server requires an API key." in text
+    assert "<code>m</code>" not in text
+
+
+async def test_a_server_whose_backends_are_gone_is_not_ready() -> None:
+    async with serve(HttpBackend("gone", "http://127.0.0.1:9/v1")) as served:
+        _, _, text = await home(served, **BROWSER)
+
+    assert ">not ready<" in text
+    assert "No backend lists a model." in text
+
+
+async def test_of_many_models_the_page_names_the_first(served: Served, backend: ReplayBackend) -> None:
+    backend.models = [{"id": f"m{number}"} for number in range(MOST_MODELS + 3)]
+    await served.engine.models.refresh()
+    _, _, text = await home(served, **BROWSER)
+
+    assert "And 3 more." in text
+
+
+@pytest.mark.parametrize("headers", [{}, {"accept": "*/*"}, {"accept": "application/json"}])
+async def test_a_program_gets_json(served: Served, headers: dict[str, str]) -> None:
+    async with served.http.get(served.url.removesuffix("/v1") + "/", headers=headers) as response:
+        assert (response.status, response.content_type) == (200, "application/json")
+        about = await response.json()
+
+    assert about == {"name": "Antiphon", "version": __version__, "openapi": "/openapi.json", "models": "/v1/models"}
