@@ -63,7 +63,7 @@ async def test_all_that_were_given_up_are_attempted_again(tmp_path: Path, store_
     due = [one.id for one in await store.due(10)]
     await store.close()
 
-    assert (done.code, done.out.strip()) == (0, "Deliveries to attempt again: 3.")
+    assert (done.code, done.out.strip()) == (0, "Deliveries to retry: 3.")
     assert sorted(due) == sorted(found)
 
 
