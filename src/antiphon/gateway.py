@@ -47,7 +47,10 @@ from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField, Usa
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.probe import StoreProbe
 from antiphon.stored import chat_completions, conversations, responses
-from antiphon.telemetry.metrics import Counter, Family, Gauge, Known, families, known
+from antiphon.telemetry.kinds import Family, Gauge, Known, families
+from antiphon.telemetry.metrics import known
+from antiphon.telemetry.process import process_metrics
+from antiphon.telemetry.requests import RequestCounter
 from antiphon.translation.wire import COMMENT, encode
 from antiphon.upstream.status import Status, status_of, together
 from antiphon.webhooks.endpoints import Endpoints
@@ -129,8 +132,8 @@ class Gateway:
         return self._engine.takes_work
 
     @property
-    def requests(self) -> Counter:
-        """Counts requests by route, method and status."""
+    def requests(self) -> RequestCounter:
+        """Counts and times requests by route, method and status."""
         return self._engine.measures.requests
 
     @property
@@ -168,7 +171,7 @@ class Gateway:
         """Return what this process has counted, labelled with its name."""
         engine = self._engine
         read = known(engine.models, lambda: len(engine.runs), engine.shared.usage)
-        return families([*engine.measures.all(), *read, *_upkeep(engine)], worker=worker)
+        return families([*engine.measures.all(), *read, *_upkeep(engine), *process_metrics()], worker=worker)
 
     async def backlog(self) -> list[Family]:
         """Return the counts that all processes have in common, since they stand in the store."""

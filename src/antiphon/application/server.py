@@ -191,6 +191,10 @@ def _observe(
     names = ModelNames(engine.models)
     if settings.metrics:
         engine.observers.add(ResponseMetrics(engine.measures, names, time.monotonic))
+    if settings.metrics and settings.metrics_tenants:
+        from antiphon.telemetry.tenants import TenantMetrics  # noqa: PLC0415 - few servers have them
+
+        engine.observers.add(TenantMetrics(engine.measures, settings.metrics_tenants))
     traces = begin_traces(names) if begin_traces else None
     if traces is not None:
         engine.observers.add(traces.observer)

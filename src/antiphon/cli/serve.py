@@ -6,9 +6,12 @@ import json
 import resource
 import shlex
 import socket
-from contextlib import suppress
-from ipaddress import ip_address
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvloop
@@ -20,17 +23,21 @@ from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import reachable, read_settings
 from antiphon.cli.workers import ServerMemory, supervise
-from antiphon.config import Settings, settings_file
+from antiphon.config import Settings, listen_address, metrics_key, settings_file
 from antiphon.errors import ConfigError, log
 from antiphon.gateway import Gateway
-from antiphon.server.application import create_app
+from antiphon.server.application import create_app, create_watch_app
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
 from antiphon.server.uvicorn.workers import Workers
+from antiphon.server.watchers import WatchAccess
 from antiphon.storage.open import creates_file, open_store
 from antiphon.upstream.backend_state import NOT_ASKED, BackendState
 from antiphon.version import __version__
+
+if TYPE_CHECKING:
+    from antiphon.server.uvicorn.watch_server import WatchServer
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
@@ -40,6 +47,15 @@ OWN_FILES = 128
 
 MEMORY = {"sqlite://", "sqlite:///:memory:"}
 """Stores of one process alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The listening sockets of a server."""
+
+    api: socket.socket
+    watch: socket.socket | None = None
+    """The one for programs that watch the server, where the settings name it."""
 
 
 def serve(
@@ -67,9 +83,9 @@ def serve(
     if not _is_loopback(settings.host):
         asyncio.run(_check_keys(settings))
         memory.had_keys = True
-    with _listen(settings) as listener:
+    with _listen(settings) as listeners:
         if settings.workers == 1:
-            _run(current, listener, memory)
+            _run(current, listeners, memory)
             return 0
         from tempfile import TemporaryDirectory  # noqa: PLC0415 - one process needs none
 
@@ -78,7 +94,7 @@ def serve(
         with TemporaryDirectory(prefix="antiphon-") as folder:
             return supervise(
                 settings.workers,
-                lambda number: _run(current, listener, memory, number, Path(folder)),
+                lambda number: _run(current, listeners, memory, number, Path(folder)),
                 current.renew,
                 memory,
             )
@@ -115,20 +131,21 @@ def _check_shared(settings: Settings) -> None:
 
 
 def _run(
-    current: Current, listener: socket.socket, memory: ServerMemory, number: int = 0, folder: Path | None = None
+    current: Current, listeners: Listeners, memory: ServerMemory, number: int = 0, folder: Path | None = None
 ) -> None:
     """Be one of the processes that serve the port."""
-    uvloop.run(_serve(current, listener, memory, number, folder))
+    uvloop.run(_serve(current, listeners, memory, number, folder))
 
 
 async def _serve(
-    current: Current, listener: socket.socket, memory: ServerMemory, number: int, folder: Path | None
+    current: Current, listeners: Listeners, memory: ServerMemory, number: int, folder: Path | None
 ) -> None:
     hear_faults()
     settings = current.settings
     reread = Reread(current)
     house = await build(settings, key_memory=memory)
     workers = _workers(Gateway(house.engine), number, folder) if folder else None
+    watch: WatchServer | None = None
     try:
         limits = limits_of(settings)
         app = create_app(
@@ -138,6 +155,7 @@ async def _serve(
             has_metrics=settings.metrics,
             workers=workers,
             limits=limits,
+            access=access_of(settings),
         )
         if house.traces is not None:
             app = house.traces.around(app)
@@ -148,11 +166,13 @@ async def _serve(
         )
         house.start()
         rereading = asyncio.create_task(reread.run(house))
-        serving = asyncio.create_task(host.serve([listener]))
+        serving = asyncio.create_task(host.serve([listeners.api]))
         await host.listening.wait()
+        if listeners.watch is not None:
+            watch = await _serve_watchers(house, settings, listeners.watch, workers)
         memory.was_ready = True
         if number == 0:
-            await _announce(current, listener.getsockname()[1], house)
+            await _announce(current, listeners.api.getsockname()[1], house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
         # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
         gc.freeze()
@@ -160,6 +180,8 @@ async def _serve(
         await serving
         rereading.cancel()
     finally:
+        if watch is not None:
+            await watch.close()
         if workers:
             await workers.close()
         await house.close()
@@ -190,16 +212,46 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def _listen(settings: Settings) -> socket.socket:
-    """Return the listening socket. Raises `ConfigError` where the port cannot be had."""
+@contextmanager
+def _listen(settings: Settings) -> Iterator[Listeners]:
+    """Listen as long as the block lasts. Raises `ConfigError` where a port cannot be had."""
+    with ExitStack() as stack:
+        api = stack.enter_context(_listener(settings.host, settings.port, "Choose another address with --host or --port"))
+        if not settings.metrics_listen:
+            yield Listeners(api)
+            return
+        host, port = listen_address(settings.metrics_listen)
+        yield Listeners(api, stack.enter_context(_listener(host, port, "Choose another address as metrics_listen")))
+
+
+def _listener(host: str, port: int, advice: str) -> socket.socket:
     try:
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise ConfigError(
-            f"Cannot listen on {settings.host}:{settings.port}: {_reason(error)}. Choose another address with --host "
-            "or --port, or stop the program that listens there."
+            f"Cannot listen on {host}:{port}: {_reason(error)}. {advice}, or stop the program that listens there."
         ) from error
+
+
+async def _serve_watchers(
+    house: Application, settings: Settings, listener: socket.socket, workers: Workers | None
+) -> "WatchServer":
+    """Serve the metrics on a listener of their own."""
+    from antiphon.server.uvicorn.watch_server import WatchServer  # noqa: PLC0415 - for servers that have one
+
+    host, _ = listen_address(settings.metrics_listen)
+    limits = Limits(hosts=hosts_of(host, settings.allowed_hosts))
+    app = create_watch_app(house.engine, limits, has_metrics=settings.metrics, workers=workers)
+    watch = WatchServer(app)
+    await watch.start(listener)
+    return watch
+
+
+def access_of(settings: Settings) -> WatchAccess:
+    """Return who may read the metrics at the API's own port. Raises `ConfigError`."""
+    networks = tuple(map(ip_network, settings.metrics_networks))
+    return WatchAccess(metrics_key(settings), networks, has_listener=bool(settings.metrics_listen))
 
 
 def _reason(error: OSError) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from antiphon.config import Settings, load_settings
+from antiphon.config import Settings, listen_address, load_settings
 
 
 def read_settings(config: Path | None = None, backend: list[str] | None = None, **flags: Any) -> Settings:
@@ -14,6 +14,14 @@ def read_settings(config: Path | None = None, backend: list[str] | None = None, 
 def address(settings: Settings) -> str:
     """Return the address of the server of these settings, without `/v1`, as a client of this machine reaches it."""
     return f"http://{reachable(settings.host)}:{settings.port}"
+
+
+def watch_address(settings: Settings) -> str:
+    """Return the address at which a program of this machine reads the server's status, without a path."""
+    if not settings.metrics_listen:
+        return address(settings)
+    host, port = listen_address(settings.metrics_listen)
+    return f"http://{reachable(host)}:{port}"
 
 
 def reachable(host: str) -> str:

@@ -1,5 +1,6 @@
 """`antiphon status`: backends, shared resources and stored bytes of a running server, as live tables."""
 
+import os
 import sys
 import time
 import urllib.error
@@ -16,7 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from antiphon.cli.flags import ConfigFlag
-from antiphon.cli.settings import address, read_settings
+from antiphon.cli.settings import read_settings, watch_address
 from antiphon.errors import AntiphonError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
 from antiphon.upstream.backend_state import is_listed
@@ -44,6 +45,11 @@ NEARLY_FULL = 0.9
 
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
+ALLOW = (
+    "A server with API keys shows it to requests with the key of `metrics_key_env`, to `metrics_networks`, and at "
+    "`metrics_listen`: set one of them, here and at the server."
+)
+
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Asks past any proxy: through one the status is not shown."""
 
@@ -57,43 +63,47 @@ def status(
     config: ConfigFlag = None,
 ) -> None:
     """Show the status of a running server. It is refreshed every second."""
-    server = (url or address(read_settings(config))).rstrip("/").removesuffix("/v1")
+    settings = read_settings(config)
+    server = (url or watch_address(settings)).rstrip("/").removesuffix("/v1")
+    key = os.environ.get(settings.metrics_key_env, "").strip() if settings.metrics_key_env else ""
     console = Console()
     if json:
-        sys.stdout.write(_fetch(server).decode() + "\n")
+        sys.stdout.write(_fetch(server, key).decode() + "\n")
     elif once or not console.is_terminal:
-        console.print(_shown(server, _read(server)))
+        console.print(_shown(server, _read(server, key)))
     else:
-        _watch(console, server)
+        _watch(console, server, key)
 
 
-def _watch(console: Console, address: str) -> None:
+def _watch(console: Console, address: str, key: str) -> None:
     """Show it until somebody presses `Ctrl-C`, also while the server is away."""
-    with Live(_shown(address, _read(address)), console=console, auto_refresh=False, screen=True) as live:
+    with Live(_shown(address, _read(address, key)), console=console, auto_refresh=False, screen=True) as live:
         while True:
             time.sleep(EVERY)
             try:
-                shown = _shown(address, _read(address))
+                shown = _shown(address, _read(address, key))
             except AntiphonError as error:
                 shown = Group(Text(error.message, style="red"))
             live.update(shown, refresh=True)
 
 
-def _fetch(address: str) -> bytes:
+def _fetch(address: str, key: str) -> bytes:
     """Return what the server tells. Raises `AntiphonError` where there is none, or it shows it to others alone."""
     try:
-        with _direct.open(f"{address}/status", timeout=PATIENCE) as reply:
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        request = urllib.request.Request(f"{address}/status", headers=headers)  # noqa: S310 - an operator names it
+        with _direct.open(request, timeout=PATIENCE) as reply:
             body: bytes = reply.read()
             return body
     except urllib.error.HTTPError as error:
-        raise AntiphonError(f"{address} answers with {error.code}: its status is not shown here.") from error
+        raise AntiphonError(f"{address} answers with {error.code}: its status is not shown here. {ALLOW}") from error
     except (OSError, ValueError) as error:
         raise AntiphonError(f"No server answers at {address}. Name its address with --url.") from error
 
 
-def _read(address: str) -> Status:
+def _read(address: str, key: str) -> Status:
     try:
-        return msgspec.json.decode(_fetch(address), type=Status)
+        return msgspec.json.decode(_fetch(address, key), type=Status)
     except msgspec.DecodeError as error:
         raise AntiphonError(f"{address} is no Antiphon, or one of another version.") from error
 

@@ -3,7 +3,7 @@
 The file is `antiphon.toml` in the working folder, or the one that `--config` or `ANTIPHON_CONFIG` names.
 """
 
-from antiphon.config.checks import check_url, clean_key, key_of
+from antiphon.config.checks import check_url, clean_key, key_of, listen_address, metrics_key
 from antiphon.config.load import PREFIX, load_settings, settings_file
 from antiphon.config.models import ModelConfig
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
@@ -17,6 +17,8 @@ __all__ = [
     "check_url",
     "clean_key",
     "key_of",
+    "listen_address",
     "load_settings",
+    "metrics_key",
     "settings_file",
 ]

@@ -13,6 +13,8 @@ from antiphon.errors import ConfigError, redacted
 WEB_SEARCHES = ("searxng", "brave", "tavily")
 """Providers of web search, by their names; a URL is that of a SearXNG instance."""
 
+MOST_PORT = 65_535
+
 _HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
 _LABEL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
@@ -28,6 +30,8 @@ def check(settings: Settings) -> None:
     _check_mcp_servers(settings.mcp_servers)
     _check_names(settings)
     _check_web_search(settings)
+    if settings.metrics_listen:
+        listen_address(settings.metrics_listen)
 
 
 def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None) -> str:
@@ -49,6 +53,29 @@ def clean_key(environment: Mapping[str, str], name: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"The variable {name} does not hold a key: it has characters that no header can have.")
     return key
+
+
+def metrics_key(settings: Settings, environment: Mapping[str, str] | None = None) -> str:
+    """Return the key that opens the metrics, empty for none. Raises `ConfigError` where its variable is not set."""
+    name = settings.metrics_key_env
+    key = clean_key(os.environ if environment is None else environment, name) if name else ""
+    if name and not key:
+        raise ConfigError(
+            f"metrics_key_env names the variable {name}, which is not set. Set it, or remove the setting."
+        )
+    return key
+
+
+def listen_address(text: str) -> tuple[str, int]:
+    """Return the host and the port of an address to listen on. Raises `ConfigError`."""
+    host, separator, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") if host.startswith("[") and host.endswith("]") else host
+    is_one = bool(separator and _HOST.fullmatch(host)) and host != "*" and port.isascii() and port.isdecimal()
+    if not is_one or int(port) > MOST_PORT:
+        raise ConfigError(
+            f"metrics_listen is '{text}', which is not an address and a port. Write it as 127.0.0.1:9321 or [::1]:9321."
+        )
+    return host, int(port)
 
 
 def check_url(url: str, whose: str = "backend") -> None:
@@ -154,15 +181,16 @@ def _check_names(settings: Settings) -> None:
     for origin in settings.allowed_origins:
         if not _ORIGIN.fullmatch(origin):
             raise ConfigError(f"allowed_origins has '{origin}', which is none. Write it as https://app.example.com.")
-    for network in settings.outgoing_networks:
-        _check_network(network)
+    for name in ("outgoing_networks", "metrics_networks"):
+        for network in getattr(settings, name):
+            _check_network(name, network)
 
 
-def _check_network(network: str) -> None:
+def _check_network(name: str, network: str) -> None:
     try:
         ip_network(network)
     except ValueError as error:
         raise ConfigError(
-            f"outgoing_networks has '{network}', which is no network. Write it as 10.1.0.0/16, without bits beyond "
+            f"{name} has '{network}', which is no network. Write it as 10.1.0.0/16, without bits beyond "
             "its length, or as a single address."
         ) from error

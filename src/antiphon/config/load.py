@@ -66,7 +66,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if name.startswith(PREFIX) and name not in known.keys() | OTHER_VARIABLES:
             near = meant(name, known)
             log.warning("Unknown setting %s is ignored.%s", name, f" Did you mean {near}?" if near else "")
-    for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins", "outgoing_networks"):
+    for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins", "outgoing_networks", "metrics_networks"):
         if name in values:
             values[name] = values[name].replace(",", " ").split()
     if "mcp_servers" in values:

@@ -207,7 +207,15 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     allowed_origins: list[str] = field(default_factory=list)
     """Origins whose pages may ask from a browser."""
     metrics: bool = True
-    """Whether `/metrics` is served, to this machine alone."""
+    """Whether `/metrics` is served."""
+    metrics_key_env: str = ""
+    """Environment variable with the key that opens `/metrics` and `/status`; empty for no key."""
+    metrics_networks: list[str] = field(default_factory=list)
+    """Networks whose programs may read `/metrics` and `/status` without a key, as CIDR; never through a proxy."""
+    metrics_listen: str = ""
+    """Address of a listener for `/metrics`, `/status`, `/healthz` and `/readyz` alone, such as `127.0.0.1:9321`."""
+    metrics_tenants: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """Tenants that metrics name; all further ones are `other`. 0 for no metrics by tenant."""
     trace_endpoint: str = ""
     """Collector of OpenTelemetry traces, such as `http://127.0.0.1:4318`; by default the one that `OTEL_…` names."""
     trace_content: bool = False

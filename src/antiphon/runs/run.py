@@ -55,6 +55,7 @@ class Run(StepLoop):
             lambda: writer.output,
             is_stream=plan.is_stream,
             ignored_tools=plan.ignored_tools,
+            tenant=tenant,
         )
         super().__init__(plan, engine, writer, turn_of(plan, lambda: made_items(writer)), record)
         if plan.resume is not None:

@@ -18,7 +18,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response, Usage
 from antiphon.runs.turn import added, output_text
 from antiphon.sharing.recent import Recent
-from antiphon.telemetry.metrics import Counter
+from antiphon.telemetry.kinds import Counter
 from antiphon.translation.to_chat.vision import PROMPT, Image
 
 AT_ONCE = 4

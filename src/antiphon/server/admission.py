@@ -85,8 +85,8 @@ class Connections:
     Until it ends, a connection counts for the tenant of its last request with an API key.
     """
 
-    def __init__(self, gateway: Gateway, most: int) -> None:
-        self._slots = gateway.shared.add("connections", FairScheduler(most, leaves_room=True))
+    def __init__(self, most: int) -> None:
+        self.slots = FairScheduler(most, leaves_room=True)
 
     def admit(self, request: HttpRequest, connection: ClientConnection | None) -> None:
         """Count the connection of a request. Raises `AntiphonError` (503) where its tenant has too many.
@@ -95,9 +95,9 @@ class Connections:
         """
         tenant = request.tenant
         if connection is not None:
-            is_admitted = connection.belong(tenant, self._slots)
-        elif is_admitted := self._slots.take(tenant):
-            request.cleanup.callback(self._slots.leave, tenant)
+            is_admitted = connection.belong(tenant, self.slots)
+        elif is_admitted := self.slots.take(tenant):
+            request.cleanup.callback(self.slots.leave, tenant)
         if not is_admitted:
             error = AntiphonError.overloaded(
                 "Your tenant has too many open connections to this server. Close some of them."

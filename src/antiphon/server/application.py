@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from antiphon.gateway import Endpoints, Engine, Gateway
+from antiphon.server.admission import Connections
 from antiphon.server.asgi import AsgiApp
 from antiphon.server.exchange import HttpExchange, RequestMiddleware
 from antiphon.server.limits import Limits
@@ -20,6 +21,7 @@ from antiphon.server.resources import (
 )
 from antiphon.server.routes import Routes, upgrade_not_supported
 from antiphon.server.uvicorn.workers import Workers
+from antiphon.server.watchers import WatchAccess
 from antiphon.server.websocket import connection
 
 
@@ -31,26 +33,44 @@ def create_app(
     has_metrics: bool = True,
     workers: Workers | None = None,
     limits: Limits | None = None,
+    access: WatchAccess | None = None,
 ) -> AsgiApp:
     """Return the application that serves this engine, and these webhook endpoints.
 
     `workers` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
-    them, also where an application around this one would let them in.
+    them, also where an application around this one would let them in. `access` says who may read metrics.
     """
-    gateway = Gateway(engine)
-    routes = Routes(resources(gateway, endpoints, has_metrics=has_metrics, workers=workers))
+    gateway, limits = Gateway(engine), limits or Limits()
+    routes = Routes(resources(gateway, endpoints, has_metrics=has_metrics, workers=workers, access=access))
     open_socket = connection.endpoint(gateway) if has_websocket else _refuse_socket
-    return RequestMiddleware(gateway, routes, {"/v1/responses": open_socket}, limits or Limits())
+    connections = Connections(limits.connections)
+    gateway.shared.add("connections", connections.slots)
+    return RequestMiddleware(gateway, routes, {"/v1/responses": open_socket}, limits, connections)
+
+
+def create_watch_app(
+    engine: Engine, limits: Limits, *, has_metrics: bool = True, workers: Workers | None = None
+) -> AsgiApp:
+    """Return the application of the listener for programs that watch the server: all that reach it may read."""
+    gateway, access = Gateway(engine), WatchAccess(is_listener=True)
+    routes = Routes([operations.resources(gateway, workers, has_metrics=has_metrics, access=access)])
+    return RequestMiddleware(gateway, routes, {}, limits, Connections(limits.connections))
 
 
 def resources(
-    gateway: Gateway, endpoints: Endpoints, *, has_metrics: bool = True, workers: Workers | None = None
+    gateway: Gateway,
+    endpoints: Endpoints,
+    *,
+    has_metrics: bool = True,
+    workers: Workers | None = None,
+    access: WatchAccess | None = None,
 ) -> Sequence[Resources]:
     """Return all that is served over HTTP, the first that fits a path in front."""
     parts = (responses, conversations, chat_completions, models, usage, openapi)
     found = [*(part.resources(gateway) for part in parts), webhooks.resources(endpoints)]
-    found.append(home.resources(gateway, has_metrics=has_metrics))
-    return [*found, operations.resources(gateway, workers, has_metrics=has_metrics)]
+    is_here = access is None or not access.has_listener
+    found.append(home.resources(gateway, has_metrics=has_metrics and is_here))
+    return [*found, operations.resources(gateway, workers, has_metrics=has_metrics, access=access)]
 
 
 async def _refuse_socket(exchange: HttpExchange) -> None:

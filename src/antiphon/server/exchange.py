@@ -8,6 +8,7 @@ import asyncio
 import logging
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 
@@ -34,6 +35,7 @@ from antiphon.server.routes import Route, Routes, method_not_supported, unknown_
 from antiphon.sharing.memory import LARGE, Memory
 from antiphon.telemetry.context import About, current
 from antiphon.telemetry.formatters import fields
+from antiphon.telemetry.requests import HTTP_SECONDS
 
 FIXED_HEADERS = [
     (b"openai-version", b"2020-10-01"),
@@ -81,11 +83,6 @@ class HttpExchange:
         self.receive = self.request.receive
         self.limits = limits
         self.status = 0
-
-    @property
-    def milliseconds(self) -> float:
-        """How long it has taken until now."""
-        return (time.monotonic() - self.began) * 1000
 
     async def reply(self, status: int, headers: RawHeaders, body: bytes) -> None:
         """Send a reply that is whole. Raises `AntiphonError` (503) where no memory is free for a large one."""
@@ -242,13 +239,20 @@ class EventStream:
 class RequestMiddleware:
     """The outermost frame: holds each request to the limits, finds its endpoint, sends its reply, and counts it."""
 
-    def __init__(self, gateway: Gateway, routes: Routes, sockets: Mapping[str, SocketEndpoint], limits: Limits) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        routes: Routes,
+        sockets: Mapping[str, SocketEndpoint],
+        limits: Limits,
+        connections: Connections,
+    ) -> None:
         self._routes, self._sockets, self._limits = routes, sockets, limits
         self._authentication = Authentication(gateway)
         self._keys = gateway.known_keys
-        self._requests = gateway.requests
+        self._requests = gateway.requests.spreads
         self._memory = gateway.memory
-        self._connections = Connections(gateway, limits.connections)
+        self._connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket. All in one frame, since each part of a stream comes through it."""
@@ -318,8 +322,10 @@ class RequestMiddleware:
         path = method = OTHER
         if isinstance(route, Route):
             path, method = route.path_format, OTHER if exchange.status == 405 else exchange.request.method
-        self._requests.values[path, method, status] += 1
+        took, spread = time.monotonic() - exchange.began, self._requests[path, method, status]
+        spread.counts[bisect_left(HTTP_SECONDS, took)] += 1
+        spread.total += took
         if path not in PROBED and access.isEnabledFor(logging.INFO):
-            took = exchange.milliseconds
-            told = fields(kind="request", route=path, method=method, status=status, ms=round(took, 1))
-            access.info("%s %s %s %.0f ms", method, path, status, took, extra=told)
+            ms = took * 1000
+            told = fields(kind="request", route=path, method=method, status=status, ms=round(ms, 1))
+            access.info("%s %s %s %.0f ms", method, path, status, ms, extra=told)

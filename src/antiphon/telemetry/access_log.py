@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from antiphon.telemetry.context import current, note
 from antiphon.telemetry.formatters import fields
-from antiphon.telemetry.metrics import OTHER
+from antiphon.telemetry.kinds import OTHER
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord
 from antiphon.upstream.backend_state import Target, is_listed
 

@@ -1,156 +1,29 @@
-"""What a process counts: plain numbers that cost next to nothing to change, and are put into words when somebody asks.
+"""What a process counts: `Measures` has every metric.
 
 `ResponseMetrics` counts what happens to responses; every other part of the server counts its own in `Measures`.
-
-No part of this knows how they are shown. A counter only grows, a gauge is as high as it is now, a histogram says how
-many observations were at most as large as each of its bounds (the terms are those of Prometheus).
 """
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import Protocol
-
-from msgspec import Struct
 
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import Usage
+from antiphon.telemetry.kinds import MODEL_SECONDS, OTHER, Counter, Gauge, Histogram, Known, Labels, Metric
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
+from antiphon.telemetry.requests import RequestCounter, RequestSeconds
 from antiphon.upstream.backend_state import BackendState, is_listed
 from antiphon.upstream.registry import ModelRegistry
-
-MODEL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
-"""Bounds for what a model does: 50 ms to 10 minutes."""
 
 STORE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
 """Bounds for what a store does: half a millisecond to 5 s."""
 
 STALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 """Bounds for how long the event loop is busy with one thing; above 20 ms clients notice."""
-OTHER = "other"
-"""Stands for every model that no backend lists: names that clients make up are no labels."""
 
 MOST_MODELS = 200
 """Models that are counted by name; the rest of a long list is `other`."""
-
-Labels = tuple[str, ...]
-
-
-class Sample(Struct, frozen=True):
-    """One number of a family: `suffix` goes behind the family's name, `labels` are values by name."""
-
-    suffix: str
-    labels: dict[str, str]
-    value: float
-
-
-class Family(Struct, frozen=True):
-    """One metric with all its numbers; `kind` is `counter`, `gauge` or `histogram`."""
-
-    name: str
-    kind: str
-    text: str
-    samples: list[Sample]
-
-
-class Metric(Protocol):
-    """Anything that has a name and numbers. `names` are those of its labels."""
-
-    name: str
-    kind: str
-    text: str
-    names: Labels
-
-    def samples(self) -> Iterator[Sample]:
-        """Give the numbers as they are now."""
-        ...
-
-
-class Counter:
-    """Only grows; one number for each combination of labels that was seen."""
-
-    kind = "counter"
-
-    def __init__(self, name: str, text: str, *names: str) -> None:
-        self.name, self.text, self.names = name, text, names
-        self.values: defaultdict[Labels, float] = defaultdict(float)
-        """By their labels; what is counted with every request adds to it directly."""
-
-    def add(self, *labels: str, by: float = 1) -> None:
-        """Count one more, or `by`."""
-        self.values[labels] += by
-
-    def value(self, *labels: str) -> float:
-        """Return how many there are."""
-        return self.values.get(labels, 0.0)
-
-    def samples(self) -> Iterator[Sample]:
-        """See `Metric.samples`."""
-        for labels, value in list(self.values.items()):
-            yield Sample("_total", dict(zip(self.names, labels, strict=True)), value)
-
-
-class Gauge(Counter):
-    """Goes up and down; `add(…, by=-1)` takes one away."""
-
-    kind = "gauge"
-
-    def samples(self) -> Iterator[Sample]:
-        """See `Metric.samples`."""
-        for labels, value in list(self.values.items()):
-            yield Sample("", dict(zip(self.names, labels, strict=True)), value)
-
-
-class Known:
-    """What somebody else counts anyway, looked up when it is asked for: values by those of the labels."""
-
-    def __init__(
-        self, name: str, text: str, *names: str, look: Callable[[], Mapping[Labels, float]], kind: str = "gauge"
-    ) -> None:
-        self.name, self.text, self.names, self.kind, self._look = name, text, names, kind, look
-
-    def samples(self) -> Iterator[Sample]:
-        """See `Metric.samples`."""
-        suffix = "_total" if self.kind == "counter" else ""
-        for labels, value in self._look().items():
-            yield Sample(suffix, dict(zip(self.names, labels, strict=True)), value)
-
-
-@dataclass(slots=True)
-class _Spread:
-    counts: list[int]
-    total: float = 0.0
-
-
-class Histogram:
-    """How long things took, in seconds; the last bucket takes what is above all bounds."""
-
-    kind = "histogram"
-
-    def __init__(self, name: str, text: str, *names: str, bounds: Sequence[float] = MODEL_SECONDS) -> None:
-        self.name, self.text, self.names = name, text, names
-        self._bounds = bounds
-        self._edges = [*map(str, bounds), "+Inf"]
-        self._spreads: defaultdict[Labels, _Spread] = defaultdict(lambda: _Spread([0] * (len(bounds) + 1)))
-
-    def observe(self, seconds: float, *labels: str) -> None:
-        """Count one that took so long."""
-        spread = self._spreads[labels]
-        spread.counts[bisect_left(self._bounds, seconds)] += 1
-        spread.total += seconds
-
-    def samples(self) -> Iterator[Sample]:
-        """See `Metric.samples`."""
-        for labels, spread in list(self._spreads.items()):
-            named = dict(zip(self.names, labels, strict=True))
-            counts = list(accumulate(spread.counts))
-            for edge, count in zip(self._edges, counts, strict=True):
-                yield Sample("_bucket", {**named, "le": edge}, count)
-            yield Sample("_count", named, counts[-1])
-            yield Sample("_sum", named, spread.total)
 
 
 class Measures:
@@ -160,7 +33,8 @@ class Measures:
     """
 
     def __init__(self) -> None:
-        self.requests = Counter("antiphon_http_requests", "Requests that were answered.", "route", "method", "status")
+        self.requests = RequestCounter()
+        self.request_seconds = RequestSeconds(self.requests)
         self.responses = Counter("antiphon_responses", "Responses that have ended.", "model", "status")
         self.first_token = Histogram(
             "antiphon_first_token_seconds",
@@ -201,24 +75,13 @@ class Measures:
             bounds=STALL_SECONDS,
         )
         self.webhooks = Counter("antiphon_webhook_deliveries", "Tries to deliver a webhook.", "outcome")
+        self.tenant_responses = Counter("antiphon_tenant_responses", "Responses by tenant.", "tenant", "status")
+        self.tenant_tokens = Counter("antiphon_tenant_tokens", "Tokens by tenant.", "tenant", "kind")
         self.websockets = Gauge("antiphon_websocket_connections", "WebSocket connections that are open.")
 
     def all(self) -> list[Metric]:
         """Return every metric."""
         return list(vars(self).values())
-
-
-def families(metrics: Iterable[Metric], **labels: str) -> list[Family]:
-    """Return the metrics' numbers as they are now, each with these labels too."""
-    return [
-        Family(
-            one.name,
-            one.kind,
-            one.text,
-            [Sample(sample.suffix, {**sample.labels, **labels}, sample.value) for sample in one.samples()],
-        )
-        for one in metrics
-    ]
 
 
 class ModelNames:
@@ -277,7 +140,9 @@ class ResponseMetrics(Observer):
         model = self.names.known.get(name) or self.names.of(name)
         self._spoken.discard(record)
         if record.outcome != "queued":
-            measures.duration.observe(self.clock() - record.began, model)
+            took, spread = self.clock() - record.began, measures.duration.spreads[(model,)]
+            spread.counts[bisect_left(MODEL_SECONDS, took)] += 1
+            spread.total += took
             measures.responses.values[model, record.outcome] += 1
         if record.skipped_compactions:
             measures.skipped_compactions.add(model, by=record.skipped_compactions)

@@ -43,6 +43,8 @@ class ResponseRecord(Struct, eq=False):
     """What was wrong in what the model said, and what was done about it."""
     skipped_compactions: int = 0
     """Times that the context was too long for `compact_threshold`, and a compaction would not have helped."""
+    tenant: str = ""
+    """The tenant that it is made for; empty without an API key."""
     outcome: str = ""
     """Its status in the end, `queued` where another is to make it, `refused` where the client got an error instead."""
 

@@ -2,32 +2,31 @@
 
 `/healthz`: the process lives. `/readyz`: it can serve, its store answers and a backend was reached. `/metrics`: what
 every process of this server has counted, in Prometheus's text format. `/status`: the state of the backends,
-and what tenants have stored.
+and what tenants have stored. `server/watchers.py` decides who may read the last two.
 """
 
-from collections.abc import Iterable, Sequence
-from ipaddress import ip_address
+import asyncio
+from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from antiphon.errors import ClientError
+from antiphon.errors import StoreError
 from antiphon.gateway import Gateway, Status
-from antiphon.server.asgi import Scope
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.uvicorn.workers import Topic, Workers
-from antiphon.telemetry.metrics import Family
+from antiphon.server.watchers import WatchAccess
+from antiphon.telemetry.exposition import CONTENT_TYPE, exposition
+from antiphon.telemetry.kinds import Family
 
-if TYPE_CHECKING:
-    from prometheus_client.metrics_core import Metric
-
-FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"}
-"""Headers by which a proxy on this machine says that it asks for somebody else."""
+STORE_PATIENCE = 2.0
+"""Seconds that the store has to tell what waits in it: one that is away must not hide the other metrics."""
 
 
-def resources(gateway: Gateway, workers: Workers | None = None, *, has_metrics: bool = True) -> Resources:
+def resources(
+    gateway: Gateway, workers: Workers | None = None, *, has_metrics: bool = True, access: WatchAccess | None = None
+) -> Resources:
     """Return what is served under which path; `workers` are the processes that serve the same port."""
-    api = _Operations(gateway, workers)
+    api = _Operations(gateway, workers, access or WatchAccess())
     paths = {"/healthz": {"GET": api.is_alive}, "/readyz": {"GET": api.is_ready}, "/status": {"GET": api.get_status}}
     return {**paths, "/metrics": {"GET": api.get_metrics}} if has_metrics else paths
 
@@ -42,22 +41,9 @@ def status_topic(gateway: Gateway) -> Topic[Status]:
     return Topic("status", Status, gateway.status)
 
 
-def is_local(scope: Scope) -> bool:
-    """Whether a program of this machine asks, for itself. On a Unix socket there is no address: the file guards it."""
-    if any(name in FORWARDED for name, _ in scope["headers"]):
-        return False
-    client, server = scope.get("client"), scope.get("server")
-    if client and server and client[0] == server[0]:
-        return True  # an address of this machine's own, that others reach it by
-    try:
-        return not client or ip_address(client[0].removeprefix("::ffff:")).is_loopback
-    except ValueError:
-        return False
-
-
 class _Operations:
-    def __init__(self, gateway: Gateway, workers: Workers | None) -> None:
-        self._gateway, self._workers = gateway, workers
+    def __init__(self, gateway: Gateway, workers: Workers | None, access: WatchAccess) -> None:
+        self._gateway, self._workers, self._access = gateway, workers, access
 
     async def is_alive(self, http: HttpRequest) -> Reply:
         return json_reply({"status": "ok"})
@@ -73,43 +59,26 @@ class _Operations:
         return json_reply({"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503)
 
     async def get_metrics(self, http: HttpRequest) -> Reply:
-        if not is_local(http.scope):
-            text = "The metrics are shown to this machine alone, not through a proxy."
-            raise ClientError(text, status=403, code="metrics_not_allowed")
-        from prometheus_client import CONTENT_TYPE_LATEST  # noqa: PLC0415 - loaded for the first scrape
-
+        await self._check(http, "metrics")
         gateway, workers = self._gateway, self._workers
         told = [gateway.measured(workers.name if workers else "0")]
         told += await workers.others(metrics_topic(gateway, workers.name)) if workers else []
-        body = exposition([*chain.from_iterable(told), *await gateway.backlog()])
-        return Reply(200, [(b"content-type", CONTENT_TYPE_LATEST.encode())], body)
+        with suppress(StoreError, TimeoutError):
+            async with asyncio.timeout(STORE_PATIENCE):
+                told.append(await gateway.backlog())
+        pieces = []
+        for piece in exposition(chain.from_iterable(told)):
+            pieces.append(piece)
+            await asyncio.sleep(0)  # many models make a long text: other requests go on meanwhile
+        return Reply(200, [(b"content-type", CONTENT_TYPE)], "".join(pieces).encode())
 
     async def get_status(self, http: HttpRequest) -> Reply:
-        if not is_local(http.scope):
-            text = "The status is shown to this machine alone, not through a proxy."
-            raise ClientError(text, status=403, code="status_not_allowed")
+        await self._check(http, "status")
         others = await self._workers.others(status_topic(self._gateway)) if self._workers else []
         return json_reply(await self._gateway.status_of_all(others))
 
-
-def exposition(counted: Iterable[Family]) -> bytes:
-    """Return families as text. Those of one name, from several processes, become one."""
-    from prometheus_client import generate_latest  # noqa: PLC0415 - loaded for the first scrape
-    from prometheus_client.metrics_core import Metric  # noqa: PLC0415
-
-    metrics: dict[str, Metric] = {}
-    for family in counted:
-        metric = metrics.setdefault(family.name, Metric(family.name, family.text, family.kind))
-        for sample in family.samples:
-            metric.add_sample(family.name + sample.suffix, sample.labels, sample.value)
-    return generate_latest(_Collected(list(metrics.values())))
-
-
-class _Collected:
-    """What `prometheus_client` asks for metrics that were collected already."""
-
-    def __init__(self, metrics: "Sequence[Metric]") -> None:
-        self._metrics = metrics
-
-    def collect(self) -> "Sequence[Metric]":
-        return self._metrics
+    async def _check(self, http: HttpRequest, what: str) -> None:
+        """Raise `ClientError` (403) where the client may not read this."""
+        access = self._access
+        needs_key = not access.is_listener and await self._gateway.known_keys.are_needed()
+        access.check(http.scope, what, needs_key=needs_key)

@@ -6,9 +6,9 @@ from tempfile import mkdtemp
 
 import pytest
 
-from antiphon.server.resources.operations import exposition
 from antiphon.server.uvicorn.workers import Topic, Workers
-from antiphon.telemetry.metrics import Counter, Family, families
+from antiphon.telemetry.exposition import exposition
+from antiphon.telemetry.kinds import Counter, Family, families
 from tests.support.metrics import read
 
 
@@ -30,11 +30,11 @@ async def test_whoever_is_asked_knows_what_each_has_counted(folder: Path) -> Non
         await each.start()
     asked, topic = all_three[1]
 
-    text = exposition(chain(topic.tell(), *await asked.others(topic)))
+    text = "".join(exposition(chain(topic.tell(), *await asked.others(topic))))
 
-    assert read(text.decode()) == {"antiphon_requests_total{route=/x}": 6}
-    assert text.count(b"# TYPE antiphon_requests_total counter") == 1
-    assert all(f'worker="{number}"'.encode() in text for number in range(3))
+    assert read(text) == {"antiphon_requests_total{route=/x}": 6}
+    assert text.count("# TYPE antiphon_requests_total counter") == 1
+    assert all(f'worker="{number}"' in text for number in range(3))
     for each, _ in all_three:
         await each.close()
 

@@ -1,0 +1,86 @@
+"""Who may read `/metrics` and `/status`.
+
+A proxy on the same machine makes the requests of all its clients look local, and a proxy that adds no header leaves no
+trace. So an address alone opens nothing once the server is shared: requests show a key, come from a network that the
+operator names, or reach a listener of their own. Headers never widen what the connection's address allows.
+"""
+
+import hmac
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from msgspec import Struct
+
+from antiphon.errors import ClientError
+from antiphon.server.asgi import RawHeaders, Scope
+
+FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"})
+"""Headers by which a proxy says that it forwards the request of another client; so do all `x-forwarded-…`."""
+
+
+class WatchAccess(Struct, frozen=True):
+    """The operator's rules. Without any, programs of this machine may read, as long as requests need no API key."""
+
+    key: str = ""
+    """The key that opens them from anywhere, empty for none."""
+    networks: Sequence[IPv4Network | IPv6Network] = ()
+    """Networks whose programs may read without it."""
+    has_listener: bool = False
+    """Another listener shows them."""
+    is_listener: bool = False
+    """This is that listener: what reaches it may read."""
+
+    def check(self, scope: Scope, what: str, *, needs_key: bool) -> None:
+        """Raise `ClientError` (403) unless the request may read `what`; `needs_key`: the API wants API keys."""
+        headers: RawHeaders = scope["headers"]
+        if (
+            self.is_listener
+            or self._has_key(headers)
+            or (not is_forwarded(headers) and self._is_near(scope, needs_key))
+        ):
+            return
+        text = (
+            f"The {what} of this server are not shown to this client. Send the key that `metrics_key_env` names, as "
+            "'Authorization: Bearer', send the request from one of the `metrics_networks` without a proxy, or use the "
+            "address of `metrics_listen`."
+        )
+        raise ClientError(text, status=403, code=f"{what}_not_allowed")
+
+    def _has_key(self, headers: RawHeaders) -> bool:
+        if not self.key:
+            return False
+        shown = [value for name, value in headers if name == b"authorization"]
+        scheme, _, key = shown[0].partition(b" ") if len(shown) == 1 else (b"", b"", b"")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), self.key.encode())
+
+    def _is_near(self, scope: Scope, needs_key: bool) -> bool:
+        """Whether the connection itself comes from where the metrics may be read."""
+        if not (self.key or self.networks or self.has_listener):
+            return not needs_key and is_local(scope)
+        address = _address(scope)
+        return address is not None and any(address in network for network in self.networks)
+
+
+def is_forwarded(headers: RawHeaders) -> bool:
+    """Whether a proxy says that it forwards the request."""
+    return any(name in FORWARDED or name.startswith(b"x-forwarded-") for name, _ in headers)
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether the connection comes from this machine. On a Unix socket there is no address: the file guards it."""
+    client, server = scope.get("client"), scope.get("server")
+    if client and server and client[0] == server[0]:
+        return True  # an address of this machine's own, that others reach it by
+    if not client:
+        return True
+    address = _address(scope)
+    return address is not None and address.is_loopback
+
+
+def _address(scope: Scope) -> IPv4Address | IPv6Address | None:
+    """Return the address of the connection's other end, None if there is none."""
+    client = scope.get("client")
+    try:
+        return ip_address(client[0].removeprefix("::ffff:")) if client else None
+    except ValueError:
+        return None

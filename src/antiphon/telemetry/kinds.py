@@ -1,0 +1,151 @@
+"""The kinds of metrics: counters, gauges and histograms, as plain numbers that cost next to nothing to change.
+
+Nothing here knows how metrics are shown; `exposition.py` writes them as text. The terms are those of Prometheus.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from msgspec import Struct
+
+MODEL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+"""Bounds for what a model does: 50 ms to 10 minutes."""
+
+OTHER = "other"
+"""The value of a label for everything beyond the values that are listed."""
+
+Labels = tuple[str, ...]
+
+
+class Sample(Struct, frozen=True):
+    """One number of a family, with its labels by name."""
+
+    labels: dict[str, str]
+    value: float
+    """Of a histogram, the sum of its observations."""
+    counts: Sequence[int] = ()
+    """Of a histogram, the observations in each bucket, not added up; the last bucket has no upper bound."""
+
+
+class Family(Struct, frozen=True):
+    """One metric with all its numbers; `kind` is `counter`, `gauge` or `histogram`."""
+
+    name: str
+    kind: str
+    text: str
+    samples: list[Sample]
+    bounds: Sequence[float] = ()
+    """Of a histogram, the upper bounds of all buckets but the last."""
+
+
+class Metric(Protocol):
+    """Anything that has a name and numbers. `names` are those of its labels."""
+
+    name: str
+    kind: str
+    text: str
+    names: Labels
+    bounds: Sequence[float]
+
+    def samples(self) -> Iterator[Sample]:
+        """Return the numbers as they are now."""
+        ...
+
+
+class Counter:
+    """Only grows; one number for each combination of labels that was seen."""
+
+    kind = "counter"
+    bounds: Sequence[float] = ()
+
+    def __init__(self, name: str, text: str, *names: str) -> None:
+        self.name, self.text, self.names = name, text, names
+        self.values: defaultdict[Labels, float] = defaultdict(float)
+        """By their labels; what is counted with every request adds to it directly."""
+
+    def add(self, *labels: str, by: float = 1) -> None:
+        """Count one more, or `by`."""
+        self.values[labels] += by
+
+    def value(self, *labels: str) -> float:
+        """Return how many there are."""
+        return self.values.get(labels, 0.0)
+
+    def samples(self) -> Iterator[Sample]:
+        """See `Metric.samples`."""
+        for labels, value in list(self.values.items()):
+            yield Sample(dict(zip(self.names, labels, strict=True)), value)
+
+
+class Gauge(Counter):
+    """Goes up and down; `add(…, by=-1)` takes one away."""
+
+    kind = "gauge"
+
+
+class Known:
+    """Numbers that another part keeps anyway, read when they are scraped: values by the values of the labels."""
+
+    bounds: Sequence[float] = ()
+
+    def __init__(
+        self, name: str, text: str, *names: str, look: Callable[[], Mapping[Labels, float]], kind: str = "gauge"
+    ) -> None:
+        self.name, self.text, self.names, self.kind, self._look = name, text, names, kind, look
+
+    def samples(self) -> Iterator[Sample]:
+        """See `Metric.samples`."""
+        for labels, value in self._look().items():
+            yield Sample(dict(zip(self.names, labels, strict=True)), value)
+
+
+@dataclass(slots=True)
+class Spread:
+    """Observations in seconds: how many fell into each bucket, and their sum."""
+
+    counts: list[int]
+    total: float = 0.0
+
+
+def spreads(bounds: Sequence[float]) -> defaultdict[Labels, Spread]:
+    """Return an empty table of observations by labels; the last bucket takes what is above all bounds."""
+    return defaultdict(lambda: Spread([0] * (len(bounds) + 1)))
+
+
+class Histogram:
+    """How long things took, in seconds."""
+
+    kind = "histogram"
+
+    def __init__(self, name: str, text: str, *names: str, bounds: Sequence[float] = MODEL_SECONDS) -> None:
+        self.name, self.text, self.names, self.bounds = name, text, names, bounds
+        self.spreads = spreads(bounds)
+        """By their labels; what is observed with every request changes it directly."""
+
+    def observe(self, seconds: float, *labels: str) -> None:
+        """Count one that took so long."""
+        spread = self.spreads[labels]
+        spread.counts[bisect_left(self.bounds, seconds)] += 1
+        spread.total += seconds
+
+    def samples(self) -> Iterator[Sample]:
+        """See `Metric.samples`."""
+        for labels, spread in list(self.spreads.items()):
+            yield Sample(dict(zip(self.names, labels, strict=True)), spread.total, tuple(spread.counts))
+
+
+def families(metrics: Iterable[Metric], **labels: str) -> list[Family]:
+    """Return the metrics' numbers as they are now, each with these labels too."""
+    return [
+        Family(
+            one.name,
+            one.kind,
+            one.text,
+            [Sample({**sample.labels, **labels}, sample.value, sample.counts) for sample in one.samples()],
+            one.bounds,
+        )
+        for one in metrics
+    ]
