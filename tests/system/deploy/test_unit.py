@@ -12,7 +12,7 @@ import typer.main
 from antiphon.cli.main import app
 from antiphon.config import PREFIX, Settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 UNIT = (ROOT / "deploy/antiphon.service").read_text()
 PAGE = (ROOT / "docs/how-to/run-in-production.md").read_text()
 CONTAINER = (ROOT / "deploy/Containerfile").read_text()

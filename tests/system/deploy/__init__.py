@@ -1,0 +1,1 @@
+"""The files in `deploy/`, run for real where their programs are installed."""
