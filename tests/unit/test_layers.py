@@ -64,7 +64,8 @@ SHARED = {"base", "contract", "notifications", "open", "operations", "records", 
 """Files of such a folder that serve several technologies: every SQL store has operations."""
 
 SANS_IO = (
-    *("protocol", "translation", "translate", "storage.operations", "webhooks.sign", "telemetry.metrics"),
+    *("protocol", "translation", "translate", "storage.operations", "webhooks.sign"),
+    *("telemetry.metrics", "telemetry.kinds", "telemetry.requests", "telemetry.exposition"),
     *("runs.phases", "runs.plan", "runs.request_builder", "runs.turn", "runs.agentic_turn", "runs.steps"),
     *("runs.tool_policy", "runs.provenance", "runs.corrections", "runs.loops", "runs.truncate"),
     *("upstream.probing.answers", "upstream.probing.consent", "upstream.probing.descriptions"),

@@ -241,7 +241,7 @@ async def _serve_watchers(
     from antiphon.server.uvicorn.watch_server import WatchServer  # noqa: PLC0415 - for servers that have one
 
     host, _ = listen_address(settings.metrics_listen)
-    limits = Limits(hosts=hosts_of(host, settings.allowed_hosts))
+    limits = Limits(hosts=hosts_of(host, ()))  # probes use the address of a pod, whatever names the API has
     app = create_watch_app(house.engine, limits, has_metrics=settings.metrics, workers=workers)
     watch = WatchServer(app)
     await watch.start(listener)

@@ -11,11 +11,17 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from msgspec import Struct
 
-from antiphon.errors import ClientError
 from antiphon.server.asgi import RawHeaders, Scope
 
 FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"})
 """Headers by which a proxy says that it forwards the request of another client; so do all `x-forwarded-…`."""
+
+
+HOW = (
+    "Send the key that `metrics_key_env` names, as 'Authorization: Bearer', send the request from one of the "
+    "`metrics_networks` without a proxy, or use the address of `metrics_listen`."
+)
+"""What a client can do that may not read them."""
 
 
 class WatchAccess(Struct, frozen=True):
@@ -30,21 +36,12 @@ class WatchAccess(Struct, frozen=True):
     is_listener: bool = False
     """This is that listener: what reaches it may read."""
 
-    def check(self, scope: Scope, what: str, *, needs_key: bool) -> None:
-        """Raise `ClientError` (403) unless the request may read `what`; `needs_key`: the API wants API keys."""
+    def allows(self, scope: Scope, *, needs_key: bool) -> bool:
+        """Whether the request of this scope may read; `needs_key`: the API wants API keys."""
         headers: RawHeaders = scope["headers"]
-        if (
-            self.is_listener
-            or self._has_key(headers)
-            or (not is_forwarded(headers) and self._is_near(scope, needs_key))
-        ):
-            return
-        text = (
-            f"The {what} of this server are not shown to this client. Send the key that `metrics_key_env` names, as "
-            "'Authorization: Bearer', send the request from one of the `metrics_networks` without a proxy, or use the "
-            "address of `metrics_listen`."
-        )
-        raise ClientError(text, status=403, code=f"{what}_not_allowed")
+        if self.is_listener or self._has_key(headers):
+            return True
+        return not is_forwarded(headers) and self._is_near(scope, needs_key)
 
     def _has_key(self, headers: RawHeaders) -> bool:
         if not self.key:

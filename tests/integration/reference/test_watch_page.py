@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.telemetry.metrics import Measures, Metric, known
+from antiphon.telemetry.kinds import Metric
+from antiphon.telemetry.metrics import Measures, known
+from antiphon.telemetry.process import process_metrics
 from tests.support.engine import engine
 from tests.support.pages import table
 from tests.support.server import Served
@@ -15,11 +17,12 @@ from tests.support.server import Served
 DASHBOARD = json.loads((Path(__file__).parents[3] / "deploy/grafana.json").read_text())
 ROWS = {name: labels for name, labels, _ in table("../how-to/watch-it", "Metric", "Labels", "What it is")}
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
-FOUND = re.compile(r"antiphon_\w+")
-GROUPED = re.compile(r"(?:sum|max|min) by \(([^)]*)\) ")
+FOUND = re.compile(r"(?:antiphon|process)_\w+")
+GROUPED = re.compile(r"(?:sum|max|min|count) by \(([^)]*)\) ")
 PICKED = re.compile(r"(\w+)=~?\"")
 LEGEND = re.compile(r"{{(\w+)}}")
-OF_PROMETHEUS = {"job", "le"}
+OF_PROMETHEUS = {"job", "le", "instance"}
+OF_EVERY_SAMPLE = {"worker"}
 
 
 def queries() -> Iterator[tuple[str, str]]:
@@ -38,7 +41,7 @@ async def kinds(served: Served) -> dict[str, str]:
 
 def counted() -> list[Metric]:
     """Every metric of a process."""
-    return [*Measures().all(), *known(engine()[0].models, lambda: 0, dict)]
+    return [*Measures().all(), *known(engine()[0].models, lambda: 0, dict), *process_metrics()]
 
 
 def labels_of(query: str) -> set[str]:
@@ -70,8 +73,8 @@ async def test_every_query_of_the_dashboard_names_a_metric_that_there_is(served:
 def test_every_query_picks_and_groups_by_labels_that_there_are(query: str, legend: str) -> None:
     groups = {label.strip() for found in GROUPED.findall(query) for label in found.split(",")}
 
-    assert groups | set(PICKED.findall(query)) <= labels_of(query) | OF_PROMETHEUS
-    assert set(LEGEND.findall(legend)) == groups - OF_PROMETHEUS
+    assert groups | set(PICKED.findall(query)) <= labels_of(query) | OF_PROMETHEUS | OF_EVERY_SAMPLE
+    assert set(LEGEND.findall(legend)) == groups - {"job", "le"}
 
 
 def test_its_variables_ask_for_a_metric_that_there_is() -> None:

@@ -9,6 +9,7 @@ from starlette.types import Message
 
 from antiphon.errors import StoreError
 from antiphon.server.application import create_app
+from antiphon.storage.contract import Backlog
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
 from antiphon.upstream.backend_state import BackendOptions
@@ -209,3 +210,35 @@ async def test_they_can_be_left_out(measured: Served) -> None:
 
     await app({"type": "http", "method": "GET", "path": "/metrics", "headers": []}, asyncio.Event().wait, send)
     assert sent[0]["status"] == 404
+
+
+async def test_a_store_that_is_away_hides_only_what_waits_in_it(backend: ReplayBackend) -> None:
+    class Away(SqliteStore):
+        async def backlog(self) -> Backlog:
+            raise StoreError("The store is unreachable.")
+
+    async with serve(HttpBackend("replay", backend.url), store=Away.open("sqlite://"), measures=Measures()) as served:
+        await scrape(served)
+        numbers = await scrape(served)
+
+    assert numbers["antiphon_store_errors_total{operation=backlog}"] == 1
+    assert "antiphon_background_waiting" not in numbers
+
+
+async def test_requests_are_timed_by_route_and_class_of_status(measured: Served) -> None:
+    for name in ("resp_1", "resp_2"):
+        await measured.get(f"/responses/{name}")
+    await measured.sdk.responses.create(model="m", input="Hi")
+    numbers = await scrape(measured)
+
+    route = "route=/v1/responses/{response_id}"
+    assert numbers[f"antiphon_http_request_seconds_count{{{route},status_class=4xx}}"] == 2
+    assert numbers[f"antiphon_http_request_seconds_bucket{{le=+Inf,{route},status_class=4xx}}"] == 2
+    assert 0 < numbers["antiphon_http_request_seconds_sum{route=/v1/responses,status_class=2xx}"] < 60
+
+
+async def test_the_version_and_the_process_are_shown(measured: Served) -> None:
+    numbers = await scrape(measured)
+
+    assert any(name.startswith("antiphon_build_info{") and value == 1 for name, value in numbers.items())
+    assert numbers["process_cpu_seconds_total"] > 0

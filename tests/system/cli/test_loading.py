@@ -110,7 +110,6 @@ NEEDLESS_FOR_A_SERVER = {
     "mcp",
     "openai",
     "opentelemetry",
-    "prometheus_client",
     "pydantic",
     "python_multipart",
     "rich",

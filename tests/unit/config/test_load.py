@@ -86,6 +86,10 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "CACHE_EMBEDDINGS": "e",
         "CACHE_SIMILARITY": "0.9",
         "METRICS": "false",
+        "METRICS_KEY_ENV": "WATCH_KEY",
+        "METRICS_NETWORKS": "10.2.0.0/16, ::1",
+        "METRICS_LISTEN": "[::1]:9321",
+        "METRICS_TENANTS": "20",
         "TRACE_ENDPOINT": "http://127.0.0.1:4318",
         "TRACE_CONTENT": "true",
         "LOG_FORMAT": "json",
@@ -145,6 +149,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.web_search, settings.web_search_url) == ("brave", "http://10.1.2.3/search")
     assert (settings.web_search_key_env, settings.web_search_timeout) == ("MY_KEY", 3.0)
     assert settings.web_search_results == 4
+    assert (settings.metrics_key_env, settings.metrics_networks) == ("WATCH_KEY", ["10.2.0.0/16", "::1"])
+    assert (settings.metrics_listen, settings.metrics_tenants) == ("[::1]:9321", 20)
     assert settings.outgoing_networks == ["10.1.0.0/16", "fd00::/8", "127.0.0.1"]
 
 
@@ -157,6 +163,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         ("allowed_origins", "a.example"),
         ("allowed_origins", "https://a.example/"),
         ("allowed_origins", "https://A.example"),
+        *(("metrics_networks", "10.1.2.3/8"), ("metrics_networks", "loopback")),
         ("outgoing_networks", "intranet.example"),
         ("outgoing_networks", "10.1.2.3/8"),
         ("outgoing_networks", "10.0.0.0/33"),

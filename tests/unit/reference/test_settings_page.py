@@ -53,6 +53,7 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     }
     samples |= {"cache_similarity": "1", "outgoing_networks": "10.0.0.0/8", "mcp_servers": "files=https://a/mcp"}
     samples |= {"web_search": "brave", "web_search_url": "https://a/search"}
+    samples |= {"metrics_networks": "10.0.0.0/8", "metrics_listen": "127.0.0.1:9321"}
     samples |= {"models": '[{"name": "m"}]', "probe": "auto"}
     samples |= {"purge_fraction": "1", "mcp_list_failure": "continue"}
     for name, _, variable, default, _ in SETTINGS:

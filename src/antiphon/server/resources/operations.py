@@ -9,12 +9,12 @@ import asyncio
 from contextlib import suppress
 from itertools import chain
 
-from antiphon.errors import StoreError
+from antiphon.errors import ClientError, StoreError
 from antiphon.gateway import Gateway, Status
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.uvicorn.workers import Topic, Workers
-from antiphon.server.watchers import WatchAccess
+from antiphon.server.watchers import HOW, WatchAccess
 from antiphon.telemetry.exposition import CONTENT_TYPE, exposition
 from antiphon.telemetry.kinds import Family
 
@@ -59,7 +59,9 @@ class _Operations:
         return json_reply({"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503)
 
     async def get_metrics(self, http: HttpRequest) -> Reply:
-        await self._check(http, "metrics")
+        if not await self._may_read(http):
+            text = f"The metrics of this server are not shown to this client. {HOW}"
+            raise ClientError(text, status=403, code="metrics_not_allowed")
         gateway, workers = self._gateway, self._workers
         told = [gateway.measured(workers.name if workers else "0")]
         told += await workers.others(metrics_topic(gateway, workers.name)) if workers else []
@@ -73,12 +75,13 @@ class _Operations:
         return Reply(200, [(b"content-type", CONTENT_TYPE)], "".join(pieces).encode())
 
     async def get_status(self, http: HttpRequest) -> Reply:
-        await self._check(http, "status")
+        if not await self._may_read(http):
+            text = f"The status of this server is not shown to this client. {HOW}"
+            raise ClientError(text, status=403, code="status_not_allowed")
         others = await self._workers.others(status_topic(self._gateway)) if self._workers else []
         return json_reply(await self._gateway.status_of_all(others))
 
-    async def _check(self, http: HttpRequest, what: str) -> None:
-        """Raise `ClientError` (403) where the client may not read this."""
+    async def _may_read(self, http: HttpRequest) -> bool:
         access = self._access
         needs_key = not access.is_listener and await self._gateway.known_keys.are_needed()
-        access.check(http.scope, what, needs_key=needs_key)
+        return access.allows(http.scope, needs_key=needs_key)
