@@ -32,6 +32,7 @@ class Watched:
     async def everything(self, served: Served) -> str:
         """All that it tells."""
         async with served.http.get(served.url.removesuffix("/v1") + "/metrics") as response:
+            assert response.status == 200
             counted = await response.text()
         spans = "".join(span.to_json() for span in self.spans.spans())
         return "\n".join([self.log, self.json.getvalue(), spans, counted])

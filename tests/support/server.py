@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 import aiohttp
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
@@ -19,6 +20,7 @@ from antiphon.runs.engine import Engine
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.host import Host
+from antiphon.server.watchers import WatchAccess
 from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
@@ -66,6 +68,10 @@ class PromptHost(PromptServer, Host):
     """Our server, which ends at once."""
 
 
+ACCESS = WatchAccess(networks=[ip_network("127.0.0.0/8")])
+"""The tests may read the metrics, of servers with API keys too."""
+
+
 @asynccontextmanager
 async def serve(
     *backends: Backend,
@@ -101,7 +107,7 @@ async def serve(
     house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits)
+    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits, access=ACCESS)
     if traces is not None:
         house.traces, app = traces, traces.around(app)
     host = PromptHost(app, house, grace, has_websocket=has_websocket, limits=limits, memory=engine.memory)

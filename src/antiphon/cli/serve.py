@@ -172,7 +172,7 @@ async def _serve(
             watch = await _serve_watchers(house, settings, listeners.watch, workers)
         memory.was_ready = True
         if number == 0:
-            await _announce(current, listeners.api.getsockname()[1], house)
+            await _announce(current, listeners, house)
         # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
         # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
         gc.freeze()
@@ -259,8 +259,8 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).partition(" (")[0].lower()
 
 
-async def _announce(current: Current, port: int, house: Application) -> None:
-    settings = current.settings
+async def _announce(current: Current, listeners: Listeners, house: Application) -> None:
+    settings, port = current.settings, listeners.api.getsockname()[1]
     for sentence in unknown_models(settings, house.engine.models):
         log.warning("%s Requests that need it fail.", sentence)
     store = house.engine.store.url + (" (a new file)" if current.creates_store else "")
@@ -268,6 +268,9 @@ async def _announce(current: Current, port: int, house: Application) -> None:
     served = house.engine.models.backends
     models = house.engine.models.list()
     parts = [f"base URL {url}", f"store {store}", *map(_describe, served), *_tools(settings)]
+    if listeners.watch is not None:
+        host, watch_port = listeners.watch.getsockname()[:2]
+        parts.append(f"metrics at http://{reachable(host)}:{watch_port}/metrics")
     needs_key = await house.engine.api_keys.are_needed()
     if not needs_key:
         parts.append("no API key, so this machine alone is served")

@@ -6,6 +6,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Annotated
 
 import msgspec
@@ -96,7 +97,8 @@ def _fetch(address: str, key: str) -> bytes:
             body: bytes = reply.read()
             return body
     except urllib.error.HTTPError as error:
-        raise AntiphonError(f"{address} answers with {error.code}: its status is not shown here. {ALLOW}") from error
+        advice = f" {ALLOW}" if error.code == HTTPStatus.FORBIDDEN else ""
+        raise AntiphonError(f"{address} answers with {error.code}: its status is not shown here.{advice}") from error
     except (OSError, ValueError) as error:
         raise AntiphonError(f"No server answers at {address}. Name its address with --url.") from error
 

@@ -189,6 +189,7 @@ async def test_no_key_is_in_the_log_or_the_metrics(
             async with guarded.http.post(guarded.url + path, json=ASKED, headers=bearing(key)) as response:
                 assert key not in await response.text()
     async with guarded.http.get(f"{guarded.url.removesuffix('/v1')}/metrics") as response:
+        assert response.status == 200
         told = await response.text() + caplog.text
 
     assert backend.requests

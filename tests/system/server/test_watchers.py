@@ -77,6 +77,7 @@ async def test_a_listener_of_its_own_shows_what_all_workers_counted_and_nothing_
             assert (status, read(text)["antiphon_responses_total{model=m,status=completed}"]) == (200, 6)
         assert [(await get(f"http://{watch}/{path}"))[0] for path in ("status", "healthz", "readyz")] == [200] * 3
         shown = await antiphon(tmp_path, "status", "--once", **variables)
+        assert any(f"metrics at http://{watch}/metrics" in line for line in server.lines)
         done = await server.stop(signal.SIGTERM)
 
     assert (shown.code, "2 workers" in shown.out) == (0, True)
