@@ -27,6 +27,7 @@ from antiphon.config import Settings, listen_address, metrics_key, settings_file
 from antiphon.errors import ConfigError, log
 from antiphon.gateway import Gateway
 from antiphon.server.application import create_app, create_watch_app
+from antiphon.server.asgi import AsgiApp
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
@@ -148,17 +149,7 @@ async def _serve(
     watch: WatchServer | None = None
     try:
         limits = limits_of(settings)
-        app = create_app(
-            house.engine,
-            house.endpoints,
-            has_websocket=settings.websocket,
-            has_metrics=settings.metrics,
-            workers=workers,
-            limits=limits,
-            access=access_of(settings),
-        )
-        if house.traces is not None:
-            app = house.traces.around(app)
+        app = _app_of(house, settings, workers, limits)
         if workers:
             await workers.start()
         host = Host(
@@ -186,6 +177,20 @@ async def _serve(
             await workers.close()
         await house.close()
         reread.close()
+
+
+def _app_of(house: Application, settings: Settings, workers: Workers | None, limits: Limits) -> AsgiApp:
+    """Return the application of the API's port."""
+    app = create_app(
+        house.engine,
+        house.endpoints,
+        has_websocket=settings.websocket,
+        has_metrics=settings.metrics,
+        workers=workers,
+        limits=limits,
+        access=access_of(settings),
+    )
+    return app if house.traces is None else house.traces.around(app)
 
 
 def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:
