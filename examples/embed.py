@@ -1,35 +1,26 @@
 """The Responses API inside your program, without a server."""
 
-import asyncio
+from antiphon import Antiphon, types
 
-from antiphon import Responses
-from antiphon.protocol import events
+# Without a backend it is the scripted model demo. With your own, and with a file that keeps the responses:
+# Antiphon(backend="http://127.0.0.1:11434/v1", store="sqlite:///answers.db")
+with Antiphon() as client:
+    first = client.responses.create(model="demo", input="My name is Ada.")
+    print(first.output_text)
 
-
-async def main() -> None:
-    # Without a URL it is the scripted model demo; `store="sqlite:///answers.db"` would keep the responses.
-    async with Responses() as responses:
-        first = await responses.create(model="demo", input="My name is Ada.")
-        print(first.output_text)
-
-        reasoning = {"effort": "low"}
-        stream = responses.stream(
-            model="demo", input="What is my name?", previous_response_id=first.id, reasoning=reasoning
-        )
-        async for event in stream:
+    with client.responses.stream(
+        model="demo", input="What is my name?", previous_response_id=first.id, reasoning={"effort": "low"}
+    ) as stream:
+        for event in stream:
             match event:
-                case events.ReasoningTextDelta(delta=delta):
+                case types.ReasoningTextDelta(delta=delta):
                     print(f"({delta})", end="")
-                case events.OutputTextDelta(delta=delta):
+                case types.OutputTextDelta(delta=delta):
                     print(delta, end="")
-                case events.Completed(response=response):
-                    second = response.id
+        second = stream.get_final_response()
 
-        stored = await responses.retrieve(second)
-        print()
-        print(stored["status"], stored["usage"]["total_tokens"], "tokens")
-        items = await responses.input_items(second)
-        print(len(items["data"]), "items went in")
-
-
-asyncio.run(main())
+    stored = client.responses.retrieve(second.id)
+    print()
+    print(stored.status, stored.usage and stored.usage.total_tokens, "tokens")
+    items = client.responses.input_items.list(second.id)
+    print(len(items.data), "items went in")

@@ -20,4 +20,4 @@ with urlopen(request) as answer:
 
 for event in translator.finish():
     print(event.sequence_number, event.type)
-print(translator.response.status, translator.response.output[0].content[0].text)
+print(translator.response.status, translator.response.output_text)

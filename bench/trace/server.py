@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 from antiphon.application import build
 from antiphon.cli.logs import begin_log
-from antiphon.cli.serve import limits_of
+from antiphon.hosting import limits_of
 from antiphon.cli.settings import read_settings
 from antiphon.server.application import create_app
 from antiphon.server.uvicorn.host import Host

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from antiphon import ids
 from antiphon.access.keyring import Keyring
@@ -15,6 +16,7 @@ from antiphon.protocol.validation.call_rules import call_ids, check_calls
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import nothing_given, previous_not_found
 from antiphon.runs.prepare import open_response, view_of
+from antiphon.runs.turn import output_text
 from antiphon.translation.dialects.table import tell_dialect
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.to_chat.request import configured, normalise_input, to_chat
@@ -80,7 +82,8 @@ class Translator:
     @property
     def response(self) -> Response:
         """The response as it stands; final after `finish`."""
-        return self._writer.response
+        response = self._writer.response
+        return replace(response, output_text=output_text(response))
 
     def feed(self, data: bytes) -> list[Event]:
         """Take bytes of the backend's answer."""

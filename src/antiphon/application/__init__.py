@@ -2,18 +2,15 @@
 
 from antiphon.application.backends import check_backends
 from antiphon.application.keys import open_keyring
-from antiphon.application.library import LibraryParts, library_parts
 from antiphon.application.server import Application, build
 from antiphon.application.tools import toolset_of, web_search_of
 from antiphon.application.tracing import collector_of
 
 __all__ = [
     "Application",
-    "LibraryParts",
     "build",
     "check_backends",
     "collector_of",
-    "library_parts",
     "open_keyring",
     "toolset_of",
     "web_search_of",

@@ -35,11 +35,16 @@ class BackendSet:
     shares: dict[str, BackendOptions] = field(default_factory=dict)
 
 
-async def backends_of(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> BackendSet:
-    """Return the backends that are wanted, among them those of `before` that are the same."""
+async def backends_of(
+    settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = (), own: Sequence[Backend] = ()
+) -> BackendSet:
+    """Return the backends of the settings, among them those of `before` that are the same.
+
+    If the settings name none, they are the program's `own`, or, without any, those that are found on this machine.
+    """
     if settings.backends:
         return _configured(settings, environment, before)
-    found = await _found(settings, environment)
+    found = list(own) or await _found(settings, environment)
     names = [backend.name for backend in found]
     check_models([one for one in settings.models if not one.backend], names)  # a backend may not be running yet
     options = BackendOptions(api="auto", loop_calls=settings.loop_calls, loop_text=settings.loop_text)

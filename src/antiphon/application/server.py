@@ -129,11 +129,16 @@ class Application:
 
 
 async def build(
-    settings: Settings, environment: Mapping[str, str] | None = None, key_memory: KeyMemory | None = None
+    settings: Settings,
+    environment: Mapping[str, str] | None = None,
+    key_memory: KeyMemory | None = None,
+    *,
+    backends: Sequence[Backend] = (),
 ) -> Application:
     """Return the parts that these settings ask for. Raises `ConfigError`.
 
-    `key_memory` outlives this process: where it says that API keys existed, requests need one from the beginning.
+    Settings that name no backend mean `backends`, or, without any, those that are found on this machine. `key_memory`
+    outlives this process: where it says that API keys existed, requests need one from the beginning.
     """
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
@@ -141,7 +146,7 @@ async def build(
     shared, measures = SharedResources(), Measures()
     look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
     toolset = toolset_of(settings, environment, shared, look_up, measures)
-    line = await backends_of(settings, environment)
+    line = await backends_of(settings, environment, own=backends)
     reads = shared.add("reads", shared_reads())
     store, keyring = await _open_store(settings, keys, reads, measures)
     models = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)

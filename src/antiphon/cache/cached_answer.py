@@ -95,7 +95,7 @@ def noted(
     found = [event for event in told if isinstance(event, ItemEvent)]
     if not found or not all(type(event) in KINDS and is_said_by_model(event) for event in found):
         return None
-    items = [event.item for event in found if isinstance(event, OutputItemDone)]
+    items: list[Any] = [event.item for event in found if isinstance(event, OutputItemDone)]
     own = {item.id: sealed[item.id] for item in items if item.id in sealed}
     return KeptAnswer(origin=origin, usage=usage, sealed=own, events=[*_in_few(found)], ignored_tools=[*ignored_tools])
 

@@ -15,6 +15,7 @@ from antiphon.config import Settings
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.gateway import Gateway
 from antiphon.protocol import events
+from antiphon.protocol.items.messages import FunctionCall
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.telemetry.observers import Call, Observer
 
@@ -84,5 +85,5 @@ def _show(console: Console, event: events.Event) -> None:
             console.print(delta, end="", style="dim")
         case events.ReasoningTextDone() | events.SummaryTextDone():
             console.print()
-        case events.OutputItemDone(item=item) if item.__struct_config__.tag == "function_call":
-            console.print(f"{item.name}({item.arguments})", style="cyan")
+        case events.OutputItemDone(item=FunctionCall(name=name, arguments=arguments)):
+            console.print(f"{name}({arguments})", style="cyan")

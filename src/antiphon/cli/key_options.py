@@ -46,9 +46,7 @@ def money(text: str) -> int:
 
 
 def _money(of: str) -> Any:
-    return typer.Option(
-        metavar="AMOUNT", parser=money, help=f"Budget per {of}, in UTC. Default: no limit."
-    )
+    return typer.Option(metavar="AMOUNT", parser=money, help=f"Budget per {of}, in UTC. Default: no limit.")
 
 
 ModelOption = Annotated[

@@ -56,7 +56,9 @@ def create(
     budget_per_day: BudgetPerDayOption = None,
     budget_per_month: BudgetPerMonthOption = None,
     expires_in: ExpiresOption = None,
-    cache: Annotated[bool, typer.Option("--cache", help="Cache the answers to requests that do not say otherwise.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Cache the answers to requests that do not say otherwise.")
+    ] = False,
     admin: Annotated[bool, typer.Option("--admin", help="Let it read the usage of all tenants.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -23,16 +23,15 @@ from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import reachable, read_settings
 from antiphon.cli.workers import ServerMemory, supervise
-from antiphon.config import Settings, listen_address, metrics_key, settings_file
+from antiphon.config import Settings, listen_address, settings_file
 from antiphon.errors import ConfigError, log
 from antiphon.gateway import Gateway
-from antiphon.server.application import create_app, create_watch_app
-from antiphon.server.asgi import AsgiApp
+from antiphon.hosting import app_of, limits_of
+from antiphon.server.application import create_watch_app
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
 from antiphon.server.uvicorn.workers import Workers
-from antiphon.server.watchers import WatchAccess
 from antiphon.storage.open import creates_file, open_store
 from antiphon.upstream.backend_state import NOT_ASKED, BackendState
 from antiphon.version import __version__
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
-
-OWN_FILES = 128
-"""File descriptors that a process has beside those of requests, each of which may need one more for its backend."""
 
 MEMORY = {"sqlite://", "sqlite:///:memory:"}
 """Stores of one process alone."""
@@ -149,7 +145,7 @@ async def _serve(
     watch: WatchServer | None = None
     try:
         limits = limits_of(settings)
-        app = _app_of(house, settings, workers, limits)
+        app = app_of(house, settings, limits, workers)
         if workers:
             await workers.start()
         host = Host(
@@ -179,20 +175,6 @@ async def _serve(
         reread.close()
 
 
-def _app_of(house: Application, settings: Settings, workers: Workers | None, limits: Limits) -> AsgiApp:
-    """Return the application of the API's port."""
-    app = create_app(
-        house.engine,
-        house.endpoints,
-        has_websocket=settings.websocket,
-        has_metrics=settings.metrics,
-        workers=workers,
-        limits=limits,
-        access=access_of(settings),
-    )
-    return app if house.traces is None else house.traces.around(app)
-
-
 def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:
     name = str(number)
     return Workers(folder, name, metrics_topic(gateway, name), status_topic(gateway))
@@ -205,23 +187,13 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def limits_of(settings: Settings) -> Limits:
-    """Return what a process takes at most: of connections no more than it may have files open."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return Limits(
-        body=settings.max_body,
-        connection=max(settings.max_connection_bytes, settings.max_body),
-        connections=max(1, min(settings.max_connections, (files - OWN_FILES) // 2)),
-        hosts=hosts_of(settings.host, settings.allowed_hosts),
-        origins=frozenset(settings.allowed_origins),
-    )
-
-
 @contextmanager
 def _listen(settings: Settings) -> Iterator[Listeners]:
     """Listen as long as the block lasts. Raises `ConfigError` where a port cannot be had."""
     with ExitStack() as stack:
-        api = stack.enter_context(_listener(settings.host, settings.port, "Choose another address with --host or --port"))
+        api = stack.enter_context(
+            _listener(settings.host, settings.port, "Choose another address with --host or --port")
+        )
         if not settings.metrics_listen:
             yield Listeners(api)
             return
@@ -251,12 +223,6 @@ async def _serve_watchers(
     watch = WatchServer(app)
     await watch.start(listener)
     return watch
-
-
-def access_of(settings: Settings) -> WatchAccess:
-    """Return who may read the metrics at the API's own port. Raises `ConfigError`."""
-    networks = tuple(map(ip_network, settings.metrics_networks))
-    return WatchAccess(metrics_key(settings), networks, has_listener=bool(settings.metrics_listen))
 
 
 def _reason(error: OSError) -> str:

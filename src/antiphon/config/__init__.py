@@ -4,7 +4,7 @@ The file is `antiphon.toml` in the working folder, or the one that `--config` or
 """
 
 from antiphon.config.checks import check_url, clean_key, key_of, listen_address, metrics_key
-from antiphon.config.load import PREFIX, load_settings, settings_file
+from antiphon.config.load import PREFIX, checked, load_settings, settings_file
 from antiphon.config.models import ModelConfig
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
 
@@ -15,6 +15,7 @@ __all__ = [
     "ModelConfig",
     "Settings",
     "check_url",
+    "checked",
     "clean_key",
     "key_of",
     "listen_address",

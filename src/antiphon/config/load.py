@@ -39,6 +39,20 @@ def load_settings(
     return settings
 
 
+def checked(settings: Settings) -> Settings:
+    """Return settings that a program has made, held to the rules of a file. Raises `ConfigError`."""
+    values: dict[str, Any] = msgspec.to_builtins(settings)
+    try:
+        converted = msgspec.convert(values, Settings)
+    except msgspec.ValidationError as error:
+        from antiphon.config.mistakes import mistake  # noqa: PLC0415 - for mistakes alone
+
+        found = mistake(str(error), values, is_file=False)
+        raise ConfigError(f"The settings of the program are wrong: {found.text}") from error
+    check(converted)
+    return converted
+
+
 def settings_file(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Path | None:
     """Return the file of settings: `file`, else what the variable names, else the usual one where there is one."""
     environment = os.environ if environment is None else environment

@@ -142,7 +142,7 @@ class HalfMadeItem:
         """Emit the item's end, as incomplete; return the item."""
         if self.is_done:
             return self.item
-        item = dict(self.item)
+        item: Any = dict(self.item)
         for (by, _), text in sorted(self.texts.items()):
             _put(item, text, by, text.close(writer))
         if item["type"] == "mcp_list_tools":
@@ -152,7 +152,8 @@ class HalfMadeItem:
         elif item.get("status") and item["type"] not in NO_END:
             item["status"] = "incomplete"
         writer.emit(events.OutputItemDone(output_index=output_index, item=item))
-        return item
+        closed: Json = item
+        return closed
 
 
 def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:

@@ -4,14 +4,22 @@
 `obfuscation` pads a delta to a multiple of 16 bytes, so that an event's size tells little of its text.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, Struct, UnsetType, defstruct, field
+from msgspec import UNSET, UnsetType, defstruct, field
 
-from antiphon.protocol.response import Response
+from antiphon.protocol.items.content import Item, Part
+from antiphon.protocol.objects import ApiObject, UnknownItem
+from antiphon.protocol.response import OutputItem, Response
+
+if TYPE_CHECKING:
+    AnyItem = OutputItem | Item
+    AnyPart = Part | UnknownItem
+else:
+    AnyItem = AnyPart = Any  # msgspec does not check them when it reads an event, so unknown types survive
 
 
-class Event(Struct, kw_only=True, tag_field="type", gc=False):
+class Event(ApiObject, kw_only=True, tag_field="type", gc=False):
     """Any event of a response's stream."""
 
     sequence_number: int = 0
@@ -83,13 +91,13 @@ class ItemEvent(Event, kw_only=True):
 class OutputItemAdded(ItemEvent, kw_only=True, tag="response.output_item.added"):
     """An item opened."""
 
-    item: Any
+    item: AnyItem
 
 
 class OutputItemDone(ItemEvent, kw_only=True, tag="response.output_item.done"):
     """An item closed; it will not change again."""
 
-    item: Any
+    item: AnyItem
 
 
 class PartEvent(ItemEvent, kw_only=True):
@@ -102,13 +110,13 @@ class PartEvent(ItemEvent, kw_only=True):
 class ContentPartAdded(PartEvent, kw_only=True, tag="response.content_part.added"):
     """A part opened, empty."""
 
-    part: Any
+    part: AnyPart
 
 
 class ContentPartDone(PartEvent, kw_only=True, tag="response.content_part.done"):
     """A part closed, whole."""
 
-    part: Any
+    part: AnyPart
 
 
 class OutputTextDelta(PartEvent, kw_only=True, tag="response.output_text.delta"):
@@ -167,13 +175,13 @@ class SummaryEvent(ItemEvent, kw_only=True):
 class SummaryPartAdded(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.added"):
     """A summary part opened, empty."""
 
-    part: Any
+    part: AnyPart
 
 
 class SummaryPartDone(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.done"):
     """A summary part closed, whole."""
 
-    part: Any
+    part: AnyPart
 
 
 class SummaryTextDelta(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.delta"):
@@ -369,6 +377,21 @@ class SteerFailed(Event, kw_only=True, tag="response.steer.failed"):
 
     error: dict[str, Any]
     steer: dict[str, Any]
+
+
+class UnknownEvent(Event, kw_only=True, tag="unknown"):
+    """An event of a type that this version does not know: `data` is its JSON object, unchanged."""
+
+    data: dict[str, Any]
+
+    @property
+    def type(self) -> str:
+        """The name that the server sent."""
+        return str(self.data.get("type", ""))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as it was sent."""
+        return dict(self.data)
 
 
 TERMINAL = (Completed, Incomplete, Failed)

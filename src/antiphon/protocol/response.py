@@ -1,30 +1,42 @@
 """The response object (specification section 3)."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, UnsetType, field
 
 from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.objects import ApiObject, UnknownItem
+
+OutputItem = InputItem | UnknownItem
+"""An item of a response's output."""
+
+if TYPE_CHECKING:
+    OutputItems = list[OutputItem]
+    TextOfMessages = str
+else:
+    # msgspec does not check the items of a response that it reads, so items of unknown types survive.
+    OutputItems = list[Any]
+    TextOfMessages = str | UnsetType
 
 Status = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
 
 
-class InputTokensDetails(Struct, kw_only=True):
+class InputTokensDetails(ApiObject, kw_only=True):
     """Of the input tokens, how many the backend read from and wrote to its cache."""
 
     cached_tokens: int = 0
     cache_write_tokens: int = 0
 
 
-class OutputTokensDetails(Struct, kw_only=True):
+class OutputTokensDetails(ApiObject, kw_only=True):
     """Of the output tokens, how many were reasoning."""
 
     reasoning_tokens: int = 0
 
 
-class Usage(Struct, kw_only=True):
+class Usage(ApiObject, kw_only=True):
     """Tokens, as the backend counted them."""
 
     input_tokens: int = 0
@@ -34,7 +46,7 @@ class Usage(Struct, kw_only=True):
     total_tokens: int = 0
 
 
-class ResponseError(Struct, kw_only=True):
+class ResponseError(ApiObject, kw_only=True):
     """Why a response failed."""
 
     code: str
@@ -43,22 +55,23 @@ class ResponseError(Struct, kw_only=True):
     type: str | UnsetType = UNSET
 
 
-class IncompleteDetails(Struct, kw_only=True):
+class IncompleteDetails(ApiObject, kw_only=True):
     """Why a response ended early."""
 
     reason: Literal["max_output_tokens", "content_filter", "max_messages", "steered"]
 
 
-class ConversationRef(Struct, kw_only=True):
+class ConversationRef(ApiObject, kw_only=True):
     """The conversation that a response is part of."""
 
     id: str
 
 
-class Response(Struct, kw_only=True):
+class Response(ApiObject, kw_only=True):
     """A response. Every key is always on the wire, null when unset; times are whole seconds since the epoch.
 
-    `output_text`, the text of all messages, is added to plain JSON replies only: clients of other servers read it.
+    `output_text`, the text of all messages, is on the wire in plain JSON replies only: clients of other servers read
+    it. Every response that the library returns has it.
     """
 
     id: str
@@ -73,7 +86,7 @@ class Response(Struct, kw_only=True):
     max_output_tokens: int | None = None
     max_tool_calls: int | None = None
     model: str
-    output: list[Any] = field(default_factory=list)
+    output: OutputItems = field(default_factory=list)
     parallel_tool_calls: bool = True
     previous_response_id: str | None = None
     prompt_cache_key: str | None = None
@@ -103,7 +116,7 @@ class Response(Struct, kw_only=True):
     input_transformations: None = None
     prompt_cache_diagnostics: None = None
     tool_usage: dict[str, Any] | None = None
-    output_text: str | UnsetType = UNSET
+    output_text: TextOfMessages = field(default=UNSET)  # type: ignore[assignment]
 
 
 def web_searches(output: Sequence[Any]) -> dict[str, Any] | None:

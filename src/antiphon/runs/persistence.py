@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -108,7 +108,8 @@ def ended(stored: StoredResponse, now: float) -> StoredResponse:
 
 def stored_output(response: Response, sealed: Mapping[str, str]) -> list[StoredItem]:
     """Return a response's output items as they are kept."""
-    return [store_item(item, sealed.get(item.id)) for item in response.output]
+    made: Any = response.output  # items that a run made: each is a struct, and has an id
+    return [store_item(item, sealed.get(item.id)) for item in made]
 
 
 @dataclass(slots=True)

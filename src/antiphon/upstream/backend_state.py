@@ -17,8 +17,8 @@ from antiphon.translation.to_chat.defaults import ModelDefaults, combined
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
-from antiphon.upstream.prices import Prices
 from antiphon.upstream.identity import Identity
+from antiphon.upstream.prices import Prices
 
 if TYPE_CHECKING:
     from antiphon.upstream.ollama import OllamaBackend

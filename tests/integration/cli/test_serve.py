@@ -12,7 +12,7 @@ import pytest
 from openai import AsyncOpenAI
 from websockets.asyncio.client import connect
 
-from antiphon.cli.serve import limits_of
+from antiphon.hosting import limits_of
 from antiphon.config import Settings
 from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE

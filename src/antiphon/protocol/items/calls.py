@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from antiphon.protocol.items.content import (
     Caller,
@@ -14,6 +14,7 @@ from antiphon.protocol.items.content import (
     Status,
     Text,
 )
+from antiphon.protocol.objects import ApiObject
 from antiphon.protocol.tools import AnyTool, Count
 
 Execution = Literal["server", "client"]
@@ -85,7 +86,7 @@ class LocalShellCallOutput(Item, kw_only=True, tag="local_shell_call_output"):
     output: Text
 
 
-class ShellAction(Struct, kw_only=True, forbid_unknown_fields=True):
+class ShellAction(ApiObject, kw_only=True, forbid_unknown_fields=True):
     """Commands to run, one after the other; times are in milliseconds, lengths in characters."""
 
     commands: list[str]
@@ -104,7 +105,7 @@ class ShellCall(Item, kw_only=True, tag="shell_call"):
     created_by: CreatedBy = UNSET
 
 
-class ShellOutput(Struct, kw_only=True, forbid_unknown_fields=True):
+class ShellOutput(ApiObject, kw_only=True, forbid_unknown_fields=True):
     """What one command said, and how it ended: `{type: "exit", exit_code}` or `{type: "timeout"}`."""
 
     stdout: str
@@ -124,21 +125,21 @@ class ShellCallOutput(Item, kw_only=True, tag="shell_call_output"):
     created_by: CreatedBy = UNSET
 
 
-class CreateFile(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="create_file"):
+class CreateFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="create_file"):
     """Make a file."""
 
     path: str
     diff: str
 
 
-class UpdateFile(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="update_file"):
+class UpdateFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="update_file"):
     """Change a file."""
 
     path: str
     diff: str
 
 
-class DeleteFile(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="delete_file"):
+class DeleteFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="delete_file"):
     """Remove a file."""
 
     path: str
@@ -167,7 +168,7 @@ class ApplyPatchCallOutput(Item, kw_only=True, tag="apply_patch_call_output"):
     created_by: CreatedBy = UNSET
 
 
-class SafetyCheck(Struct, kw_only=True, forbid_unknown_fields=True):
+class SafetyCheck(ApiObject, kw_only=True, forbid_unknown_fields=True):
     """Something that a person should look at before the action is done."""
 
     id: str

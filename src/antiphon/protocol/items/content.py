@@ -6,7 +6,9 @@ One type serves both directions, because what goes out as output must be accepte
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
+
+from antiphon.protocol.objects import ApiObject
 
 Status = Literal["in_progress", "completed", "incomplete"]
 Role = Literal["assistant", "system", "developer", "user"]
@@ -31,8 +33,13 @@ NotServed = UnsetType | None
 """A field of the API that this server does not serve: null is accepted, a value is refused by name."""
 
 
-class Part(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+class Part(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     """One part of a message's, a tool output's or a reasoning item's content."""
+
+    @property
+    def type(self) -> str:
+        """The type's name, such as `output_text`."""
+        return str(self.__struct_config__.tag)
 
 
 class Inbound(Part, kw_only=True):
@@ -112,7 +119,7 @@ ContentParts = Annotated[list[ContentPart], Meta(max_length=10_000)]
 """As many parts."""
 
 
-class Item(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+class Item(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     """What a response's input and output are lists of.
 
     `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and dropped.
@@ -120,3 +127,8 @@ class Item(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
 
     id: ItemId | UnsetType | None = UNSET
     internal_chat_message_metadata_passthrough: Any = UNSET
+
+    @property
+    def type(self) -> str:
+        """The type's name, such as `function_call`."""
+        return str(self.__struct_config__.tag)

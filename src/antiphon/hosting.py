@@ -1,0 +1,47 @@
+"""Settings and parts become the ASGI application, for `antiphon serve` and for programs that mount it."""
+
+import resource
+from ipaddress import ip_network
+
+from antiphon.application import Application
+from antiphon.config import Settings, metrics_key
+from antiphon.server.application import create_app
+from antiphon.server.asgi import AsgiApp
+from antiphon.server.limits import Limits, hosts_of
+from antiphon.server.uvicorn.workers import Workers
+from antiphon.server.watchers import WatchAccess
+
+OWN_FILES = 128
+"""File descriptors that a process has beside those of requests, each of which may need one more for its backend."""
+
+
+def app_of(house: Application, settings: Settings, limits: Limits, workers: Workers | None = None) -> AsgiApp:
+    """Return the application that serves these parts as the settings say, traced if they name a collector."""
+    app = create_app(
+        house.engine,
+        house.endpoints,
+        has_websocket=settings.websocket,
+        has_metrics=settings.metrics,
+        workers=workers,
+        limits=limits,
+        access=access_of(settings),
+    )
+    return app if house.traces is None else house.traces.around(app)
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return what a process takes at most: of connections no more than it may have files open."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return Limits(
+        body=settings.max_body,
+        connection=max(settings.max_connection_bytes, settings.max_body),
+        connections=max(1, min(settings.max_connections, (files - OWN_FILES) // 2)),
+        hosts=hosts_of(settings.host, settings.allowed_hosts),
+        origins=frozenset(settings.allowed_origins),
+    )
+
+
+def access_of(settings: Settings) -> WatchAccess:
+    """Return who may read the metrics at the API's own port. Raises `ConfigError`."""
+    networks = tuple(map(ip_network, settings.metrics_networks))
+    return WatchAccess(metrics_key(settings), networks, has_listener=bool(settings.metrics_listen))

@@ -1,0 +1,1 @@
+"""Antiphon inside another program: the clients, the ASGI application, and transports for the official SDK."""

@@ -1,0 +1,98 @@
+"""The HTTP API as an ASGI application that opens what it needs by itself: to serve, or to mount."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from antiphon.config import Settings
+from antiphon.errors import AntiphonError, reportable
+from antiphon.hosting import app_of, limits_of
+from antiphon.library.service import IN_APPLICATIONS, Service
+from antiphon.server.asgi import AsgiApp, Receive, Scope, Send
+from antiphon.server.limits import hosts_of
+from antiphon.upstream.backend import Backend
+
+
+class AsgiApplication:
+    """The HTTP API: an ASGI application that opens its store at its first request, or with its host's lifespan.
+
+    A host that serves it directly starts and closes it. An application that mounts it passes no lifespan on to it:
+    then the first request starts it, and `lifespan`, or `close`, ends it.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._app: AsgiApp | None = None
+        self._opening = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, one WebSocket, or the lifespan."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            app = self._app or await self._open()
+            await app(scope, receive, send)
+
+    async def open(self) -> None:
+        """Open the store and the backends. The first request does so by itself. Raises `ConfigError`, `StoreError`."""
+        if self._app is None:
+            await self._open()
+
+    async def close(self) -> None:
+        """Release everything; background work under way is left for the next process that opens the store."""
+        self._app = None
+        await self._service.close()
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncGenerator[None, None]:
+        """Open it, and close it at the end: `FastAPI(lifespan=api.lifespan)`, also with Starlette."""
+        await self.open()
+        try:
+            yield
+        finally:
+            await self.close()
+
+    async def _open(self) -> AsgiApp:
+        async with self._opening:
+            if self._app is None:
+                house = await self._service.open()
+                settings = self._service.settings
+                limits = replace(limits_of(settings), hosts=hosts_of("", settings.allowed_hosts))
+                self._app = app_of(house, settings, limits)
+            return self._app
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            await self.open()
+        except Exception as error:
+            message = error.message if isinstance(error, AntiphonError) else reportable(error).message
+            await send({"type": "lifespan.startup.failed", "message": message})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def asgi(
+    settings: Settings | None = None,
+    *,
+    backend: str | Backend | None = None,
+    key: str = "",
+    store: str | None = None,
+) -> AsgiApplication:
+    """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in another application.
+
+    The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so protect the
+    application where others than you can reach it. Raises `ConfigError`.
+
+    >>> import antiphon
+    >>> from starlette.applications import Starlette
+    >>> api = antiphon.asgi(antiphon.Settings(store="sqlite://"))
+    >>> app = Starlette(lifespan=api.lifespan)
+    >>> app.mount("/ai", api)  # clients use the base URL http://…/ai/v1
+    """
+    return AsgiApplication(Service(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"))

@@ -1,0 +1,152 @@
+"""One HTTP request to an ASGI application of this process: the reply's head, then its body as it comes."""
+
+import asyncio
+from dataclasses import dataclass
+
+from antiphon.library.asgi_app import AsgiApplication
+from antiphon.server.asgi import AsgiApp, Message, RawHeaders, Scope
+from antiphon.server.request import TENANT
+
+AHEAD = 16
+"""Parts of a body that the application may be ahead of its reader; then it waits, as for a slow client."""
+
+
+class BrokenOff(Exception):  # noqa: N818 - the reader reports it in the terms of its library
+    """The reply ended before it was whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request. `path` ends where the query begins; names of headers are in lower case."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: RawHeaders
+    body: bytes
+
+    def scope(self) -> Scope:
+        """Return the request's scope. The program is the operator, so the request needs no API key."""
+        _, mark, rest = self.path.partition("/v1/")
+        path = f"/v1/{rest}" if mark else self.path
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": self.method,
+            "headers": self.headers,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": self.query,
+            "server": ("antiphon", None),
+            "client": None,
+            "root_path": "",
+            TENANT: "",
+        }
+
+
+class Exchange:
+    """A request and its reply. Call `begin`, then `read` until it returns nothing, and `leave` in the end.
+
+    With a `timeout` in seconds, `TimeoutError` is raised if the application sends nothing for so long.
+    """
+
+    def __init__(self, app: AsgiApp, request: Request, timeout: float | None) -> None:
+        self._app, self._request, self._timeout = app, request, timeout
+        self._parts: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(AHEAD)
+        self._head: asyncio.Future[tuple[int, RawHeaders]] = asyncio.get_running_loop().create_future()
+        self._left = asyncio.Event()
+        self._is_sent = self._is_over = False
+        self.task = asyncio.create_task(self._serve())
+
+    async def begin(self) -> tuple[int, RawHeaders]:
+        """Return status and headers of the reply. Raises `BrokenOff`, `TimeoutError`, what the application raises."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await asyncio.shield(self._head)
+        except BaseException:
+            self.leave()
+            raise
+
+    async def read(self) -> bytes:
+        """Return what has come of the body since the last call; nothing at its end. Raises as `begin`."""
+        if self._is_over:
+            return b""
+        async with asyncio.timeout(self._timeout):
+            part = await self._parts.get()
+        found = []
+        while isinstance(part, bytes):
+            found.append(part)
+            if self._parts.empty():
+                return b"".join(found)
+            part = self._parts.get_nowait()
+        self._is_over = True
+        if part is not None:
+            raise part
+        return b"".join(found)
+
+    def leave(self) -> None:
+        """Disconnect: the application sees that its client has gone, if it still works on the reply."""
+        self._left.set()
+        while not self._parts.empty():
+            self._parts.get_nowait()
+
+    async def _serve(self) -> None:
+        error: Exception = BrokenOff("The reply was broken off.")
+        try:
+            await self._app(self._request.scope(), self._receive, self._send)
+        except Exception as raised:
+            error = raised
+        if not self._head.done():
+            self._head.set_exception(error)
+            self._head.exception()  # nobody may wait for it any more
+        await self._put(error)
+
+    async def _receive(self) -> Message:
+        if not self._is_sent:
+            self._is_sent = True
+            return {"type": "http.request", "body": self._request.body, "more_body": False}
+        await self._left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if not self._head.done():
+                self._head.set_result((message["status"], message["headers"]))
+            return
+        if body := message.get("body"):
+            await self._put(body)
+        if not message.get("more_body"):
+            await self._put(None)
+
+    async def _put(self, part: bytes | Exception | None) -> None:
+        if not self._left.is_set():
+            await self._parts.put(part)
+
+
+class Server:
+    """An application with the exchanges that are under way."""
+
+    def __init__(self, app: AsgiApplication) -> None:
+        self._app = app
+        self._exchanges: set[Exchange] = set()
+
+    async def send(self, request: Request, seconds: float | None) -> tuple[Exchange, int, RawHeaders]:
+        """Send a request; return the exchange, with status and headers of the reply. Raises as `Exchange.begin`.
+
+        `seconds` is how long the application may be silent.
+        """
+        exchange = Exchange(self._app, request, seconds)
+        self._exchanges.add(exchange)
+        exchange.task.add_done_callback(lambda _: self._exchanges.discard(exchange))
+        status, headers = await exchange.begin()
+        return exchange, status, headers
+
+    async def close(self) -> None:
+        """End what is under way, then close the application."""
+        under_way = [exchange.task for exchange in self._exchanges]
+        for exchange in self._exchanges:
+            exchange.leave()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        await self._app.close()

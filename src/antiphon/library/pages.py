@@ -1,0 +1,79 @@
+"""Lists of items, page by page. Iterating a list gives the items of all its pages."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from typing import Any
+
+from antiphon.library.background_loop import BackgroundLoop
+from antiphon.protocol.response import OutputItem
+from antiphon.protocol.results import ItemPage
+
+Fetch = Callable[[str | None], Coroutine[Any, Any, ItemPage]]
+"""Returns the page after the item of this id; without an id, the first page of the request."""
+
+
+class AsyncItemPages(AsyncIterator[OutputItem]):
+    """A list of items: `await` it for its first page, or iterate it with `async for` for the items of all pages."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self.fetch = fetch
+        """Returns a page."""
+        self._items = self._all()
+
+    def __await__(self) -> Generator[Any, None, ItemPage]:
+        return self.fetch(None).__await__()
+
+    async def __anext__(self) -> OutputItem:
+        return await anext(self._items)
+
+    async def _all(self) -> AsyncIterator[OutputItem]:
+        page = await self.fetch(None)
+        while True:
+            for item in page.data:
+                yield item
+            if not page.has_more:
+                return
+            page = await self.fetch(page.last_id)
+
+
+class ItemPages:
+    """A page of items: `data`, `first_id`, `last_id`, `has_more`. Iterating it goes on with the pages after it."""
+
+    def __init__(self, fetch: Fetch, loop: BackgroundLoop) -> None:
+        self._fetch, self._loop = fetch, loop
+        self._page = loop.run(fetch(None))
+
+    def __iter__(self) -> Iterator[OutputItem]:
+        page = self._page
+        while True:
+            yield from page.data
+            if not page.has_more:
+                return
+            page = self._loop.run(self._fetch(page.last_id))
+
+    @property
+    def data(self) -> list[OutputItem]:
+        """The items of this page."""
+        return self._page.data
+
+    @property
+    def first_id(self) -> str | None:
+        """The id of its first item; None if it is empty."""
+        return self._page.first_id
+
+    @property
+    def last_id(self) -> str | None:
+        """The id of its last item; None if it is empty."""
+        return self._page.last_id
+
+    @property
+    def has_more(self) -> bool:
+        """Whether another page follows."""
+        return self._page.has_more
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as plain data, as the API sends it."""
+        return self._page.to_dict()
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the page as JSON, on one line unless `indent` is the number of spaces for each level."""
+        return self._page.to_json(indent=indent)

@@ -1,0 +1,104 @@
+"""The parameters of the API as keyword arguments: a type checker rejects a name, or a type, that the API does not have.
+
+`protocol/requests.py` has the rules; a test compares the names.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Required, TypedDict
+
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.objects import UnknownItem
+from antiphon.protocol.requests import Include, ServiceTier
+
+Input = str | Sequence[Mapping[str, Any] | Item | UnknownItem]
+"""A text, or items: dictionaries as the API has them, or items of an earlier response."""
+
+
+class ContextParameters(TypedDict, total=False):
+    """What a response and a count of its input have in common."""
+
+    model: Required[str]
+    input: Input | None
+    instructions: str | None
+    previous_response_id: str | None
+    conversation: str | Mapping[str, Any] | None
+    tools: Sequence[Mapping[str, Any]] | None
+    tool_choice: str | Mapping[str, Any] | None
+    parallel_tool_calls: bool | None
+    reasoning: Mapping[str, Any] | None
+    text: Mapping[str, Any] | None
+    truncation: Literal["auto", "disabled"] | None
+
+
+class CountParameters(ContextParameters, total=False):
+    """Parameters of `responses.input_tokens.count`."""
+
+    personality: str | None
+
+
+class ResponseParameters(ContextParameters, total=False):
+    """Parameters of `responses.create` and `responses.stream`.
+
+    `extra_body` holds parameters that the API does not have, such as `top_k`: they are forwarded to a backend that
+    accepts them.
+    """
+
+    include: Sequence[Include] | None
+    metadata: Mapping[str, str] | None
+    temperature: float | None
+    top_p: float | None
+    presence_penalty: float | None
+    frequency_penalty: float | None
+    stream_options: Mapping[str, Any] | None
+    background: bool | None
+    max_output_tokens: int | None
+    max_tool_calls: int | None
+    user: str | None
+    safety_identifier: str | None
+    prompt_cache_key: str | None
+    prompt_cache_options: Mapping[str, Any] | None
+    prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None
+    store: bool | None
+    service_tier: ServiceTier | None
+    top_logprobs: int | None
+    context_management: Sequence[Mapping[str, Any]] | None
+    client_metadata: Mapping[str, Any] | None
+    antiphon: Mapping[str, Any] | None
+    extra_body: Mapping[str, Any] | None
+
+
+class CompactParameters(TypedDict, total=False):
+    """Parameters of `responses.compact`."""
+
+    model: Required[str]
+    input: Input | None
+    instructions: str | None
+    previous_response_id: str | None
+    prompt_cache_key: str | None
+    prompt_cache_options: Mapping[str, Any] | None
+    prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None
+    service_tier: ServiceTier | None
+
+
+class PageParameters(TypedDict, total=False):
+    """Parameters of a list of items: a page of at most `limit` items (1 to 100, by default 20) after an item."""
+
+    after: str | None
+    limit: int | None
+    order: Literal["asc", "desc"] | None
+    include: Sequence[Include] | None
+
+
+class InputPageParameters(PageParameters, total=False):
+    """Parameters of the list of a response's input items."""
+
+    before: str | None
+
+
+def as_query(parameters: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return parameters as a URL's query has them, without those that are None."""
+    return {
+        name: [str(value)] if isinstance(value, str | int) else [str(one) for one in value]
+        for name, value in parameters.items()
+        if value is not None
+    }

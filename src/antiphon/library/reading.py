@@ -1,0 +1,92 @@
+"""From plain data, as the API sends it, to the typed objects that the library returns. Nothing here does I/O.
+
+What this version does not know survives: an item of an unknown type, or with unknown fields, becomes an `UnknownItem`,
+and an event of an unknown type an `UnknownEvent`.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from antiphon.protocol import events
+from antiphon.protocol.events import AnyPart, Event, UnknownEvent
+from antiphon.protocol.items.content import ContentPart, OutputText, ReasoningText, SummaryText
+from antiphon.protocol.items.messages import InputItem, Message
+from antiphon.protocol.objects import ApiObject, UnknownItem
+from antiphon.protocol.response import OutputItem, Response
+
+T = TypeVar("T", bound=ApiObject)
+
+_Part = ContentPart | SummaryText | ReasoningText
+
+
+def read_object(data: dict[str, Any], kind: type[T]) -> T:
+    """Return plain data as an object of this kind; the items in it are read one by one."""
+    made = msgspec.convert(data, kind)
+    for name in ("output", "data"):
+        items = getattr(made, name, None)
+        if isinstance(items, list):
+            setattr(made, name, [read_item(item) for item in items])
+    if isinstance(made, Response):
+        made.output_text = "".join(_texts(made.output))
+    return made
+
+
+def read_item(data: dict[str, Any]) -> OutputItem:
+    """Return plain data as an item; an `UnknownItem` if no known type fits it."""
+    try:
+        item: InputItem = msgspec.convert(data, InputItem)
+    except msgspec.ValidationError:
+        return UnknownItem(data)
+    return item
+
+
+def read_event(data: dict[str, Any]) -> Event:
+    """Return plain data as an event, with typed objects inside; an `UnknownEvent` if no known type fits it."""
+    kind = _event_types().get(data.get("type", ""))
+    if kind is None:
+        return UnknownEvent(sequence_number=data.get("sequence_number", 0), data=data)
+    event: Any = msgspec.convert(data, kind)
+    for name, read in _INSIDE.items():
+        if isinstance(inside := getattr(event, name, None), dict):
+            setattr(event, name, read(inside))
+    if isinstance(getattr(event, "response", None), Response):
+        event.response = read_object(data["response"], Response)
+    return event  # type: ignore[no-any-return]  # built by a class of the table
+
+
+def own_event(event: Event) -> Event:
+    """Return an event of a run as the caller's own: changes to its objects do not reach the run."""
+    return event if type(event) in _SIMPLE else read_event(msgspec.to_builtins(event))
+
+
+def _read_part(data: dict[str, Any]) -> AnyPart:
+    try:
+        part: ContentPart | SummaryText | ReasoningText = msgspec.convert(data, _Part)
+    except msgspec.ValidationError:
+        return UnknownItem(data)
+    return part
+
+
+def _texts(output: list[OutputItem]) -> Iterator[str]:
+    for item in output:
+        if isinstance(item, Message) and not isinstance(item.content, str):
+            yield from (part.text for part in item.content if isinstance(part, OutputText))
+
+
+@cache
+def _event_types() -> dict[str, type[Event]]:
+    """Return the type of event for each name on the wire."""
+    kinds = Event.__subclasses__()
+    for kind in kinds:  # grows while it is read: the subclasses of subclasses follow
+        kinds += kind.__subclasses__()
+    return {str(kind.__struct_config__.tag): kind for kind in kinds if kind is not UnknownEvent}
+
+
+_INSIDE = {"item": read_item, "part": _read_part}
+"""Fields of events that hold objects whose types may be unknown, and what reads them."""
+
+_SIMPLE = {events.OutputTextDelta, events.ReasoningTextDelta, events.SummaryTextDelta, events.ArgumentsDelta}
+"""Events of which a stream has many, and which hold only texts and numbers."""

@@ -1,0 +1,128 @@
+"""The parts of a server inside another program: made at first use in one event loop, and closed there."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from antiphon.application import Application, build
+from antiphon.config import BackendConfig, Settings, checked
+from antiphon.errors import ConfigError
+from antiphon.upstream.backend import Backend
+
+MEMORY = "sqlite://"
+"""The store of a program that names none."""
+
+KEY = "ANTIPHON_BACKEND_KEY"
+"""Stands for the variable of a key that the program passes itself."""
+
+LISTENING = ("host", "port", "workers", "grace")
+LOGGING = ("log_level", "log_format", "access_log")
+CONNECTIONS = ("websocket", "allowed_hosts", "allowed_origins", "max_connections", "max_connection_bytes")
+
+REASONS: Mapping[str, str] = {
+    **dict.fromkeys(LISTENING, "the program that hosts Antiphon listens and ends as it decides"),
+    **dict.fromkeys(LOGGING, "the program configures the loggers `antiphon` and `antiphon.access` itself"),
+    **dict.fromkeys(CONNECTIONS, "calls inside a program have no connections; use `antiphon.asgi`"),
+}
+"""Why a setting of the server has no effect in a program."""
+
+IN_CALLS = (*LISTENING, *LOGGING, *CONNECTIONS)
+"""Settings that clients inside a program reject."""
+
+IN_APPLICATIONS = (*LISTENING, *LOGGING)
+"""Settings that an application for another server rejects."""
+
+ANOTHER_LOOP = (
+    "This {what} was first used in another event loop. Each event loop, and so each thread, needs an object of its "
+    "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in every thread."
+)
+
+
+class Service:
+    """Opens its parts at first use, and closes them. It belongs to the event loop of its first use.
+
+    `settings` have the same effect as in a file for `antiphon serve`; those named in `rejects` raise `ConfigError`.
+    `backend`, a base URL with its `key` or a `Backend`, stands in place of `settings.backends`, and `store` in place of
+    `settings.store`. Without settings and backend it is the scripted model `demo`, with its state in memory.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None,
+        backend: str | Backend | None = None,
+        key: str = "",
+        store: str | None = None,
+        *,
+        rejects: Sequence[str] = IN_CALLS,
+        what: str = "client",
+    ) -> None:
+        self.settings, self._environment, self._backends = _resolved(settings, backend, key, store, rejects)
+        self.what = what
+        self._house: Application | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._adopting = threading.Lock()
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> Application:
+        """Return the parts; make and start them at first use. Raises `ConfigError`, `StoreError`, `RuntimeError`."""
+        self.check_loop()
+        if self._house is None:
+            async with self._opening:
+                if self._house is None:
+                    house = await build(self.settings, self._environment, backends=self._backends)
+                    house.watchdog = None  # what else the program does in its loop is its own affair
+                    house.start()
+                    self._house = house
+        return self._house
+
+    async def close(self) -> None:
+        """Release everything; background work under way is left for the next process that opens the store."""
+        self.check_loop()
+        async with self._opening:
+            house, self._house = self._house, None
+            if house is not None:
+                await house.close()
+
+    def check_loop(self) -> None:
+        """Raise `RuntimeError` in any event loop but the first one."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            with self._adopting:
+                self._loop = self._loop or loop
+            if self._loop is not loop:
+                raise RuntimeError(ANOTHER_LOOP.format(what=self.what))
+
+
+def _resolved(
+    settings: Settings | None, backend: str | Backend | None, key: str, store: str | None, rejects: Sequence[str]
+) -> tuple[Settings, dict[str, str], list[Backend]]:
+    """Return settings, environment and backends of a program's arguments. Raises `ConfigError`."""
+    if key and not isinstance(backend, str):
+        raise ConfigError("`key` was passed without the URL of a `backend`. Pass both, or set `key_env` in settings.")
+    if settings is None:
+        settings = Settings(store=MEMORY)
+        if backend is None:
+            from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - no program with a backend needs it
+
+            backend = DemoBackend()
+    elif backend is not None and settings.backends:
+        raise ConfigError("`backend` and `settings.backends` were both passed. Pass one of them.")
+    environment = dict(os.environ)
+    if isinstance(backend, str):
+        settings = replace(settings, backends=[BackendConfig(url=backend, key_env=KEY if key else "")])
+        environment[KEY] = key
+    if store is not None:
+        settings = replace(settings, store=store)
+    settings = checked(settings)
+    _check_effects(settings, rejects)
+    return settings, environment, [] if backend is None or isinstance(backend, str) else [backend]
+
+
+def _check_effects(settings: Settings, rejects: Sequence[str]) -> None:
+    usual = Settings()
+    for name in rejects:
+        if getattr(settings, name) != getattr(usual, name):
+            raise ConfigError(f"The setting `{name}` has no effect here: {REASONS[name]}. Remove it.")

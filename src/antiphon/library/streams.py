@@ -1,0 +1,123 @@
+"""The events of a response as a stream that a program iterates, and closes when it has seen enough."""
+
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from antiphon.errors import AntiphonError
+from antiphon.library.background_loop import BackgroundLoop
+from antiphon.protocol.events import Completed, Event, Failed, Incomplete
+from antiphon.protocol.response import Response
+
+Batches = AsyncGenerator[Sequence[Event], None]
+
+UNFINISHED = "The stream ended without the response. Iterate it to its end, and do not close it before."
+
+
+class AsyncResponseStream(AsyncIterator[Event]):
+    """The events of one response, as they come. Closing it early ends the model's work, unless it is in the background.
+
+    Use it in `async with`, or call `close` when you leave the loop early.
+    """
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        self._waiting: deque[Event] = deque()
+        self._response: Response | None = None
+
+    async def begin(self) -> Self:
+        """Wait for the first events; errors of the request are raised here."""
+        await self._fill()
+        return self
+
+    async def __anext__(self) -> Event:
+        if not self._waiting and not await self._fill():
+            raise StopAsyncIteration
+        return self._waiting.popleft()
+
+    async def _fill(self) -> bool:
+        """Wait for events that come together; return whether there are any before the end."""
+        async for batch in self._batches:
+            if batch:
+                self._waiting.extend(batch)
+                if isinstance(last := batch[-1], Completed | Incomplete | Failed):
+                    self._response = last.response
+                return True
+        return False
+
+    def take(self) -> list[Event]:
+        """Return the events that have come and were not iterated yet."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        return taken
+
+    async def get_final_response(self) -> Response:
+        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
+        async for _ in self:
+            pass
+        return finished(self._response)
+
+    async def close(self) -> None:
+        """End the stream, and the model's work with it unless it is in the background."""
+        self._waiting.clear()
+        await self._batches.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class ResponseStream(Iterator[Event]):
+    """The events of one response, as they come. Closing it early ends the model's work, unless it is in the background.
+
+    Use it in `with`, or call `close` when you leave the loop early.
+    """
+
+    def __init__(self, stream: AsyncResponseStream, loop: BackgroundLoop) -> None:
+        self._stream, self._loop = stream, loop
+        self._waiting: deque[Event] = deque()
+
+    def __next__(self) -> Event:
+        if not self._waiting:
+            self._waiting.extend(self._loop.run(_some(self._stream)))
+        if not self._waiting:
+            raise StopIteration
+        return self._waiting.popleft()
+
+    def get_final_response(self) -> Response:
+        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
+        self._waiting.clear()
+        return self._loop.run(self._stream.get_final_response())
+
+    def close(self) -> None:
+        """End the stream, and the model's work with it unless it is in the background."""
+        self._waiting.clear()
+        self._loop.run(self._stream.close())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+async def _some(stream: AsyncResponseStream) -> list[Event]:
+    """Return the next events that came together; none at the end. A thread is asked once for all of them."""
+    try:
+        return [await anext(stream), *stream.take()]
+    except StopAsyncIteration:
+        return []
+
+
+def finished(response: Response | None) -> Response:
+    """Return the response. Raises `AntiphonError` if there is none."""
+    if response is None:
+        raise AntiphonError(UNFINISHED, code="stream_cut_off")
+    return response

@@ -1,0 +1,231 @@
+"""`Antiphon`: the Responses API as an object, for programs without an event loop, and for every thread."""
+
+import weakref
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
+
+from antiphon.config import Settings
+from antiphon.library.async_client import AsyncAntiphon
+from antiphon.library.background_loop import BackgroundLoop
+from antiphon.library.pages import ItemPages
+from antiphon.library.parameters import (
+    CompactParameters,
+    CountParameters,
+    InputPageParameters,
+    PageParameters,
+    ResponseParameters,
+)
+from antiphon.library.streams import AsyncResponseStream, ResponseStream
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.requests import Include
+from antiphon.protocol.response import OutputItem, Response
+from antiphon.protocol.results import (
+    CompactedResponse,
+    Conversation,
+    DeletedConversation,
+    DeletedResponse,
+    InputTokenCount,
+    ItemPage,
+)
+from antiphon.upstream.backend import Backend
+
+T = TypeVar("T")
+
+
+class Caller:
+    """Runs the asynchronous client in a thread of its own; closed with the program, or when nothing refers to it."""
+
+    def __init__(self, client: AsyncAntiphon) -> None:
+        self.client = client
+        self.loop = BackgroundLoop()
+        self.close = weakref.finalize(self, self.loop.close, client.close)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what the coroutine returns."""
+        return self.loop.run(work)
+
+
+class Antiphon:
+    """The Responses API inside your program, with the methods of the official SDK; `AsyncAntiphon` without `await`.
+
+    Any thread can use it, also one with a running event loop, which waits meanwhile. It works in one thread of its own,
+    which begins with the first call and ends with `close`, the end of `with`, or the end of the program. After a fork,
+    a client that was used before raises `RuntimeError`.
+
+    >>> from antiphon import Antiphon
+    >>> with Antiphon() as client:
+    ...     response = client.responses.create(model="demo", input="My name is Ada.")
+    ...     print(response.output_text)
+    I am demo, Antiphon's scripted model. I received 1 message. You said: My name is Ada.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        backend: str | Backend | None = None,
+        key: str = "",
+        store: str | None = None,
+    ) -> None:
+        self._caller = Caller(AsyncAntiphon(settings, backend=backend, key=key, store=store))
+        self.responses = Responses(self._caller)
+        self.conversations = Conversations(self._caller)
+
+    def close(self) -> None:
+        """Release connections, the store and the thread; background work under way is left for who opens the store."""
+        self._caller.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Responses:
+    """Responses: create, stream, retrieve, cancel, delete, compact, and what they were made from."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller, self._responses = caller, caller.client.responses
+        self.input_items = InputItems(caller)
+        self.input_tokens = InputTokens(caller)
+
+    @overload
+    def create(self, *, stream: Literal[False] | None = None, **parameters: Unpack[ResponseParameters]) -> Response: ...
+
+    @overload
+    def create(self, *, stream: Literal[True], **parameters: Unpack[ResponseParameters]) -> ResponseStream: ...
+
+    def create(
+        self, *, stream: bool | None = None, **parameters: Unpack[ResponseParameters]
+    ) -> Response | ResponseStream:
+        """Create a response and wait for it; with `stream=True`, return its events as they come.
+
+        With `background=True` the response is queued, and made while a client or a server has its store open.
+        """
+        if stream:
+            return self._stream(self._caller.run(self._responses.create(stream=True, **parameters)))
+        return self._caller.run(self._responses.create(**parameters))
+
+    def stream(self, **parameters: Unpack[ResponseParameters]) -> ResponseStream:
+        """Return the events of a new response as they come; the request begins with the first of them."""
+        return self._stream(self._responses.stream(**parameters))
+
+    @overload
+    def retrieve(
+        self, response_id: str, *, include: Sequence[Include] | None = None, stream: Literal[False] | None = None
+    ) -> Response: ...
+
+    @overload
+    def retrieve(
+        self, response_id: str, *, stream: Literal[True], starting_after: int | None = None
+    ) -> ResponseStream: ...
+
+    def retrieve(
+        self,
+        response_id: str,
+        *,
+        include: Sequence[Include] | None = None,
+        stream: bool | None = None,
+        starting_after: int | None = None,
+    ) -> Response | ResponseStream:
+        """Return a stored response; with `stream=True`, the events of a background response, to its end.
+
+        `starting_after` is the `sequence_number` of the last event that was read: the stream resumes after it.
+        """
+        if stream:
+            resumed = self._responses.retrieve(response_id, stream=True, starting_after=starting_after)
+            return self._stream(self._caller.run(resumed))
+        return self._caller.run(self._responses.retrieve(response_id, include=include))
+
+    def cancel(self, response_id: str) -> Response:
+        """Cancel a background response; return it in its current state."""
+        return self._caller.run(self._responses.cancel(response_id))
+
+    def delete(self, response_id: str) -> DeletedResponse:
+        """Delete a stored response."""
+        return self._caller.run(self._responses.delete(response_id))
+
+    def compact(self, **parameters: Unpack[CompactParameters]) -> CompactedResponse:
+        """Make a context shorter; the `output` of the result is the next request's input."""
+        return self._caller.run(self._responses.compact(**parameters))
+
+    def _stream(self, stream: AsyncResponseStream) -> ResponseStream:
+        return ResponseStream(stream, self._caller.loop)
+
+
+class InputItems:
+    """The items that responses were made from."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller, self._items = caller, caller.client.responses.input_items
+
+    def list(self, response_id: str, **parameters: Unpack[InputPageParameters]) -> ItemPages:
+        """Return the items that a response was made from, newest first unless `order` is `asc`."""
+        return ItemPages(self._items.list(response_id, **parameters).fetch, self._caller.loop)
+
+
+class InputTokens:
+    """Counts of tokens."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller, self._tokens = caller, caller.client.responses.input_tokens
+
+    def count(self, **parameters: Unpack[CountParameters]) -> InputTokenCount:
+        """Return how many tokens the input of such a response has; nothing is made or stored."""
+        return self._caller.run(self._tokens.count(**parameters))
+
+
+class Conversations:
+    """Conversations, which keep their items on the server's side."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller, self._conversations = caller, caller.client.conversations
+        self.items = ConversationItems(caller)
+
+    def create(
+        self, *, items: Sequence[Mapping[str, Any] | Item] | None = None, metadata: Mapping[str, str] | None = None
+    ) -> Conversation:
+        """Create a conversation with its first items."""
+        return self._caller.run(self._conversations.create(items=items, metadata=metadata))
+
+    def retrieve(self, conversation_id: str) -> Conversation:
+        """Return a conversation."""
+        return self._caller.run(self._conversations.retrieve(conversation_id))
+
+    def update(self, conversation_id: str, *, metadata: Mapping[str, str] | None) -> Conversation:
+        """Replace the metadata of a conversation."""
+        return self._caller.run(self._conversations.update(conversation_id, metadata=metadata))
+
+    def delete(self, conversation_id: str) -> DeletedConversation:
+        """Delete a conversation with its items."""
+        return self._caller.run(self._conversations.delete(conversation_id))
+
+
+class ConversationItems:
+    """The items of conversations."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller, self._items = caller, caller.client.conversations.items
+
+    def create(
+        self,
+        conversation_id: str,
+        *,
+        items: Sequence[Mapping[str, Any] | Item],
+        include: Sequence[Include] | None = None,
+    ) -> ItemPage:
+        """Append items; return them."""
+        return self._caller.run(self._items.create(conversation_id, items=items, include=include))
+
+    def list(self, conversation_id: str, **parameters: Unpack[PageParameters]) -> ItemPages:
+        """Return the items, newest first unless `order` is `asc`."""
+        return ItemPages(self._items.list(conversation_id, **parameters).fetch, self._caller.loop)
+
+    def retrieve(self, item_id: str, *, conversation_id: str, include: Sequence[Include] | None = None) -> OutputItem:
+        """Return an item."""
+        return self._caller.run(self._items.retrieve(item_id, conversation_id=conversation_id, include=include))
+
+    def delete(self, item_id: str, *, conversation_id: str) -> Conversation:
+        """Delete an item; return its conversation."""
+        return self._caller.run(self._items.delete(item_id, conversation_id=conversation_id))

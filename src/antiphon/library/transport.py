@@ -1,0 +1,193 @@
+"""HTTP clients whose requests stay in this process: for the official SDK, and so for every program that uses it."""
+
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires
+from typing import TYPE_CHECKING, Any, Self
+
+from antiphon.config import Settings
+from antiphon.errors import ConfigError
+from antiphon.library.asgi_app import AsgiApplication
+from antiphon.library.background_loop import BackgroundLoop
+from antiphon.library.in_process import BrokenOff, Exchange, Request, Server
+from antiphon.library.service import Service
+from antiphon.upstream.backend import Backend
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+def http_client(
+    settings: Settings | None = None,
+    *,
+    backend: str | Backend | None = None,
+    key: str = "",
+    store: str | None = None,
+) -> "httpx2.Client":
+    """Return an HTTP client for `OpenAI(http_client=...)`: its requests are served inside this process.
+
+    The arguments are those of `Antiphon`. Host and API key of the SDK's client have no meaning. Closing the client
+    closes everything behind it. Raises `ConfigError`, also if the HTTP library of the SDK is not installed.
+
+    >>> import antiphon
+    >>> from openai import OpenAI
+    >>> with OpenAI(api_key="none", http_client=antiphon.http_client()) as client:
+    ...     print(client.responses.create(model="demo", input="Hi").status)
+    completed
+    """
+    http = _http_library()
+    app = AsgiApplication(Service(settings, backend, key, store))
+    return http.Client(transport=_SyncTransport(http, app))  # type: ignore[no-any-return]  # of one of two libraries
+
+
+def async_http_client(
+    settings: Settings | None = None,
+    *,
+    backend: str | Backend | None = None,
+    key: str = "",
+    store: str | None = None,
+) -> "httpx2.AsyncClient":
+    """Return an HTTP client for `AsyncOpenAI(http_client=...)`: its requests are served inside this process.
+
+    It belongs to the event loop of its first request. For the rest see `http_client`.
+
+    >>> import asyncio
+    >>> import antiphon
+    >>> from openai import AsyncOpenAI
+    >>> async def main() -> None:
+    ...     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client()) as client:
+    ...         print((await client.responses.create(model="demo", input="Hi")).status)
+    >>> asyncio.run(main())
+    completed
+    """
+    http = _http_library()
+    app = AsgiApplication(Service(settings, backend, key, store, what="HTTP client"))
+    return http.AsyncClient(transport=_AsyncTransport(http, app))  # type: ignore[no-any-return]  # as above
+
+
+@cache
+def _http_library() -> Any:
+    """Return the HTTP library that the installed SDK uses. Raises `ConfigError` if it is not installed."""
+    try:
+        needs = requires("openai") or []
+    except PackageNotFoundError:
+        needs = ["httpx2"]
+    name = "httpx2" if any(need.startswith("httpx2") for need in needs) else "httpx"
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ConfigError(f"The HTTP client needs the package {name}: pip install openai {name}") from error
+
+
+class _SyncTransport:
+    """A transport in the sense of the HTTP library, for calls without `await`."""
+
+    def __init__(self, http: Any, app: AsgiApplication) -> None:
+        self._http, self._server, self._loop = http, Server(app), BackgroundLoop()
+        self.close = weakref.finalize(self, self._loop.close, self._server.close)
+
+    def handle_request(self, request: Any) -> Any:
+        made, timeout = _request(request, request.read()), _timeout(request)
+        with _translated(self._http, request):
+            exchange, status, headers = self._loop.run(self._server.send(made, timeout))
+        body = _body_types(self._http)[0](self, exchange, request)
+        return self._http.Response(status, headers=headers, stream=body)
+
+    def parts(self, exchange: Exchange, request: Any) -> Iterator[bytes]:
+        """Give the body of a reply as it comes."""
+        with _translated(self._http, request):
+            while part := self._loop.run(exchange.read()):
+                yield part
+
+    def leave(self, exchange: Exchange) -> None:
+        """End an exchange."""
+        self._loop.post(exchange.leave)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class _AsyncTransport:
+    """A transport in the sense of the HTTP library, for the event loop of its first request."""
+
+    def __init__(self, http: Any, app: AsgiApplication) -> None:
+        self._http, self._server = http, Server(app)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        made, timeout = _request(request, await request.aread()), _timeout(request)
+        with _translated(self._http, request):
+            exchange, status, headers = await self._server.send(made, timeout)
+        body = _body_types(self._http)[1](self, exchange, request)
+        return self._http.Response(status, headers=headers, stream=body)
+
+    async def parts(self, exchange: Exchange, request: Any) -> AsyncIterator[bytes]:
+        """Give the body of a reply as it comes."""
+        with _translated(self._http, request):
+            while part := await exchange.read():
+                yield part
+
+    async def aclose(self) -> None:
+        await self._server.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+
+class _SyncBody:
+    def __init__(self, transport: _SyncTransport, exchange: Exchange, request: Any) -> None:
+        self._transport, self._exchange, self._request = transport, exchange, request
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._transport.parts(self._exchange, self._request)
+
+    def close(self) -> None:
+        self._transport.leave(self._exchange)
+
+
+class _AsyncBody:
+    def __init__(self, transport: _AsyncTransport, exchange: Exchange, request: Any) -> None:
+        self._transport, self._exchange, self._request = transport, exchange, request
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._transport.parts(self._exchange, self._request)
+
+    async def aclose(self) -> None:
+        self._exchange.leave()
+
+
+@cache
+def _body_types(http: Any) -> tuple[type[_SyncBody], type[_AsyncBody]]:
+    """Return the bodies of replies as the HTTP library wants them: it asks for its own classes as bases."""
+    bases = (_SyncBody, http.SyncByteStream), (_AsyncBody, http.AsyncByteStream)
+    return type("SyncBody", bases[0], {}), type("AsyncBody", bases[1], {})
+
+
+def _request(request: Any, body: bytes) -> Request:
+    headers = [(name.lower(), value) for name, value in request.headers.raw]
+    return Request(request.method, request.url.path, request.url.query, headers, body)
+
+
+def _timeout(request: Any) -> float | None:
+    """Return the seconds that the application may be silent."""
+    seconds: float | None = request.extensions.get("timeout", {}).get("read")
+    return seconds
+
+
+@contextmanager
+def _translated(http: Any, request: Any) -> Iterator[None]:
+    """Raise what a connection would have raised, in the terms of the HTTP library."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise http.ReadTimeout("Antiphon sent nothing within the time limit.", request=request) from error
+    except BrokenOff as error:
+        raise http.RemoteProtocolError(str(error), request=request) from error

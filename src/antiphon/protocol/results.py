@@ -1,0 +1,61 @@
+"""What the API returns beside responses: conversations, pages of items, counts, confirmations."""
+
+from typing import Literal
+
+from msgspec import field
+
+from antiphon.protocol.objects import ApiObject
+from antiphon.protocol.response import OutputItems, Usage
+
+
+class DeletedResponse(ApiObject, kw_only=True):
+    """The response was deleted."""
+
+    id: str
+    object: Literal["response"] = "response"
+    deleted: bool = True
+
+
+class CompactedResponse(ApiObject, kw_only=True):
+    """A shorter context: `output` is the next request's input. Times are whole seconds since the epoch."""
+
+    id: str
+    object: Literal["response.compaction"] = "response.compaction"
+    created_at: int
+    output: OutputItems = field(default_factory=list)
+    usage: Usage | None = None
+
+
+class InputTokenCount(ApiObject, kw_only=True):
+    """The tokens that an input has. `is_exact` is False for an estimate; over HTTP a header says so."""
+
+    object: Literal["response.input_tokens"] = "response.input_tokens"
+    input_tokens: int
+    is_exact: bool = False
+
+
+class Conversation(ApiObject, kw_only=True):
+    """A conversation. Times are whole seconds since the epoch."""
+
+    id: str
+    object: Literal["conversation"] = "conversation"
+    created_at: int
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+class DeletedConversation(ApiObject, kw_only=True):
+    """The conversation and its items were deleted."""
+
+    id: str
+    object: Literal["conversation.deleted"] = "conversation.deleted"
+    deleted: bool = True
+
+
+class ItemPage(ApiObject, kw_only=True):
+    """A page of items, in the order of the request."""
+
+    object: Literal["list"] = "list"
+    data: OutputItems = field(default_factory=list)
+    first_id: str | None = None
+    last_id: str | None = None
+    has_more: bool = False
