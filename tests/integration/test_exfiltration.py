@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from antiphon import Responses
+from antiphon import AsyncAntiphon
 from antiphon.config import Settings
 from antiphon.upstream.http import HttpBackend
 from tests.support.mcp_server import mcp_serving
@@ -57,9 +57,9 @@ async def made(web: SmallWeb, *turns: Turn, tools: list[dict[str, Any]]) -> tupl
     async with model.serve():
         model.play(*turns)
         settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.0/8", "::1/128"])
-        async with Responses(HttpBackend("model", model.url, ""), settings=settings) as api:
+        async with AsyncAntiphon(settings, backend=HttpBackend("model", model.url, ""), store="sqlite://") as client:
             said = f"My password is {SECRET}. Which ferries are there?"
-            response = await api.create(model="fake-model", input=said, tools=tools)
+            response = await client.responses.create(model="fake-model", input=said, tools=tools)
     return json.loads(msgspec.json.encode(response)), model
 
 

@@ -1,6 +1,6 @@
 """Settings become parts: the only package that knows them all."""
 
-from antiphon.application.backends import check_backends
+from antiphon.application.backends import check_backends, demo_backend
 from antiphon.application.keys import open_keyring
 from antiphon.application.server import Application, build
 from antiphon.application.tools import toolset_of, web_search_of
@@ -11,6 +11,7 @@ __all__ = [
     "build",
     "check_backends",
     "collector_of",
+    "demo_backend",
     "open_keyring",
     "toolset_of",
     "web_search_of",

@@ -150,11 +150,14 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
         for name, url in await discover()
         if not _is_this_server(url, settings)
     ]
-    if backends:
-        return backends
+    return backends or [demo_backend()]
+
+
+def demo_backend() -> Backend:
+    """Return the scripted model `demo`."""
     from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - no server with a backend needs it
 
-    return [DemoBackend()]
+    return DemoBackend()
 
 
 def _found_key_env(name: str, environment: Mapping[str, str]) -> str:

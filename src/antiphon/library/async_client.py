@@ -66,14 +66,13 @@ class AsyncAntiphon:
         key: str = "",
         store: str | None = None,
     ) -> None:
-        self._service = Service(settings, backend, key, store)
-        calls = Calls(self._service)
+        self._calls = calls = Calls(Service(settings, backend, key, store))
         self.responses = AsyncResponses(calls)
         self.conversations = AsyncConversations(calls)
 
     async def close(self) -> None:
         """Release connections and the store; background work under way is left for who opens the store next."""
-        await self._service.close()
+        await self._calls.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -113,7 +112,7 @@ class AsyncResponses:
 
     def stream(self, **parameters: Unpack[ResponseParameters]) -> AsyncResponseStream:
         """Return the events of a new response as they come; the request begins with the first of them."""
-        return AsyncResponseStream(self._calls.batches(parameters))
+        return self._calls.stream(self._calls.batches(parameters))
 
     @overload
     async def retrieve(
@@ -138,7 +137,7 @@ class AsyncResponses:
         `starting_after` is the `sequence_number` of the last event that was read: the stream resumes after it.
         """
         if stream:
-            return await AsyncResponseStream(self._calls.replayed(response_id, starting_after)).begin()
+            return await self._calls.stream(self._calls.replayed(response_id, starting_after)).begin()
         gateway = await self._calls.gateway()
         return await self._calls.read(Response, await gateway.retrieve(TENANT, response_id, shown(include)))
 

@@ -1,9 +1,12 @@
 """One event loop in a thread of its own, for programs that call without `await`."""
 
 import asyncio
+import atexit
 import os
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
+from concurrent.futures import thread as _executors  # noqa: F401 - registers its hook
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -23,9 +26,13 @@ INSIDE = (
 
 
 class BackgroundLoop:
-    """Runs coroutines for threads that wait for them. Its own thread begins with the first, and ends with `close`."""
+    """Runs coroutines for threads that wait for them.
 
-    def __init__(self) -> None:
+    Its own thread begins with the first, and ends with `close`, which runs `last` there, or with the program.
+    """
+
+    def __init__(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._last = last
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._process = 0
@@ -55,7 +62,7 @@ class BackgroundLoop:
             if self._loop is not None and self._process == os.getpid():
                 self._loop.call_soon_threadsafe(work)
 
-    def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def close(self) -> None:
         """Run the last coroutine, if any ran before, and end the thread. Closing again does nothing."""
         with self._changing:
             was_closed, self._is_closed = self._is_closed, True
@@ -63,10 +70,10 @@ class BackgroundLoop:
         if was_closed or loop is None or thread is None or self._process != os.getpid():
             return
         if thread is threading.current_thread():  # the collector found the client while the loop ran
-            loop.create_task(last()).add_done_callback(lambda _: loop.stop())
+            loop.create_task(self._last()).add_done_callback(lambda _: loop.stop())
             return
         try:
-            asyncio.run_coroutine_threadsafe(last(), loop).result()
+            asyncio.run_coroutine_threadsafe(self._last(), loop).result()
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
@@ -79,11 +86,40 @@ class BackgroundLoop:
                 self._loop, self._process = asyncio.new_event_loop(), os.getpid()
                 self._thread = threading.Thread(target=_serve, args=(self._loop,), name="antiphon", daemon=True)
                 self._thread.start()
+                _open.add(self)
             elif self._process != os.getpid():
                 raise RuntimeError(FORKED)
             elif self._thread is threading.current_thread():
                 raise RuntimeError(INSIDE)
             return self._loop
+
+
+class LoopOwner:
+    """Owns a loop, and closes it when `close` is called or when nothing refers to the owner any more."""
+
+    def __init__(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.loop = BackgroundLoop(last)
+        self.close = weakref.finalize(self, self.loop.close)
+        self.close.atexit = False  # the loop itself ends with the program
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """See `BackgroundLoop.run`."""
+        return self.loop.run(work)
+
+
+_open: "weakref.WeakSet[BackgroundLoop]" = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Close what is still open when the program ends."""
+    for loop in list(_open):
+        with suppress(Exception):  # what was acknowledged is stored already
+            loop.close()
+
+
+# Closing needs executors, whose own hook ends them before `atexit` runs: this one, which is registered after it, runs
+# before it.
+getattr(threading, "_register_atexit", atexit.register)(_close_all)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

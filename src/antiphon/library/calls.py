@@ -1,7 +1,8 @@
 """The API's methods as coroutines over the gateway, from keyword arguments to typed objects."""
 
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from antiphon.gateway import CutOff, Gateway, JsonObject, LargeObject, RequestId
 from antiphon.library.parameters import as_query
 from antiphon.library.reading import own_event, read_event, read_object
 from antiphon.library.service import Service
+from antiphon.library.streams import AsyncResponseStream, Batches
 from antiphon.protocol.events import Event
 from antiphon.protocol.objects import ApiObject
 from antiphon.protocol.requests import CreateResponse, Include
@@ -32,6 +34,20 @@ class Calls:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._gateway: Gateway | None = None
+        self._streams: weakref.WeakSet[AsyncResponseStream] = weakref.WeakSet()
+
+    def stream(self, batches: Batches) -> AsyncResponseStream:
+        """Return a stream of these events, which `close` closes if it is still open then."""
+        stream = AsyncResponseStream(batches)
+        self._streams.add(stream)
+        return stream
+
+    async def close(self) -> None:
+        """Close the streams that are open, then everything that they need."""
+        for stream in list(self._streams):
+            with suppress(RuntimeError):  # another task is reading it, and will see the end
+                await stream.close()
+        await self._service.close()
 
     async def gateway(self) -> Gateway:
         """Return the gateway; everything behind it opens at first use."""

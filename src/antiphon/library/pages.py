@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any
 
-from antiphon.library.background_loop import BackgroundLoop
+from antiphon.library.background_loop import LoopOwner
 from antiphon.protocol.response import OutputItem
 from antiphon.protocol.results import ItemPage
 
@@ -38,9 +38,9 @@ class AsyncItemPages(AsyncIterator[OutputItem]):
 class ItemPages:
     """A page of items: `data`, `first_id`, `last_id`, `has_more`. Iterating it goes on with the pages after it."""
 
-    def __init__(self, fetch: Fetch, loop: BackgroundLoop) -> None:
-        self._fetch, self._loop = fetch, loop
-        self._page = loop.run(fetch(None))
+    def __init__(self, fetch: Fetch, owner: LoopOwner) -> None:
+        self._fetch, self._owner = fetch, owner
+        self._page = owner.run(fetch(None))
 
     def __iter__(self) -> Iterator[OutputItem]:
         page = self._page
@@ -48,7 +48,7 @@ class ItemPages:
             yield from page.data
             if not page.has_more:
                 return
-            page = self._loop.run(self._fetch(page.last_id))
+            page = self._owner.run(self._fetch(page.last_id))
 
     @property
     def data(self) -> list[OutputItem]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from antiphon.application import Application, build
+from antiphon.application import Application, build, demo_backend
 from antiphon.config import BackendConfig, Settings, checked
 from antiphon.errors import ConfigError
 from antiphon.upstream.backend import Backend
@@ -64,27 +64,42 @@ class Service:
         self._house: Application | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._adopting = threading.Lock()
-        self._opening = asyncio.Lock()
+        self._making: asyncio.Task[Application] | None = None
 
     async def open(self) -> Application:
-        """Return the parts; make and start them at first use. Raises `ConfigError`, `StoreError`, `RuntimeError`."""
+        """Return the parts; make and start them at first use. Raises `ConfigError`, `StoreError`, `RuntimeError`.
+
+        They are made in a task of their own: a caller that is cancelled meanwhile leaves nothing behind.
+        """
         self.check_loop()
         if self._house is None:
-            async with self._opening:
-                if self._house is None:
-                    house = await build(self.settings, self._environment, backends=self._backends)
-                    house.watchdog = None  # what else the program does in its loop is its own affair
-                    house.start()
-                    self._house = house
+            if self._making is None:
+                self._making = asyncio.create_task(self._make())
+                self._making.add_done_callback(_note)
+            self._house = await asyncio.shield(self._making)
         return self._house
+
+    async def _make(self) -> Application:
+        try:
+            house = await build(self.settings, self._environment, backends=self._backends)
+        except BaseException:
+            self._making = None  # the next call tries again
+            raise
+        house.watchdog = None  # what else the program does in its loop is its own affair
+        house.start()
+        return house
 
     async def close(self) -> None:
         """Release everything; background work under way is left for the next process that opens the store."""
         self.check_loop()
-        async with self._opening:
-            house, self._house = self._house, None
-            if house is not None:
-                await house.close()
+        making, self._making, self._house = self._making, None, None
+        if making is None:
+            return
+        await asyncio.wait({making})
+        if not making.cancelled() and making.exception() is None:
+            house = making.result()
+            house.abort()
+            await house.close()
 
     def check_loop(self) -> None:
         """Raise `RuntimeError` in any event loop but the first one."""
@@ -96,6 +111,12 @@ class Service:
                 raise RuntimeError(ANOTHER_LOOP.format(what=self.what))
 
 
+def _note(task: "asyncio.Task[Application]") -> None:
+    """Read the error of a task, which is raised to whoever waits for it, and is no fault if nobody does."""
+    if not task.cancelled():
+        task.exception()
+
+
 def _resolved(
     settings: Settings | None, backend: str | Backend | None, key: str, store: str | None, rejects: Sequence[str]
 ) -> tuple[Settings, dict[str, str], list[Backend]]:
@@ -104,10 +125,7 @@ def _resolved(
         raise ConfigError("`key` was passed without the URL of a `backend`. Pass both, or set `key_env` in settings.")
     if settings is None:
         settings = Settings(store=MEMORY)
-        if backend is None:
-            from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - no program with a backend needs it
-
-            backend = DemoBackend()
+        backend = backend or demo_backend()
     elif backend is not None and settings.backends:
         raise ConfigError("`backend` and `settings.backends` were both passed. Pass one of them.")
     environment = dict(os.environ)

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from antiphon.errors import AntiphonError
-from antiphon.library.background_loop import BackgroundLoop
+from antiphon.library.background_loop import LoopOwner
 from antiphon.protocol.events import Completed, Event, Failed, Incomplete
 from antiphon.protocol.response import Response
 
@@ -78,13 +78,13 @@ class ResponseStream(Iterator[Event]):
     Use it in `with`, or call `close` when you leave the loop early.
     """
 
-    def __init__(self, stream: AsyncResponseStream, loop: BackgroundLoop) -> None:
-        self._stream, self._loop = stream, loop
+    def __init__(self, stream: AsyncResponseStream, owner: LoopOwner) -> None:
+        self._stream, self._owner = stream, owner
         self._waiting: deque[Event] = deque()
 
     def __next__(self) -> Event:
         if not self._waiting:
-            self._waiting.extend(self._loop.run(_some(self._stream)))
+            self._waiting.extend(self._owner.run(_some(self._stream)))
         if not self._waiting:
             raise StopIteration
         return self._waiting.popleft()
@@ -92,12 +92,12 @@ class ResponseStream(Iterator[Event]):
     def get_final_response(self) -> Response:
         """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
         self._waiting.clear()
-        return self._loop.run(self._stream.get_final_response())
+        return self._owner.run(self._stream.get_final_response())
 
     def close(self) -> None:
         """End the stream, and the model's work with it unless it is in the background."""
         self._waiting.clear()
-        self._loop.run(self._stream.close())
+        self._owner.run(self._stream.close())
 
     def __enter__(self) -> Self:
         return self

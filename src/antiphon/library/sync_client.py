@@ -1,12 +1,11 @@
 """`Antiphon`: the Responses API as an object, for programs without an event loop, and for every thread."""
 
-import weakref
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar, Unpack, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, Unpack, overload
 
 from antiphon.config import Settings
 from antiphon.library.async_client import AsyncAntiphon
-from antiphon.library.background_loop import BackgroundLoop
+from antiphon.library.background_loop import LoopOwner
 from antiphon.library.pages import ItemPages
 from antiphon.library.parameters import (
     CompactParameters,
@@ -29,20 +28,13 @@ from antiphon.protocol.results import (
 )
 from antiphon.upstream.backend import Backend
 
-T = TypeVar("T")
 
-
-class Caller:
-    """Runs the asynchronous client in a thread of its own; closed with the program, or when nothing refers to it."""
+class Caller(LoopOwner):
+    """Runs the asynchronous client in a thread of its own. Whatever can still be used refers to it."""
 
     def __init__(self, client: AsyncAntiphon) -> None:
+        super().__init__(client.close)
         self.client = client
-        self.loop = BackgroundLoop()
-        self.close = weakref.finalize(self, self.loop.close, client.close)
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the coroutine returns."""
-        return self.loop.run(work)
 
 
 class Antiphon:
@@ -151,7 +143,7 @@ class Responses:
         return self._caller.run(self._responses.compact(**parameters))
 
     def _stream(self, stream: AsyncResponseStream) -> ResponseStream:
-        return ResponseStream(stream, self._caller.loop)
+        return ResponseStream(stream, self._caller)
 
 
 class InputItems:
@@ -162,7 +154,7 @@ class InputItems:
 
     def list(self, response_id: str, **parameters: Unpack[InputPageParameters]) -> ItemPages:
         """Return the items that a response was made from, newest first unless `order` is `asc`."""
-        return ItemPages(self._items.list(response_id, **parameters).fetch, self._caller.loop)
+        return ItemPages(self._items.list(response_id, **parameters).fetch, self._caller)
 
 
 class InputTokens:
@@ -220,7 +212,7 @@ class ConversationItems:
 
     def list(self, conversation_id: str, **parameters: Unpack[PageParameters]) -> ItemPages:
         """Return the items, newest first unless `order` is `asc`."""
-        return ItemPages(self._items.list(conversation_id, **parameters).fetch, self._caller.loop)
+        return ItemPages(self._items.list(conversation_id, **parameters).fetch, self._caller)
 
     def retrieve(self, item_id: str, *, conversation_id: str, include: Sequence[Include] | None = None) -> OutputItem:
         """Return an item."""

@@ -1,6 +1,5 @@
 """HTTP clients whose requests stay in this process: for the official SDK, and so for every program that uses it."""
 
-import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.library.asgi_app import AsgiApplication
-from antiphon.library.background_loop import BackgroundLoop
+from antiphon.library.background_loop import LoopOwner
 from antiphon.library.in_process import BrokenOff, Exchange, Request, Server
 from antiphon.library.service import Service
 from antiphon.upstream.backend import Backend
@@ -86,25 +85,28 @@ class _SyncTransport:
     """A transport in the sense of the HTTP library, for calls without `await`."""
 
     def __init__(self, http: Any, app: AsgiApplication) -> None:
-        self._http, self._server, self._loop = http, Server(app), BackgroundLoop()
-        self.close = weakref.finalize(self, self._loop.close, self._server.close)
+        self._http, self._server = http, Server(app)
+        self._owner = LoopOwner(self._server.close)
+
+    def close(self) -> None:
+        self._owner.close()
 
     def handle_request(self, request: Any) -> Any:
         made, timeout = _request(request, request.read()), _timeout(request)
         with _translated(self._http, request):
-            exchange, status, headers = self._loop.run(self._server.send(made, timeout))
+            exchange, status, headers = self._owner.run(self._server.send(made, timeout))
         body = _body_types(self._http)[0](self, exchange, request)
         return self._http.Response(status, headers=headers, stream=body)
 
     def parts(self, exchange: Exchange, request: Any) -> Iterator[bytes]:
         """Give the body of a reply as it comes."""
         with _translated(self._http, request):
-            while part := self._loop.run(exchange.read()):
+            while part := self._owner.run(exchange.read()):
                 yield part
 
     def leave(self, exchange: Exchange) -> None:
         """End an exchange."""
-        self._loop.post(exchange.leave)
+        self._owner.loop.post(exchange.leave)
 
     def __enter__(self) -> Self:
         return self

@@ -12,8 +12,8 @@ import pytest
 from openai import AsyncOpenAI
 from websockets.asyncio.client import connect
 
-from antiphon.hosting import limits_of
 from antiphon.config import Settings
+from antiphon.hosting import limits_of
 from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE
 from tests.support.raw import connected, post, say, status_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Responses, Translator
+from antiphon import AsyncAntiphon, Translator
 from antiphon.application.backends import check_backends
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ClientError, ConfigError
@@ -221,10 +221,10 @@ async def test_a_tokenizer_without_template_receives_the_effort_alone() -> None:
 async def test_the_library_takes_them() -> None:
     backend = ReplayBackend(saying("Hello"))
     backend.models = [{"id": "m", "object": "model", "created": 1, "owned_by": "vllm"}]
-    async with backend.serve(), Responses(backend.url) as api:
-        await api.create(model="m", input="Hi", top_k=20)
+    async with backend.serve(), AsyncAntiphon(backend=backend.url) as client:
+        await client.responses.create(model="m", input="Hi", extra_body={"top_k": 20})
         with pytest.raises(ClientError, match=r"Unknown parameter: 'temprature'\. Did you mean 'temperature'\?"):
-            await api.create(model="m", input="Hi", temprature=1)
+            await client.responses.create(model="m", input="Hi", extra_body={"temprature": 1})
     assert backend.requests[0]["top_k"] == 20
     assert Translator({**BODY, "top_k": 20}, dialect="llamacpp").chat_request["top_k"] == 20
 

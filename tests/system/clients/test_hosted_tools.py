@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import msgspec
 import pytest
 from agents import (
     Agent,
@@ -21,7 +20,7 @@ from openai.types.responses import ResponseStreamEvent
 from openai.types.responses.tool_param import Mcp
 from pydantic import TypeAdapter
 
-from antiphon import Responses
+from antiphon import AsyncAntiphon
 from antiphon.config import Settings
 from antiphon.testing import assert_event_stream, fold
 from antiphon.upstream.http import HttpBackend
@@ -242,10 +241,9 @@ async def test_a_found_page_is_opened_and_searched(sdk: AsyncOpenAI, model: Mode
 async def test_the_embedded_library_runs_tools_too(acting: Model, model: Model, sums: McpServer, tool: Mcp) -> None:
     model.play(*ADDING)
     settings = Settings(outgoing_networks=["127.0.0.0/8"])
-    async with Responses(HttpBackend("model", acting.url, ""), settings=settings) as api:
-        events = [
-            msgspec.to_builtins(event) async for event in api.stream(model=NAME, input="1 + 2?", tools=[dict(tool)])
-        ]
+    async with AsyncAntiphon(settings, backend=HttpBackend("model", acting.url, ""), store="sqlite://") as client:
+        stream = client.responses.stream(model=NAME, input="1 + 2?", tools=[dict(tool)])
+        events = [event.to_dict() async for event in stream]
 
     assert_event_stream(events)
     assert [item["type"] for item in events[-1]["response"]["output"]] == ["mcp_list_tools", "mcp_call", "message"]

@@ -1,0 +1,343 @@
+"""`AsyncAntiphon`: the API as an object, in one event loop."""
+
+import asyncio
+import gc
+import threading
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import AntiphonError, AsyncAntiphon, BackendError, ClientError, types
+from antiphon.testing import assert_event_stream
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import called, plain, said
+from tests.support.replay import Answer, ReplayBackend, delta, sse
+
+TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+
+
+def scripted(*answers: Any) -> ScriptedBackend:
+    return ScriptedBackend(list(answers), models=["m"])
+
+
+@pytest.fixture
+async def demo() -> AsyncIterator[AsyncAntiphon]:
+    async with AsyncAntiphon() as client:
+        yield client
+
+
+async def test_it_creates_a_response_with_its_text() -> None:
+    async with AsyncAntiphon(backend=scripted(plain("Hello"))) as client:
+        response = await client.responses.create(model="m", input="Hi")
+
+    assert (response.status, response.output_text) == ("completed", "Hello")
+    assert response.to_dict()["output"][0]["content"][0]["text"] == "Hello"
+    assert response.to_json(indent=2).startswith('{\n  "id": "resp_')
+
+
+async def test_without_a_backend_the_demo_answers(demo: AsyncAntiphon) -> None:
+    assert "scripted" in (await demo.responses.create(model="demo", input="Hi")).output_text
+
+
+async def test_output_items_have_their_types_and_go_back_as_input() -> None:
+    async with AsyncAntiphon(backend=scripted(called("look"), said("Done."))) as client:
+        first = await client.responses.create(model="m", input="Look.", tools=[TOOL])
+        call = first.output[0]
+        assert isinstance(call, types.FunctionCall)
+        assert (call.type, call.name, call.arguments) == ("function_call", "look", "{}")
+        answer = types.FunctionCallOutput(call_id=call.call_id, output="A tree.")
+        second = await client.responses.create(model="m", input=[call, answer], tools=[TOOL])
+
+    assert second.output_text == "Done."
+
+
+async def test_a_response_belongs_to_its_caller() -> None:
+    async with AsyncAntiphon(backend=scripted(said("one"), said("two"))) as client:
+        first = await client.responses.create(model="m", input="a")
+        first.output.clear()
+        second = await client.responses.create(model="m", input="b", previous_response_id=first.id)
+        listed = await client.responses.input_items.list(second.id, order="asc")
+
+    assert [item.type for item in listed.data] == ["message"] * 3
+
+
+# Streams.
+
+
+async def test_it_streams_events(demo: AsyncAntiphon) -> None:
+    events = [event async for event in demo.responses.stream(model="demo", input="Hi")]
+
+    assert_event_stream([event.to_dict() for event in events])
+    last = events[-1]
+    assert isinstance(last, types.Completed)
+    assert last.response.output_text.endswith("You said: Hi")
+
+
+async def test_create_with_stream_returns_a_stream(demo: AsyncAntiphon) -> None:
+    async with await demo.responses.create(model="demo", input="Hi", stream=True) as stream:
+        assert (await anext(stream)).type == "response.created"
+        assert (await stream.get_final_response()).status == "completed"
+
+
+async def test_create_with_stream_raises_what_is_wrong_with_the_request(demo: AsyncAntiphon) -> None:
+    with pytest.raises(ClientError, match="temperature"):
+        await demo.responses.create(model="demo", input="Hi", stream=True, temperature=9)
+
+
+async def test_a_stream_that_was_closed_has_no_final_response(demo: AsyncAntiphon) -> None:
+    stream = await demo.responses.create(model="demo", input="Hi", stream=True)
+    await stream.close()
+    with pytest.raises(AntiphonError, match="ended without the response"):
+        await stream.get_final_response()
+
+
+async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    async with AsyncAntiphon(backend=backend.url) as client:
+        async with client.responses.stream(model="m", input="Hi") as stream:
+            async for event in stream:
+                if isinstance(event, types.OutputTextDelta):
+                    break
+        await asyncio.wait_for(backend.left.wait(), 30)
+
+
+async def test_a_stream_that_nobody_refers_to_ends_the_backends_work(backend: ReplayBackend) -> None:
+    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    async with AsyncAntiphon(backend=backend.url) as client:
+        async for _ in client.responses.stream(model="m", input="Hi"):
+            break
+        gc.collect()
+        await asyncio.wait_for(backend.left.wait(), 30)
+
+
+# Background responses.
+
+
+async def ended(client: AsyncAntiphon, response_id: str) -> types.Response:
+    async with await client.responses.retrieve(response_id, stream=True) as stream:
+        return await stream.get_final_response()
+
+
+async def test_a_background_response_is_made_while_the_client_is_open(tmp_path: Path) -> None:
+    async with AsyncAntiphon(backend=scripted(said("Once")), store=f"sqlite://{tmp_path}/a.db") as client:
+        made = await client.responses.create(model="m", input="Hi", background=True)
+        assert made.status == "queued"
+        while (response := await client.responses.retrieve(made.id)).status in ("queued", "in_progress"):
+            await asyncio.sleep(0)
+        assert (response.status, response.output_text) == ("completed", "Once")
+        assert (await client.responses.cancel(made.id)).to_dict() == response.to_dict()
+
+
+async def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> None:
+    async with AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as client:
+        stream = await client.responses.create(model="demo", input="Hi", background=True, stream=True)
+        events = [event async for event in stream]
+        first = events[0]
+        assert isinstance(first, types.Created)
+        for number in (0, 3, len(events) - 2):
+            rest = await client.responses.retrieve(first.response.id, stream=True, starting_after=number)
+            assert [event.to_dict() async for event in rest] == [event.to_dict() for event in events[number + 1 :]]
+
+    assert_event_stream([event.to_dict() for event in events])
+
+
+async def test_leaving_a_background_stream_does_not_end_the_response(tmp_path: Path) -> None:
+    async with AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as client:
+        async with client.responses.stream(model="demo", input="Hi", background=True) as stream:
+            async for event in stream:
+                if isinstance(event, types.Created):
+                    break
+        assert (await ended(client, event.response.id)).status == "completed"
+
+
+async def test_closing_the_client_is_an_error_for_who_reads_a_background_stream(
+    backend: ReplayBackend, tmp_path: Path
+) -> None:
+    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    begun = asyncio.Event()
+
+    async def read() -> None:
+        async for event in client.responses.stream(model="m", input="Hi", background=True):
+            if isinstance(event, types.OutputTextDelta):
+                begun.set()
+
+    async with AsyncAntiphon(backend=backend.url, store=f"sqlite://{tmp_path}/a.db") as client:
+        reading = asyncio.create_task(read())
+        await begun.wait()
+    with pytest.raises(AntiphonError) as caught:
+        await reading
+    assert caught.value.code == "stream_cut_off"
+
+
+async def test_a_response_without_a_log_has_no_stream(demo: AsyncAntiphon) -> None:
+    response = await demo.responses.create(model="demo", input="Hi")
+    with pytest.raises(ClientError, match="background=true"):
+        await demo.responses.retrieve(response.id, stream=True)
+
+
+# Stored responses, their input, compaction and counts.
+
+
+async def test_it_chains_retrieves_lists_and_deletes() -> None:
+    async with AsyncAntiphon(backend=scripted(said("one"), said("two"))) as client:
+        first = await client.responses.create(model="m", input="a")
+        second = await client.responses.create(model="m", input="b", previous_response_id=first.id)
+        page = await client.responses.input_items.list(second.id, order="asc", limit=2)
+        items = [item async for item in client.responses.input_items.list(second.id, order="asc", limit=2)]
+
+        assert (await client.responses.retrieve(second.id)).output_text == "two"
+        assert (len(page.data), page.has_more) == (2, True)
+        assert [item.to_dict()["role"] for item in items] == ["user", "assistant", "user"]
+        assert (await client.responses.delete(first.id)).to_dict() == {
+            "id": first.id,
+            "object": "response",
+            "deleted": True,
+        }
+        with pytest.raises(ClientError, match="not found"):
+            await client.responses.retrieve(first.id)
+
+
+async def test_it_compacts(demo: AsyncAntiphon) -> None:
+    told = "The ship went out. " * 50
+    compacted = await demo.responses.compact(model="demo", input=[{"role": "user", "content": told}])
+    assert [item.type for item in compacted.output] == ["message", "compaction"]
+    again = await demo.responses.create(model="demo", input=[*compacted.output, {"role": "user", "content": "And?"}])
+    assert again.status == "completed"
+
+
+async def test_it_counts_input_without_making_anything() -> None:
+    backend = scripted(plain("Hello"))
+    async with AsyncAntiphon(backend=backend) as client:
+        counted = await client.responses.input_tokens.count(model="m", input="Hi")
+
+        assert counted.to_dict() == {"object": "response.input_tokens", "input_tokens": 8, "is_exact": False}
+        assert (await client.responses.create(model="m", input="Hi")).output_text == "Hello"
+
+
+async def test_what_is_large_is_stored_and_returned_whole(tmp_path: Path) -> None:
+    tale = "The tide was high in Dover. " * 20_000
+    async with AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as client:
+        made = await client.responses.create(model="demo", input=tale)
+        page = await client.responses.input_items.list(made.id)
+        stored = await client.responses.retrieve(made.id)
+
+    message = page.data[0]
+    assert isinstance(message, types.Message)
+    assert message.to_dict()["content"][0]["text"] == tale
+    assert stored.output_text == made.output_text
+
+
+# Conversations.
+
+
+async def test_conversations_keep_items(demo: AsyncAntiphon) -> None:
+    conversations = demo.conversations
+    made = await conversations.create(items=[{"role": "user", "content": "My name is Ada."}], metadata={"topic": "x"})
+    await demo.responses.create(model="demo", input="What is my name?", conversation=made.id)
+    added = await conversations.items.create(made.id, items=[types.Message(role="user", content="Go on.")])
+    items = [item async for item in conversations.items.list(made.id, order="asc", limit=2)]
+
+    assert [item.type for item in items] == ["message"] * 4
+    assert (await conversations.items.retrieve(str(added.last_id), conversation_id=made.id)).to_dict() == added.data[
+        0
+    ].to_dict()
+    assert (await conversations.items.delete(str(added.last_id), conversation_id=made.id)).id == made.id
+    assert (await conversations.update(made.id, metadata={"topic": "y"})).metadata == {"topic": "y"}
+    assert (await conversations.retrieve(made.id)).metadata == {"topic": "y"}
+    assert (await conversations.delete(made.id)).deleted
+    with pytest.raises(ClientError, match="not found"):
+        await conversations.retrieve(made.id)
+
+
+async def test_an_unknown_conversation_is_rejected(demo: AsyncAntiphon) -> None:
+    with pytest.raises(ClientError) as caught:
+        await demo.responses.create(model="demo", input="Hi", conversation="conv_none")
+    assert (caught.value.status, caught.value.param) == (404, "conversation")
+
+
+# Errors.
+
+
+async def test_what_is_wrong_is_raised_by_whose_fault_it_is() -> None:
+    async with AsyncAntiphon(backend=scripted([delta(content="Once"), BackendError("It broke.")])) as client:
+        with pytest.raises(ClientError) as caught:
+            await client.responses.create(model="m", input="Hi", temperature=99)
+        assert caught.value.param == "temperature"
+        with pytest.raises(ClientError, match="Did you mean 'input'"):
+            await client.responses.create(model="m", input="Hi", extra_body={"inptu": "Hi"})
+        with pytest.raises(BackendError):
+            await client.responses.create(model="m", input="Hi")
+
+
+# Whose it is, and what is left of it.
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def store_threads() -> int:
+    return sum(thread.name == "antiphon-store" for thread in threading.enumerate())
+
+
+async def test_an_opening_that_is_cancelled_leaves_nothing(store_url: str) -> None:
+    async with AsyncAntiphon(store=store_url) as first:
+        await first.responses.create(model="demo", input="Hi")  # what is loaded once is open
+    gc.collect()
+    files, threads = open_files(), store_threads()
+    client = AsyncAntiphon(store=store_url)
+    for turns in range(28):
+        task = asyncio.create_task(client.responses.create(model="demo", input="Hi"))
+        for _ in range(turns % 7):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    assert (await client.responses.create(model="demo", input="Hi")).status == "completed"
+    await client.close()
+    gc.collect()
+
+    assert (open_files(), store_threads()) == (files, threads)
+
+
+def test_a_client_belongs_to_the_loop_of_its_first_use(tmp_path: Path) -> None:
+    client = AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db")
+
+    async def use() -> None:
+        await client.responses.create(model="demo", input="Hi")
+        with ThreadPoolExecutor(1) as pool:
+            create, retrieve = client.responses.create(model="demo", input="Hi"), client.responses.retrieve("resp_1")
+            for act in (create, retrieve, client.close()):
+                with pytest.raises(RuntimeError, match="first used in another event loop"):
+                    await asyncio.wrap_future(pool.submit(asyncio.run, act))
+        await client.responses.create(model="demo", input="Hi")
+        await client.close()
+
+    asyncio.run(use())
+    with pytest.raises(RuntimeError, match="`Antiphon`, the synchronous client, can be used in every thread"):
+        asyncio.run(client.responses.create(model="demo", input="Hi"))
+
+
+def test_of_many_threads_that_use_one_client_all_but_one_get_the_rule(tmp_path: Path) -> None:
+    client, ready = AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db"), threading.Barrier(8)
+
+    async def use() -> str:
+        try:
+            await client.responses.create(model="demo", input="Hi")
+        except RuntimeError as error:
+            return str(error)
+        await client.close()
+        return "used"
+
+    def run() -> str:
+        ready.wait()
+        return asyncio.run(use())
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = [one.result() for one in [pool.submit(run) for _ in range(8)]]
+    assert seen.count("used") == 1
+    assert all(one == "used" or "first used in another event loop" in one for one in seen)

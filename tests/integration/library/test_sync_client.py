@@ -1,0 +1,171 @@
+"""`Antiphon`: the API as an object, for programs without an event loop."""
+
+import asyncio
+import gc
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import Antiphon, BackendError, ClientError, types
+from antiphon.testing import assert_event_stream
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import said
+from tests.support.replay import delta
+
+
+@pytest.fixture
+def demo() -> Iterator[Antiphon]:
+    with Antiphon() as client:
+        yield client
+
+
+def threads() -> int:
+    return sum(thread.name in ("antiphon", "antiphon-store") for thread in threading.enumerate())
+
+
+def test_it_creates_chains_and_retrieves(demo: Antiphon) -> None:
+    first = demo.responses.create(model="demo", input="My name is Ada.")
+    second = demo.responses.create(model="demo", input="What is my name?", previous_response_id=first.id)
+
+    assert second.output_text == "Your name is Ada."
+    assert demo.responses.retrieve(second.id).to_dict() == second.to_dict()
+
+
+def test_it_streams_events(demo: Antiphon) -> None:
+    with demo.responses.stream(model="demo", input="Hi") as stream:
+        events = list(stream)
+        assert stream.get_final_response().output_text.endswith("You said: Hi")
+    assert_event_stream([event.to_dict() for event in events])
+
+
+def test_a_stream_delivers_each_event_as_it_comes() -> None:
+    goes_on = threading.Event()
+
+    class Slow(ScriptedBackend):
+        async def post(self, path: str, body: bytes) -> Any:
+            reply = await super().post(path, body)
+            parts = reply.body
+
+            async def slow() -> Any:
+                async for part in parts:
+                    yield part
+                    if b"first" in part:
+                        await asyncio.to_thread(goes_on.wait)
+
+            reply.body = slow()
+            return reply
+
+    with Antiphon(backend=Slow([said("first", " second")], models=["m"])) as client:
+        deltas = []
+        for event in client.responses.create(model="m", input="Hi", stream=True):
+            if isinstance(event, types.OutputTextDelta):
+                deltas.append(event.delta)
+                goes_on.set()  # the model goes on only after its first word was read
+    assert deltas == ["first", " second"]
+
+
+def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> None:
+    with Antiphon(store=f"sqlite://{tmp_path}/a.db") as client:
+        events = list(client.responses.create(model="demo", input="Hi", background=True, stream=True))
+        first = events[0]
+        assert isinstance(first, types.Created)
+        rest = list(client.responses.retrieve(first.response.id, stream=True, starting_after=4))
+    assert [event.sequence_number for event in rest] == list(range(5, len(events)))
+    assert [event.to_json() for event in rest] == [event.to_json() for event in events[5:]]
+
+
+def test_lists_compaction_counts_and_deletion(demo: Antiphon) -> None:
+    first = demo.responses.create(model="demo", input="a")
+    second = demo.responses.create(model="demo", input="b", previous_response_id=first.id)
+    listed = demo.responses.input_items.list(second.id, order="asc", limit=2)
+
+    assert (len(listed.data), listed.has_more, len(list(listed))) == (2, True, 3)
+    assert listed.to_dict()["first_id"] == listed.first_id
+    assert json.loads(listed.to_json())["last_id"] == listed.last_id
+    assert demo.responses.compact(model="demo", input="Hi").output[-1].type == "compaction"
+    assert demo.responses.input_tokens.count(model="demo", input="Hi there").input_tokens == 2
+    assert demo.responses.delete(first.id).deleted
+    queued = demo.responses.create(model="demo", input="c", background=True)
+    assert demo.responses.cancel(queued.id).id == queued.id
+
+
+def test_conversations_keep_items(demo: Antiphon) -> None:
+    made = demo.conversations.create(items=[{"role": "user", "content": "My name is Ada."}])
+    demo.responses.create(model="demo", input="What is my name?", conversation=made.id)
+    added = demo.conversations.items.create(made.id, items=[{"role": "user", "content": "Go on."}])
+    [item] = added.data
+
+    assert len(list(demo.conversations.items.list(made.id, limit=1))) == 4
+    assert demo.conversations.items.retrieve(str(added.first_id), conversation_id=made.id) == item
+    assert demo.conversations.items.delete(str(added.first_id), conversation_id=made.id).id == made.id
+    assert demo.conversations.update(made.id, metadata={"a": "b"}).metadata == {"a": "b"}
+    assert demo.conversations.retrieve(made.id).metadata == {"a": "b"}
+    assert demo.conversations.delete(made.id).deleted
+
+
+def test_errors_are_those_of_the_asynchronous_client() -> None:
+    backend = ScriptedBackend([[delta(content="Once"), BackendError("It broke.")]], models=["m"])
+    with Antiphon(backend=backend) as client:
+        with pytest.raises(ClientError) as caught:
+            client.responses.create(model="m", input="Hi", temperature=99)
+        assert caught.value.param == "temperature"
+        with pytest.raises(BackendError):
+            client.responses.create(model="m", input="Hi")
+
+
+async def test_it_can_be_called_where_a_loop_runs(demo: Antiphon) -> None:
+    assert demo.responses.create(model="demo", input="Hi").status == "completed"
+    made = await asyncio.to_thread(demo.responses.create, model="demo", input="Hi")
+    assert made.status == "completed"
+
+
+def test_many_threads_can_use_one_client(demo: Antiphon) -> None:
+    def use(number: int) -> str:
+        return demo.responses.create(model="demo", input=f"Number {number}").output_text
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(use, range(32)))
+    assert [answer.endswith(f"You said: Number {number}") for number, answer in enumerate(answers)] == [True] * 32
+
+
+def test_a_backend_that_calls_its_own_client_gets_an_error_instead_of_a_deadlock() -> None:
+    def calls(request: dict[str, Any]) -> Any:
+        client.responses.retrieve("resp_1")
+
+    client = Antiphon(backend=ScriptedBackend(calls, models=["m"]))
+    with client, pytest.raises(RuntimeError, match="would wait for itself"):
+        client.responses.create(model="m", input="Hi")
+
+
+def test_its_thread_ends_with_it() -> None:
+    before = threads()
+    client = Antiphon()
+    assert threads() == before
+    client.responses.create(model="demo", input="Hi")
+    assert threads() == before + 2
+    client.close()
+    client.close()
+
+    assert threads() == before
+    with pytest.raises(RuntimeError, match="This client is closed"):
+        client.responses.create(model="demo", input="Hi")
+
+
+def test_a_client_that_nobody_refers_to_ends_its_thread() -> None:
+    before = threads()
+    responses = Antiphon().responses
+    assert responses.create(model="demo", input="Hi").status == "completed"
+    del responses
+    gc.collect()
+    assert threads() == before
+
+
+def test_a_stream_keeps_its_client_open() -> None:
+    stream = Antiphon().responses.create(model="demo", input="Hi", stream=True)
+    gc.collect()
+    assert stream.get_final_response().status == "completed"
