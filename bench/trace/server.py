@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 
 from antiphon.application import build
 from antiphon.cli.logs import begin_log
-from antiphon.hosting import limits_of
 from antiphon.cli.settings import read_settings
+from antiphon.hosting import limits_of
 from antiphon.server.application import create_app
 from antiphon.server.uvicorn.host import Host
 

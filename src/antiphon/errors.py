@@ -22,6 +22,14 @@ class AntiphonError(Exception):
     """Something went wrong. `message` is what a client may read; `str(error)` is for the operator, and may say more.
 
     `detail` is what `str(error)` says instead of the message, such as the URL of a backend and what to do about it.
+
+    >>> from antiphon import Antiphon, AntiphonError
+    >>> with Antiphon() as client:
+    ...     try:
+    ...         client.responses.retrieve("resp_none")
+    ...     except AntiphonError as error:
+    ...         print(error.status, error.message)
+    404 Response with id 'resp_none' not found.
     """
 
     status = 500
@@ -66,7 +74,16 @@ class AntiphonError(Exception):
 
 
 class ClientError(AntiphonError):
-    """The client's request cannot be served as it is. Its message may quote the request, or what a backend said."""
+    """The client's request cannot be served as it is. Its message may quote the request, or what a backend said.
+
+    >>> from antiphon import Antiphon, ClientError
+    >>> with Antiphon() as client:
+    ...     try:
+    ...         client.responses.create(model="demo", input="Hi", temperature=9)
+    ...     except ClientError as error:
+    ...         print(error.status, error.param)
+    400 temperature
+    """
 
     status = 400
     type = "invalid_request_error"
@@ -78,7 +95,16 @@ class ClientError(AntiphonError):
 
 
 class BackendError(AntiphonError):
-    """The model's server failed, refused, or answered something that is not Chat Completions."""
+    """The model's server failed, refused, or answered something that is not Chat Completions.
+
+    >>> from antiphon import Antiphon, BackendError
+    >>> with Antiphon(backend="http://127.0.0.1:9/v1") as client:
+    ...     try:
+    ...         client.responses.create(model="qwen3", input="Hi")
+    ...     except BackendError as error:
+    ...         print(error.status)
+    503
+    """
 
     status = 502
     type = "server_error"
@@ -90,7 +116,16 @@ class BackendError(AntiphonError):
 
 
 class StoreError(AntiphonError):
-    """The store could not keep or find something for a reason of its own."""
+    """The store could not keep or find something for a reason of its own.
+
+    >>> from antiphon import Antiphon, StoreError
+    >>> with Antiphon() as client:
+    ...     try:
+    ...         print(client.responses.create(model="demo", input="Hi").status)
+    ...     except StoreError as error:  # worth a retry
+    ...         print(error.headers["retry-after"])
+    completed
+    """
 
     status = 503
     type = "server_error"
@@ -103,6 +138,13 @@ class ConfigError(AntiphonError):
     """A setting is wrong; the message names it and says what would be right.
 
     The message often quotes a URL, so parts of URLs that may be secret are removed from it.
+
+    >>> from antiphon import Antiphon, ConfigError, Settings
+    >>> try:
+    ...     Antiphon(Settings(retention_days=0))
+    ... except ConfigError as error:
+    ...     print(error)
+    The settings of the program are wrong: `retention_days` must be a whole number, at least 1 and at most 36500.
     """
 
     def __init__(self, message: str, **fields: Any) -> None:

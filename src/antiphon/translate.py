@@ -36,6 +36,14 @@ class Translator:
 
     Raises `ClientError` for a request that the API would refuse, and for one that goes on from a stored response,
     since nothing is stored here; nothing that a backend sends raises.
+
+    >>> from antiphon import Translator
+    >>> translator = Translator({"model": "m", "input": "Hi"}, is_json=True)
+    >>> translator.chat_request["messages"]
+    [{'role': 'user', 'content': 'Hi'}]
+    >>> events = translator.feed(b'{"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}')
+    >>> translator.finish()[-1].type, translator.response.output_text
+    ('response.completed', 'Hello')
     """
 
     def __init__(

@@ -42,6 +42,11 @@ ALONE = {
         "Your name is Ada.\ncompleted ",
         " tokens\n3 items went in\n",
     ),
+    "embed_async": (
+        "400 temperature\n",
+        f"{HELLO}Tell me a story.\ncompleted, 1 item\n",
+    ),
+    "agents_sdk_in_process": ("The tool returned: In Dover at 14:05.\n",),
     "chat_stream": ('"delta":"A greeting."', '"text":"Good day"', "event: response.completed\n"),
     "request_translation": (
         'openai {"model": "m", "messages": [{"role": "developer"',
@@ -86,6 +91,10 @@ WITH_AN_MCP_SERVER = {
         "The tool returned: 1\n",
     ),
 }
+
+
+PLACED_OTHERWISE = ["web_search", "mount", "sums_server", "langchain_in_process"]
+"""Examples with a test of their own."""
 
 
 def source_of(name: str) -> str:
@@ -236,13 +245,19 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
     assert page == "The application's own page."
 
 
+async def test_the_example_of_langchain_runs_where_it_is_installed() -> None:
+    pytest.importorskip("langchain_openai", reason="LangChain brings a dozen packages, so no extra installs it")
+    printed, _ = await said_by("langchain_in_process")
+    assert printed == f"{HELLO}My name is Ada.\n{HELLO}Hello!\ntide_at In Dover at 14:05.\n"
+
+
 def test_no_example_stands_in_the_way_of_a_package() -> None:
     assert set(NAMES) & {*packages_distributions(), *sys.stdlib_module_names} == set()
 
 
 def test_every_example_is_run_and_is_short() -> None:
     lines = {path.stem: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
-    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search", "mount", "sums_server"])
+    assert sorted(lines) == sorted([*ALONE, *WITH_A_SERVER, *WITH_AN_MCP_SERVER, *PLACED_OTHERWISE])
     assert {name: count for name, count in lines.items() if count >= 40} == {}
 
 

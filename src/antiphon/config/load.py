@@ -18,16 +18,23 @@ OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
 
 
 def load_settings(
-    flags: Mapping[str, Any], environment: Mapping[str, str] | None = None, file: Path | None = None
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
 ) -> Settings:
-    """Return the settings. Raises `ConfigError` that names the setting and where it was set.
+    """Return the settings as `antiphon serve` reads them. Raises `ConfigError`, which names the setting and its source.
 
-    `flags` holds what the command line gave, `backends` as base URLs; None stands for a flag that was not given.
+    `flags` are those of the command line, `backends` as base URLs; None stands for an absent flag. `environment` is by
+    default that of the process, and `file` by default `antiphon.toml` in the working folder, if it exists.
+
+    >>> from antiphon import load_settings
+    >>> load_settings(environment={"ANTIPHON_STORE": "sqlite://"}).store
+    'sqlite://'
     """
     environment = os.environ if environment is None else environment
     path = settings_file(file, environment)
     told = _from_environment(environment)
-    given = {name: value for name, value in flags.items() if value is not None}
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
     values = (_from_file(path) if path else {}) | told | given
     if isinstance(values.get("backends"), list):
         values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]

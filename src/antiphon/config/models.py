@@ -22,7 +22,11 @@ class PriceConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One model. A fact that is not set is used as `antiphon models probe` measured it, else as its dialect has it."""
+    """One model. A fact that is not set is used as `antiphon models probe` measured it, else as its dialect has it.
+
+    >>> from antiphon import ModelConfig, Settings
+    >>> settings = Settings(models=[ModelConfig(name="qwen3", parameters={"temperature": 0.6}, stop=["END"])])
+    """
 
     name: str
     """Name that clients use, an alias, or the backend's own name; `*` for every model."""

@@ -8,7 +8,12 @@ from antiphon.config.models import ModelConfig
 
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One backend. Its key is never written here: `key_env` names the environment variable that holds it."""
+    """One backend. Its key is never written here: `key_env` names the environment variable that holds it.
+
+    >>> from antiphon import BackendConfig
+    >>> BackendConfig(url="http://127.0.0.1:8000/v1", name="gpu", aliases={"fast": "qwen3-4b"}).weight
+    1.0
+    """
 
     url: str
     """Base URL, ending in `/v1` or the like."""
@@ -61,7 +66,12 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One MCP server: at a URL, or a program of this machine. What is secret stays in the environment."""
+    """One MCP server: at a URL, or a program of this machine. What is secret stays in the environment.
+
+    >>> from antiphon import McpServerConfig, Settings
+    >>> tickets = McpServerConfig(label="tickets", url="https://tickets.example/mcp", key_env="TICKETS_KEY")
+    >>> settings = Settings(mcp_servers=[tickets])
+    """
 
     label: str
     """What requests call it by: their `server_label`."""
@@ -86,7 +96,12 @@ class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Every setting of the server. Times are in seconds."""
+    """Every setting of the server. Times are in seconds.
+
+    >>> from antiphon import BackendConfig, Settings
+    >>> fast, large = BackendConfig(url="http://gpu-a:8000/v1"), BackendConfig(url="http://gpu-b:8000/v1")
+    >>> settings = Settings(backends=[fast, large], fallback={"large": ["fast"]}, store="sqlite:///answers.db")
+    """
 
     host: str = "127.0.0.1"
     """Address to listen on."""

@@ -105,7 +105,13 @@ class Extensions(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /responses`."""
+    """The body of `POST /responses`.
+
+    >>> from antiphon import decode_request
+    >>> request = decode_request(b'{"model": "m", "input": "Hi", "temperature": 0.5}')
+    >>> request.model, request.temperature
+    ('m', 0.5)
+    """
 
     model: ModelName
     input: Text | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")] | UnsetType = UNSET

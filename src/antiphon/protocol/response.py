@@ -72,6 +72,12 @@ class Response(ApiObject, kw_only=True):
 
     `output_text`, the text of all messages, is on the wire in plain JSON replies only: clients of other servers read
     it. Every response that the library returns has it.
+
+    >>> from antiphon import Antiphon
+    >>> with Antiphon() as client:
+    ...     response = client.responses.create(model="demo", input="My name is Ada.")
+    >>> response.output[0].type, response.to_dict()["status"]
+    ('message', 'completed')
     """
 
     id: str

@@ -30,6 +30,10 @@ def encode(events: Sequence[Event]) -> bytes:
     """Return the events as bytes: for each `event: <type>`, `data: <json>` and an empty line.
 
     JSON has no line feed in it, so those that follow one another with the same type are encoded in one go.
+
+    >>> from antiphon import encode, types
+    >>> encode([types.Keepalive(sequence_number=3)])
+    b'event: keepalive\\ndata: {"type":"keepalive","sequence_number":3}\\n\\n'
     """
     if len(events) == 1:  # what most reads of a backend's stream become
         kind = type(events[0])
@@ -67,6 +71,11 @@ class EventDecoder:
     Any line ending, comments, data over several lines, a byte order mark and any cut of the bytes are understood. An
     event without data is none. `feed` and `finish` raise `BackendError` where an event exceeds `MAX_EVENT` bytes.
     The work is linear in the bytes, however they are cut.
+
+    >>> from antiphon import EventDecoder
+    >>> decoder = EventDecoder()
+    >>> decoder.feed(b'data: {"a"'), decoder.feed(b": 1}\\n\\n")
+    ([], [b'{"a": 1}'])
     """
 
     def __init__(self) -> None:
@@ -272,7 +281,15 @@ class AnswerReader:
 
 
 def conclude(writer: ResponseWriter, ending: Finish) -> None:
-    """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it."""
+    """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it.
+
+    >>> from antiphon import ChatStream, Response, ResponseWriter, conclude
+    >>> from antiphon.ids import new_id, now
+    >>> writer = ResponseWriter(Response(id="resp_1", created_at=0, model="m"), new_id, now, seal=lambda state: "")
+    >>> conclude(writer, ChatStream(writer).finish(done=False))
+    >>> writer.response.status
+    'failed'
+    """
     if ending.note is not None:
         writer.notes.append(ending.note)
     if ending.error is not None:

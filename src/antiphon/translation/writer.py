@@ -65,6 +65,13 @@ class ResponseWriter(Struct):
     Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`, then one of
     `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events made since the last call;
     `response` is the response as it stands; `error` is what made it fail.
+
+    >>> from antiphon import Response, ResponseWriter
+    >>> from antiphon.ids import new_id, now
+    >>> writer = ResponseWriter(Response(id="resp_1", created_at=0, model="m"), new_id, now, seal=lambda state: "")
+    >>> writer.start()
+    >>> [event.type for event in writer.take()]
+    ['response.created', 'response.in_progress']
     """
 
     response: Response

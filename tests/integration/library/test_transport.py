@@ -3,8 +3,6 @@
 import asyncio
 import gc
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ from antiphon import BackendError, ConfigError
 from antiphon.library import transport
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.cli import antiphon as run_antiphon
 from tests.support.engine import said
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 
@@ -172,8 +171,7 @@ async def test_a_store_that_cannot_be_used_is_reported_as_it_is() -> None:
 
 async def test_it_needs_no_api_key_of_a_store_that_has_some(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    command = [sys.executable, "-m", "antiphon", "keys", "create", "--store", url]
-    await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
+    assert (await run_antiphon(tmp_path, "keys", "create", "--store", url)).code == 0
     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client(store=url)) as client:
         assert (await client.responses.create(model="demo", input="Hi")).status == "completed"
 

@@ -64,10 +64,10 @@ print(*sys.modules)
 @pytest.mark.parametrize(
     ("command", "needless"),
     [
-        ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.application", "antiphon.client", "sqlite3"}),
-        ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.application", "antiphon.client"}),
-        ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.application", "antiphon.client"}),
-        ("serve", {"antiphon.conformance", "asyncpg", "mcp", "opentelemetry"}),
+        ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.application", "antiphon.library", "sqlite3"}),
+        ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.application", "antiphon.library"}),
+        ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.application", "antiphon.library"}),
+        ("serve", {"antiphon.conformance", "antiphon.library", "asyncpg", "mcp", "opentelemetry"}),
     ],
 )
 def test_a_command_loads_what_it_needs(command: str, needless: set[str]) -> None:
@@ -86,6 +86,7 @@ run()
 NEEDLESS_FOR_A_SERVER = {
     "aiohttp",
     "antiphon.protocol.validation.type_errors",
+    "antiphon.library",
     "antiphon.upstream.demo",
     "antiphon.outbound.client",
     "antiphon.outbound.fetch",
@@ -214,6 +215,25 @@ def test_the_sdk_is_not_loaded_before_it_is_needed() -> None:
 def test_where_nobody_collects_nothing_of_it_is_loaded() -> None:
     code = "import sys, antiphon.cli.serve; sys.exit(any(m.startswith('opentelemetry') for m in sys.modules))"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a program has loaded at its end."""
+    shown = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    return set(shown.stdout.split())
+
+
+def test_the_package_alone_loads_nothing_else() -> None:
+    loaded = loaded_by("import antiphon")
+    assert {name for name in loaded if name.startswith("antiphon.")} == set()
+    assert {"asyncio", "msgspec", "sqlite3", "ssl"} & loaded == set()
+
+
+def test_the_clients_load_no_http_library_and_no_tool() -> None:
+    loaded = loaded_by("from antiphon import Antiphon, AsyncAntiphon, asgi, http_client")
+    assert {"httpx", "httpx2", "openai", "uvicorn", "starlette", "mcp", "asyncpg", "pydantic"} & loaded == set()
 
 
 @pytest.mark.parametrize("name", antiphon.__all__)

@@ -103,6 +103,11 @@ def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
 
     A parameter that the API does not have is an error unless `takes` accepts its name; the result is then a
     `LocalRequest`. `Candidates.taking` checks later whether a backend of this model takes it.
+
+    >>> from antiphon import decode_request
+    >>> decode_request(b'{"model": "m", "input": "Hi", "temprature": 1}')
+    Traceback (most recent call last):
+    antiphon.errors.ClientError: Unknown parameter: 'temprature'. Did you mean 'temperature'?
     """
     return read_request(decode_object(body), takes)
 

@@ -43,7 +43,13 @@ SCHEMA_LESSON = "schema:"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one family of backends takes. The defaults are the cautious middle: what most servers accept."""
+    """What one family of backends takes. The defaults are the cautious middle: what most servers accept.
+
+    >>> from antiphon import tell_dialect
+    >>> dialect = tell_dialect("https://api.deepseek.com/v1", owned_by=set(), server="", configured=None)
+    >>> dialect.name
+    'deepseek'
+    """
 
     name: str
     system_role: Literal["system", "developer", "user"] = "system"

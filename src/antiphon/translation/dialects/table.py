@@ -50,6 +50,10 @@ def tell_dialect(url: str, owned_by: set[str], server: str, configured: str | No
 
     `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its
     list of models; `server` is the header as it came. Raises `ConfigError` where `configured` names no family.
+
+    >>> from antiphon import tell_dialect
+    >>> tell_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name
+    'ollama'
     """
     if configured is not None:
         return _configured(configured)

@@ -94,6 +94,10 @@ def decode_chunk(data: bytes) -> ChatChunk:
 
     Texts that come in pieces (a `Delta`'s strings and a call's `arguments`) may hold half a surrogate pair where the
     backend cut one in two. Raises `BackendError` for what is not a JSON object.
+
+    >>> from antiphon import decode_chunk
+    >>> decode_chunk(b'{"choices": [{"delta": {"content": "Hi"}}]}').choices[0].delta.content
+    'Hi'
     """
     try:
         return _decode(data)

@@ -46,6 +46,15 @@ class ChatStream:
     `preopened` says that the model's template opens `<think>`;
     `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any;
     `check` has the schema that the text is to fit; `loop_text` characters that only repeat themselves end it, if any.
+
+    >>> from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk
+    >>> from antiphon.ids import new_id, now
+    >>> writer = ResponseWriter(Response(id="resp_1", created_at=0, model="m"), new_id, now, seal=lambda state: "")
+    >>> chat = ChatStream(writer)
+    >>> chat.feed(decode_chunk(b'{"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}'))
+    >>> conclude(writer, chat.finish(done=True))
+    >>> writer.response.output[0].content[0].text
+    'Hi'
     """
 
     def __init__(

@@ -44,6 +44,12 @@ def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> li
 
     A string is one user message, an absent input no items. An item without an id gets a new one, a message's string
     content becomes one part, and a message, call or call output without a status is `completed`.
+
+    >>> from antiphon import normalise_input
+    >>> from antiphon.ids import new_id
+    >>> [message] = normalise_input("Hi", new_id)
+    >>> message.role, message.content[0].text
+    ('user', 'Hi')
     """
     if input is UNSET:
         return []
@@ -128,6 +134,13 @@ def to_chat(
     request does.
 
     Raises `ClientError` naming the request's field where the backend cannot do what is asked.
+
+    >>> from antiphon import decode_request, normalise_input, tell_dialect, to_chat
+    >>> from antiphon.ids import new_id
+    >>> request = decode_request(b'{"model": "m", "input": "Hi", "max_output_tokens": 16}')
+    >>> generic = tell_dialect("", owned_by=set(), server="", configured="generic")
+    >>> to_chat(request, normalise_input(request.input, new_id), generic)["messages"]
+    [{'role': 'user', 'content': 'Hi'}]
     """
     if dropped:
         dialect = dialect.taught(dropped)

@@ -1,0 +1,33 @@
+"""A background response in an asynchronous program: its stream is left, then resumed without losing an event."""
+
+import asyncio
+
+from antiphon import AsyncAntiphon, ClientError, types
+
+
+async def main() -> None:
+    async with AsyncAntiphon() as client:
+        try:
+            await client.responses.create(model="demo", input="Hi", temperature=9)
+        except ClientError as error:
+            print(error.status, error.param)
+
+        last, response_id = -1, ""
+        async with client.responses.stream(model="demo", input="Tell me a story.", background=True) as stream:
+            async for event in stream:
+                last = event.sequence_number
+                if isinstance(event, types.Created):
+                    response_id = event.response.id
+                if isinstance(event, types.OutputTextDelta):
+                    print(event.delta, end="")
+                    break  # the reader leaves; the response is made nevertheless
+
+        async with await client.responses.retrieve(response_id, stream=True, starting_after=last) as stream:
+            async for event in stream:
+                if isinstance(event, types.OutputTextDelta):
+                    print(event.delta, end="")
+            final = await stream.get_final_response()
+        print(f"\n{final.status}, {len(final.output)} item")
+
+
+asyncio.run(main())

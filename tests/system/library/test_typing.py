@@ -1,0 +1,139 @@
+"""What a type checker says of programs that use the library."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mypy")
+
+SOURCE = Path(__file__).parents[3] / "src"
+
+RIGHT = """
+import antiphon
+from antiphon import Antiphon, AsyncAntiphon, BackendConfig, Settings, types
+from openai import AsyncOpenAI, OpenAI
+
+settings = Settings(backends=[BackendConfig(url="http://127.0.0.1:8000/v1")], store="sqlite://")
+
+with Antiphon(settings) as client:
+    response = client.responses.create(
+        model="m",
+        input=[{"role": "user", "content": "Hi"}],
+        tools=[{"type": "function", "name": "look", "parameters": {}}],
+        reasoning={"effort": "low"},
+        metadata={"topic": "tides"},
+        extra_body={"top_k": 20},
+    )
+    text: str = response.output_text.upper()
+    items: list[types.OutputItem] = response.output
+    for item in response.output:
+        match item:
+            case types.Message(role=role):
+                print(role)
+            case types.FunctionCall(name=name, arguments=arguments, call_id=call_id):
+                print(name.upper(), arguments.upper())
+                result = types.FunctionCallOutput(call_id=call_id, output="A tree.")
+                client.responses.create(model="m", input=[*response.output, result])
+            case types.UnknownItem():
+                print(item["type"], item.to_json(indent=2))
+    with client.responses.stream(model="m", input="Hi") as stream:
+        for event in stream:
+            if isinstance(event, types.OutputTextDelta):
+                print(event.delta.upper(), event.sequence_number + 1)
+            elif isinstance(event, types.Completed):
+                print(event.response.output_text.upper())
+            elif isinstance(event, types.OutputItemDone):
+                print(event.item.type)
+        print(stream.get_final_response().to_dict()["id"])
+    for event in client.responses.create(model="m", input="Hi", stream=True, background=True):
+        print(event.type)
+    for event in client.responses.retrieve("resp_1", stream=True, starting_after=3):
+        print(event.to_json())
+    stored: types.Response = client.responses.retrieve("resp_1", include=["reasoning.encrypted_content"])
+    client.responses.cancel("resp_1").status
+    print(client.responses.delete("resp_1").deleted)
+    print(client.responses.compact(model="m", input="Hi").output)
+    print([item.type for item in client.responses.input_items.list("resp_1", order="asc", limit=5)])
+    print(client.responses.input_tokens.count(model="m", input="Hi").input_tokens + 1)
+    conversation = client.conversations.create(items=[{"role": "user", "content": "Hi"}])
+    client.conversations.items.create(conversation.id, items=[types.Message(role="user", content="Hi")])
+
+
+async def main() -> None:
+    async with AsyncAntiphon(backend="http://127.0.0.1:8000/v1", key="sk", store="sqlite://") as client:
+        made: types.Response = await client.responses.create(model="m", input="Hi")
+        async with await client.responses.create(model="m", input="Hi", stream=True) as stream:
+            async for event in stream:
+                print(event.type)
+        page: types.ItemPage = await client.responses.input_items.list(made.id)
+        async for item in client.responses.input_items.list(made.id):
+            print(item.type)
+    OpenAI(http_client=antiphon.http_client(settings))
+    AsyncOpenAI(http_client=antiphon.async_http_client(settings))
+
+
+app = antiphon.asgi(settings)
+"""
+
+WRONG = {
+    'client.responses.create(modle="m", input="Hi")': 'Unexpected keyword argument "modle"',
+    'client.responses.stream(model="m", inptu="Hi")': (
+        'Unexpected keyword argument "inptu" for "stream" of "Responses"; did you mean "input"?'
+    ),
+    'client.responses.create(model="m", input="Hi", temperature="hot")': "No overload variant",
+    'client.responses.create(input="Hi")': "No overload variant",
+    'client.responses.input_tokens.count(model="m", metadata={})': 'Unexpected keyword argument "metadata"',
+    'client.responses.create(model="m").output_txt': '"Response" has no attribute "output_txt"; maybe "output_text"?',
+    'client.responses.input_items.list("resp_1", order="up")': 'Argument "order" to "list"',
+    'client.conversations.update("conv_1", metadata={"a": 1})': "Dict entry 0 has incompatible type",
+    'Antiphon(url="http://a/v1")': 'Unexpected keyword argument "url" for "Antiphon"',
+}
+
+
+async def checked(program: str, folder: Path, cache: Path) -> list[str]:
+    """What mypy reports of a program, a line for each finding."""
+    path = folder / "program.py"
+    path.write_text(program)
+    command = (sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent")
+    process = await asyncio.create_subprocess_exec(
+        *(*command, "--cache-dir", str(cache), str(path)),
+        cwd=folder,
+        env={"MYPYPATH": str(SOURCE), "PATH": ""},
+        stdout=-1,
+        stderr=-1,
+    )
+    out, err = await process.communicate()
+    assert err == b""
+    return [line.partition(".py:")[2] for line in out.decode().splitlines() if ": note:" not in line]
+
+
+@pytest.fixture
+def cache(pytestconfig: pytest.Config) -> Path:
+    """What mypy has found out, for the next run: the library is much to read."""
+    assert pytestconfig.cache
+    return pytestconfig.cache.mkdir("mypy-library")
+
+
+@pytest.mark.timeout(600)
+async def test_a_program_that_uses_all_of_the_library_passes_in_strict_mode(tmp_path: Path, cache: Path) -> None:
+    assert await checked(RIGHT, tmp_path, cache) == []
+
+
+@pytest.mark.timeout(600)
+async def test_each_mistake_is_reported_at_its_line(tmp_path: Path, cache: Path) -> None:
+    program = "\n".join(["from antiphon import Antiphon", "client = Antiphon()", *WRONG])
+    found = await checked(program, tmp_path, cache)
+    for line, (mistake, words) in enumerate(WRONG.items(), 3):
+        said = [one for one in found if one.startswith(f"{line}:")]
+        assert any(words in one for one in said), (mistake, said)
+
+
+@pytest.mark.timeout(600)
+async def test_a_misspelled_parameter_is_reported_with_the_right_one(tmp_path: Path, cache: Path) -> None:
+    found = await checked('from antiphon import Antiphon\nAntiphon().responses.create(modle="m")\n', tmp_path, cache)
+    assert found[0] == (
+        '2: error: Unexpected keyword argument "modle" for overloaded function "create" of "Responses"; did you mean '
+        '"model"?  [call-overload]'
+    )
