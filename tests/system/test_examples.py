@@ -42,6 +42,7 @@ ALONE = {
         "Your name is Ada.\ncompleted ",
         " tokens\n3 items went in\n",
     ),
+    "sdk_in_process": ("Your name is Ada.\n",),
     "embed_async": (
         "400 temperature\n",
         f"{HELLO}Tell me a story.\ncompleted, 1 item\n",

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from antiphon.errors import AntiphonError
 from antiphon.gateway import CutOff, Gateway, JsonObject, LargeObject, RequestIdentity, Run, encode_large, going_away
 from antiphon.library.parameters import as_query
 from antiphon.library.reading import own_event, read_event, read_object
 from antiphon.library.service import Service
-from antiphon.library.streams import AsyncResponseStream, Batches
+from antiphon.library.streams import LOST, AsyncResponseStream, Batches, cut_off
 from antiphon.protocol.events import Event
 from antiphon.protocol.objects import ApiObject
 from antiphon.protocol.requests import CreateResponse, Include
@@ -153,12 +152,7 @@ async def _whole(frames: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         async for body in frames:
             yield body
     except CutOff:
-        raise AntiphonError(
-            "The stream ended before the response: it was deleted, this client was closed, or another process began "
-            "to make the response again. Retrieve the response to see its state.",
-            status=503,
-            code="stream_cut_off",
-        ) from None
+        raise cut_off(LOST) from None
 
 
 def _event(line: bytes) -> Event:

@@ -12,7 +12,8 @@ from antiphon.protocol.response import Response
 
 Batches = AsyncGenerator[Sequence[Event], None]
 
-UNFINISHED = "The stream ended without the response. Iterate it to its end, and do not close it before."
+CLOSED = "it was closed before its end"
+LOST = "the response was deleted, the client was closed, or another process began to make the response again"
 
 
 class AsyncResponseStream(AsyncIterator[Event]):
@@ -119,5 +120,11 @@ async def _some(stream: AsyncResponseStream) -> list[Event]:
 def finished(response: Response | None) -> Response:
     """Return the response. Raises `AntiphonError` if there is none."""
     if response is None:
-        raise AntiphonError(UNFINISHED, code="stream_cut_off")
+        raise cut_off(CLOSED)
     return response
+
+
+def cut_off(reason: str) -> AntiphonError:
+    """Return the error for a stream that ended before its response did."""
+    message = f"The stream ended before the response: {reason}. Retrieve the response to see its state."
+    return AntiphonError(message, status=503, code="stream_cut_off")

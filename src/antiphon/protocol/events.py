@@ -379,7 +379,7 @@ class SteerFailed(Event, kw_only=True, tag="response.steer.failed"):
     steer: dict[str, Any]
 
 
-class UnknownEvent(Event, kw_only=True, tag="unknown"):
+class UnknownEvent(Event, kw_only=True):
     """An event of a type that this version does not know: `data` is its JSON object, unchanged."""
 
     data: dict[str, Any]
