@@ -32,6 +32,7 @@ class AsgiApplication:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
+            self._service.check_loop()
             app = self._app or await self._open()
             await app(scope, receive, send)
 
@@ -41,9 +42,13 @@ class AsgiApplication:
             await self._open()
 
     async def close(self) -> None:
-        """Release everything; background work under way is left for the next process that opens the store."""
-        self._app = None
+        """Release everything; background work under way is left for the next process that opens the store.
+
+        The application can be opened again, also in another event loop, as tests of a program do.
+        """
         await self._service.close()
+        self._app, self._opening = None, asyncio.Lock()
+        self._service.reset()
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncGenerator[None, None]:

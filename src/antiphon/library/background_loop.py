@@ -10,9 +10,9 @@ from concurrent.futures import thread as _executors  # noqa: F401 - registers it
 from contextlib import suppress
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+from antiphon.library.service import CLOSED
 
-CLOSED = "This client is closed. Create another one."
+T = TypeVar("T")
 
 FORKED = (
     "This client was used before the process forked, and its thread and its connections stayed behind. Create a client "
@@ -81,7 +81,7 @@ class BackgroundLoop:
     def _begin(self) -> asyncio.AbstractEventLoop:
         with self._changing:
             if self._is_closed:
-                raise RuntimeError(CLOSED)
+                raise RuntimeError(CLOSED.format(what="client"))
             if self._loop is None:
                 self._loop, self._process = asyncio.new_event_loop(), os.getpid()
                 self._thread = threading.Thread(target=_serve, args=(self._loop,), name="antiphon", daemon=True)

@@ -89,7 +89,7 @@ class Calls:
 
     async def decoded(self, parameters: Mapping[str, Any], decode: Callable[[bytes], R]) -> tuple[R, bool]:
         """Return parameters as a request, and whether it is large. Raises `ClientError`."""
-        body = msgspec.json.encode(parameters)
+        body = encoded(parameters)
         if len(body) <= LARGE:
             return decode(body), False
         return await (await self.gateway()).offload(TENANT, decode, body), True
@@ -108,7 +108,7 @@ class Calls:
             raise going_away()
         extra = parameters.get("extra_body") or {}
         named = {name: value for name, value in parameters.items() if name != "extra_body"}
-        body = msgspec.json.encode({**named, **extra, "stream": stream})
+        body = encoded({**named, **extra, "stream": stream})
         request, is_large = await self._decoded_request(gateway, body)
         ticket = RequestIdentity(TENANT, gateway.new_id("resp"), size=len(body), is_large=is_large)
         return gateway, request, body, ticket
@@ -117,6 +117,18 @@ class Calls:
         if len(body) <= LARGE:
             return decode_request(body, gateway.takes), False
         return await gateway.offload(TENANT, decode_request, body, gateway.takes), True
+
+
+def encoded(parameters: Mapping[str, Any]) -> bytes:
+    """Return parameters as JSON; objects of the official SDK are sent as it sends them. Raises `TypeError`."""
+    return msgspec.json.encode(parameters, enc_hook=_plain)
+
+
+def _plain(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if dump is None:
+        raise TypeError(f"A parameter holds a value of the type '{type(value).__name__}', which has no form in JSON.")
+    return dump(mode="json", exclude_unset=True, warnings=False)
 
 
 def page_query(parameters: Mapping[str, Any]) -> InputItemsQuery:

@@ -35,6 +35,8 @@ IN_CALLS = (*LISTENING, *LOGGING, *CONNECTIONS)
 IN_APPLICATIONS = (*LISTENING, *LOGGING)
 """Settings that an application for another server rejects."""
 
+CLOSED = "This {what} is closed. Create another one."
+
 ANOTHER_LOOP = (
     "This {what} was first used in another event loop. Each event loop, and so each thread, needs an object of its "
     "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in every thread."
@@ -65,6 +67,7 @@ class Service:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._adopting = threading.Lock()
         self._making: asyncio.Task[Application] | None = None
+        self._is_closed = False
 
     async def open(self) -> Application:
         """Return the parts; make and start them at first use. Raises `ConfigError`, `StoreError`, `RuntimeError`.
@@ -72,6 +75,8 @@ class Service:
         They are made in a task of their own: a caller that is cancelled meanwhile leaves nothing behind.
         """
         self.check_loop()
+        if self._is_closed:
+            raise RuntimeError(CLOSED.format(what=self.what))
         if self._house is None:
             if self._making is None:
                 self._making = asyncio.create_task(self._make())
@@ -92,6 +97,7 @@ class Service:
     async def close(self) -> None:
         """Release everything; background work under way is left for the next process that opens the store."""
         self.check_loop()
+        self._is_closed = True
         making, self._making, self._house = self._making, None, None
         if making is None:
             return
@@ -100,6 +106,10 @@ class Service:
             house = making.result()
             house.abort()
             await house.close()
+
+    def reset(self) -> None:
+        """Be as new, once closed: the next use opens it again, in any event loop."""
+        self._is_closed, self._loop = False, None
 
     def check_loop(self) -> None:
         """Raise `RuntimeError` in any event loop but the first one."""

@@ -1,6 +1,7 @@
 """`antiphon.asgi`: served directly, and mounted in another application."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -92,13 +93,30 @@ async def test_an_application_may_wrap_its_lifespan() -> None:
         assert (await client.post("/ai/v1/responses", json=BODY)).status_code == 200
 
 
-def test_websockets_reach_it_where_it_is_mounted() -> None:
+async def test_websockets_reach_it_where_it_is_mounted() -> None:
+    api = antiphon.asgi()
+    app = Starlette()
+    app.mount("/ai", api)
+    inbox: asyncio.Queue[Any] = asyncio.Queue()
+    outbox: asyncio.Queue[Any] = asyncio.Queue()
+    scope = {"type": "websocket", "path": "/ai/v1/responses", "headers": [], "query_string": b"", "subprotocols": []}
+    serving = asyncio.create_task(app(scope, inbox.get, outbox.put))
+    inbox.put_nowait({"type": "websocket.connect"})
+    inbox.put_nowait({"type": "websocket.receive", "text": json.dumps({"type": "response.create", **BODY})})
+    assert (await outbox.get())["type"] == "websocket.accept"
+    assert json.loads((await outbox.get())["text"])["type"] == "response.created"
+    inbox.put_nowait({"type": "websocket.disconnect", "code": 1000})
+    await serving
+    await api.close()
+
+
+def test_it_can_be_opened_again_in_another_loop() -> None:
     api = antiphon.asgi()
     app = Starlette(lifespan=api.lifespan)
     app.mount("/ai", api)
-    with TestClient(app) as client, client.websocket_connect("/ai/v1/responses") as socket:
-        socket.send_json({"type": "response.create", **BODY})
-        assert socket.receive_json()["type"] == "response.created"
+    for _ in range(2):
+        with TestClient(app) as client:
+            assert client.post("/ai/v1/responses", json=BODY).status_code == 200
 
 
 async def test_its_settings_count() -> None:

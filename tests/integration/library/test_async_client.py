@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai.types.responses import ResponseOutputMessage
 
 from antiphon import AntiphonError, AsyncAntiphon, BackendError, ClientError, types
 from antiphon.testing import assert_event_stream
@@ -273,7 +274,30 @@ async def test_what_is_wrong_is_raised_by_whose_fault_it_is() -> None:
             await client.responses.create(model="m", input="Hi")
 
 
+async def test_a_value_that_is_no_json_is_named(demo: AsyncAntiphon) -> None:
+    with pytest.raises(TypeError, match="type 'object'"):
+        await demo.responses.create(model="demo", input="Hi", metadata={"a": object()})  # type: ignore[dict-item]
+
+
+async def test_items_of_the_official_sdk_are_input_too(demo: AsyncAntiphon) -> None:
+    said = {"type": "output_text", "text": "Hello", "annotations": []}
+    fields = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [said]}
+    item: Any = ResponseOutputMessage.model_validate(fields)
+    made = await demo.responses.create(model="demo", input=[{"role": "user", "content": "Hi"}, item])
+    listed = await demo.responses.input_items.list(made.id, order="asc")
+    assert [entry.to_dict()["role"] for entry in listed.data] == ["user", "assistant"]
+
+
 # Whose it is, and what is left of it.
+
+
+async def test_a_closed_client_says_so() -> None:
+    client = AsyncAntiphon()
+    await client.responses.create(model="demo", input="Hi")
+    await client.close()
+    await client.close()
+    with pytest.raises(RuntimeError, match="This client is closed"):
+        await client.responses.create(model="demo", input="Hi")
 
 
 def open_files() -> int:
