@@ -1,6 +1,6 @@
 """Settings and parts become the ASGI application, for `antiphon serve` and for programs that mount it."""
 
-import resource
+import sys
 from ipaddress import ip_network
 
 from antiphon.application import Application
@@ -31,14 +31,22 @@ def app_of(house: Application, settings: Settings, limits: Limits, workers: Work
 
 def limits_of(settings: Settings) -> Limits:
     """Return what a process takes at most: of connections no more than it may have files open."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return Limits(
         body=settings.max_body,
         connection=max(settings.max_connection_bytes, settings.max_body),
-        connections=max(1, min(settings.max_connections, (files - OWN_FILES) // 2)),
+        connections=max(1, min(settings.max_connections, (_most_files() - OWN_FILES) // 2)),
         hosts=hosts_of(settings.host, settings.allowed_hosts),
         origins=frozenset(settings.allowed_origins),
     )
+
+
+def _most_files() -> int:
+    """Return how many files this process may have open."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return sys.maxsize
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def access_of(settings: Settings) -> WatchAccess:

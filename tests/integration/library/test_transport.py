@@ -211,6 +211,30 @@ def test_a_missing_http_library_is_reported_with_the_command_that_installs_it(mo
         antiphon.http_client()
 
 
+@pytest.mark.parametrize(
+    ("needs", "library"),
+    [
+        (["anyio>=4", "httpx2<3,>=2.12.0"], "httpx2"),
+        (["anyio>=4", "httpx<1,>=0.23.0"], "httpx"),
+    ],
+)
+def test_the_http_library_is_the_one_that_the_installed_sdk_needs(
+    needs: list[str], library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> Any:
+        loaded.append(name)
+        return httpx2
+
+    transport._http_library.cache_clear()
+    monkeypatch.setattr(transport, "requires", lambda name: needs)
+    monkeypatch.setattr(transport, "import_module", load)
+    antiphon.http_client()
+    transport._http_library.cache_clear()
+    assert loaded == [library]
+
+
 def test_the_clients_are_those_of_the_library_that_the_sdk_uses() -> None:
     transport._http_library.cache_clear()
     assert isinstance(antiphon.http_client(), httpx2.Client)
