@@ -68,8 +68,7 @@ def resources(
     """Return all that is served over HTTP, the first that fits a path in front."""
     parts = (responses, conversations, chat_completions, models, usage, openapi)
     found = [*(part.resources(gateway) for part in parts), webhooks.resources(endpoints)]
-    is_here = access is None or not access.has_listener
-    found.append(home.resources(gateway, has_metrics=has_metrics and is_here))
+    found.append(home.resources(gateway, has_metrics=has_metrics, access=access))
     return [*found, operations.resources(gateway, workers, has_metrics=has_metrics, access=access)]
 
 

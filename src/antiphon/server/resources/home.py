@@ -7,12 +7,13 @@ no key, and the address of a backend never is. Only a request for the page loads
 from antiphon.gateway import Gateway
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
-from antiphon.server.resources.operations import is_local
+from antiphon.server.watchers import WatchAccess
 from antiphon.version import __version__
 
 
-def resources(gateway: Gateway, *, has_metrics: bool = True) -> Resources:
-    """Return what is served under which path."""
+def resources(gateway: Gateway, *, has_metrics: bool = True, access: WatchAccess | None = None) -> Resources:
+    """Return what is served under which path; `access` says to whom the page links the status and the metrics."""
+    watchers = access or WatchAccess()
 
     async def get_home(http: HttpRequest) -> Reply:
         if b"text/html" not in http.headers.get(b"accept", b""):
@@ -20,10 +21,11 @@ def resources(gateway: Gateway, *, has_metrics: bool = True) -> Resources:
             return json_reply(about)
         from antiphon.server.resources.home_page import HEADERS, page  # noqa: PLC0415 - for browsers alone
 
-        is_open = not await gateway.known_keys.are_needed()
+        needs_key = await gateway.known_keys.are_needed()
         is_healthy = gateway.takes_work and await gateway.store_answers() and await gateway.backend_answers()
-        models = [model["id"] for model in gateway.known_models()] if is_open else None
-        body = page(models, is_healthy=is_healthy, has_metrics=has_metrics, is_local=is_local(http.scope))
+        models = [model["id"] for model in gateway.known_models()] if not needs_key else None
+        may_watch = watchers.allows(http.scope, needs_key=needs_key)
+        body = page(models, is_healthy=is_healthy, has_metrics=has_metrics, may_watch=may_watch)
         return Reply(200, HEADERS, body)
 
     return {"/": {"GET": get_home}}

@@ -40,14 +40,14 @@ LINKS = (
 )
 """Paths relative to the page, since another application may mount the server below a path of its own."""
 
-LOCAL_LINKS = (("status", "The status of the backends, for this machine alone"),)
+WATCHER_LINKS = (("status", "The status of the backends"),)
 
-METRICS = ("metrics", "Metrics for Prometheus, for this machine alone")
+METRICS = ("metrics", "Metrics for Prometheus")
 
 
-def page(models: Sequence[str] | None, *, is_healthy: bool, has_metrics: bool, is_local: bool) -> bytes:
+def page(models: Sequence[str] | None, *, is_healthy: bool, has_metrics: bool, may_watch: bool) -> bytes:
     """Return the page. `models` is None where only a key opens the list."""
-    links = [*LINKS, *(LOCAL_LINKS if is_local else ()), *([METRICS] if has_metrics and is_local else [])]
+    links = [*LINKS, *(WATCHER_LINKS if may_watch else ()), *([METRICS] if has_metrics and may_watch else [])]
     items = "\n".join(f'<li><a href="{path}"><code>/{path}</code></a>: {escape(text)}</li>' for path, text in links)
     health = "healthy" if is_healthy else "not ready"
     return f"""<!doctype html>
