@@ -276,7 +276,7 @@ class AgenticTurn(Turn):
 
     def _size(self, items: Sequence[InputItem]) -> int:
         """Return the tokens of what the model would see of these items."""
-        # A choice may name what no list has told yet; it is no part of what is long.
+        # A choice may name a tool that no list has yet; it adds nothing to the length.
         request = replace_struct(self.builder.request, tool_choice=None)
         built = self.builder.build(request, items, self._limit_tools)
         return tokens_of(countable(built.body) if built.api == "responses" else built.body)

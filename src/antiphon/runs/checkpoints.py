@@ -20,7 +20,7 @@ class ToolCallRecord(Struct, kw_only=True):
     index: int
     """Its place in the response's output."""
     item: Raw
-    """Its JSON as far as it is known: of a call that is not done, what was told of it."""
+    """Its JSON as far as it is known: of a call that is not done, what was emitted."""
     sealed: str | None = None
     is_done: bool = True
     kind: Kind = "function"

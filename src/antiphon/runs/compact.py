@@ -27,7 +27,7 @@ async def compact(
 ) -> dict[str, Any]:
     """Return the object `response.compaction`: the messages of users and systems as they were, then a compaction.
 
-    `watch` is told of the response that makes it.
+    `watch` receives the response that makes it.
 
     Raises `ClientError` as a response to the same input would, `BackendError` where the model gave no summary.
     """

@@ -75,11 +75,11 @@ class Engine:
     """Seconds for which a response is kept."""
     keyring: Keyring = field(default_factory=Keyring)
     strict_tools: bool = False
-    """Tools that this server cannot run are rejected, not left out."""
+    """Tools that this server cannot run are rejected, not omitted."""
     toolset: Toolset = field(default_factory=Toolset)
     """The tools that this server runs itself."""
     strict_seals: bool = False
-    """An `encrypted_content` that cannot be opened is rejected, not left out."""
+    """An `encrypted_content` that cannot be opened is rejected, not omitted."""
     worker: str = field(default_factory=lambda: new_id("worker"))
     """The name under which this process holds things in the store."""
     observers: Observers = field(default_factory=Observers)

@@ -268,7 +268,7 @@ class ModelCaller:
         )
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
-        """Note which tools are left out: here, or by another Antiphon that is called, as its header says."""
+        """Note which tools are omitted: here, or by another Antiphon that is called, as its header says."""
         plan = self._plan
         if header:
             record.ignored_tools = plain_types(header)

@@ -235,7 +235,7 @@ async def _hold(engine: Engine, recorder: ForegroundRecorder) -> None:
 
 
 def checked_tools(engine: Engine, request: CreateResponse, items: Sequence[InputItem], target: Target) -> Sequence[str]:
-    """Return the types of tools that are left out. Raises `ClientError` for a tool that cannot be used as given."""
+    """Return the types of tools that are omitted. Raises `ClientError` for a tool that cannot be used as it is."""
     if request.tools is None and BRINGS_WORK.isdisjoint(kinds_of(items)):
         return ()
     api: Api = target.api_for(request, items)
@@ -291,7 +291,7 @@ def _text(text: TextConfig) -> dict[str, Any]:
 
 
 def _echoed_tool(tool: Tool) -> dict[str, Any]:
-    """Echo a tool with its defaults filled in (specification section 3); what opens another server is not told."""
+    """Echo a tool with its defaults filled in (specification section 3); credentials are not echoed."""
     asked: dict[str, Any] = to_builtins(tool)
     if isinstance(tool, FunctionTool):
         # `strict` is false where it was left open (specification section 6).

@@ -50,7 +50,7 @@ class AuxiliaryCall(Struct, frozen=True):
     allowed: frozenset[str] | None
     api: Api
     compacts: bool = False
-    """The client is told, once the backend answers, that what came before is being made shorter."""
+    """Once the backend answers, an event tells the client that the context is being compacted."""
 
 
 class ModelResult(Struct, frozen=True):
@@ -76,7 +76,7 @@ class ListTools(Struct, frozen=True):
 class RunTools(Struct, frozen=True):
     """Carry these calls out side by side, and tell what came of each.
 
-    They are held, since the model said them; or `approved`, to be told first; or left by an earlier attempt (`left`).
+    The model made them (`held`); or they are `approved`, to be emitted first; or left by an earlier attempt (`left`).
     """
 
     held: Sequence[HostedCall] = ()

@@ -41,7 +41,7 @@ CONCERNED = frozenset({*MADE_HERE, *CALLED_HERE, McpApprovalResponse, Additional
 """Items that may ask something of this server's own tools."""
 
 _logged: set[str] = set()
-"""Types of tools that were left out, and the log says so."""
+"""Types of tools that were omitted, and the log says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class ToolPolicy:
         return any(isinstance(item, McpApprovalResponse | AdditionalTools) for item in self._conversation())
 
     def servers(self) -> Sequence[McpTool]:
-        """Return the servers to be looked at: all but those of which an earlier attempt told that it could not."""
+        """Return the servers to be looked at: all but those that an earlier attempt reported as unreachable."""
         failed = {item.server_label for item in self._made() if isinstance(item, McpListTools) and item.error}
         return [tool for tool in servers_of(self._request, self._conversation()) if tool.server_label not in failed]
 
@@ -234,7 +234,7 @@ def _unknown(answer: McpApprovalResponse) -> ClientError:
 def look_at_tools(
     request: CreateResponse, items: Sequence[InputItem], api: Api, served: Collection[type[Tool]], *, refuses: bool
 ) -> list[str]:
-    """Return the types of tools that are left out, not being `served`; the log has a line for each, once.
+    """Return the types of tools that are omitted because they are not `served`; the log has a line for each, once.
 
     A backend that is asked by Responses, its `api`, is given every tool: what it does not run, it refuses itself.
 
@@ -255,5 +255,5 @@ def look_at_tools(
 
 
 def plain_types(header: str) -> list[str]:
-    """Return the types that a backend's header tells; what is none is left out, for it goes on to the client."""
+    """Return the types in a backend's header, without invalid ones: the client receives them."""
     return [name for name in header.split(", ") if name.isascii() and name.isidentifier()]

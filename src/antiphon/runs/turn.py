@@ -104,8 +104,8 @@ class Turn:
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """The backend answered 400 or above. Returns if there is another way to go on; else raises what to report.
 
-        A parameter that the backend names as unsupported is left out from now on (lessons L55). With
-        `truncation: auto` an input that is too long loses its oldest part.
+        A parameter that the backend names as unsupported is omitted from now on (lessons L55). With
+        `truncation: auto` an input that is too long loses its oldest turns.
         """
         try:
             self.builder.learn(status, headers, body)

@@ -118,7 +118,7 @@ class StreamingPatchCall(StreamingCall):
             self._open(self._patch("in_progress", operation))
 
     def _tell(self) -> None:
-        """Tell what of the diff was not told."""
+        """Emit the rest of the diff."""
         pieces = self._fields.get("diff", [])
         new = "".join(pieces[self._told :])
         if new and "".join(self._fields["type"]) != "delete_file":
@@ -163,7 +163,7 @@ def _joined(fields: dict[str, list[str]]) -> dict[str, str]:
 
 
 class StreamingWholeCall(StreamingCall):
-    """A call that is told once it is whole: nothing of it is of use before."""
+    """A call that is emitted when it is complete: no part of it is of use before."""
 
     def _begin(self) -> None:
         self._is_read = False

@@ -26,7 +26,7 @@ from antiphon.translation.writer import ResponseWriter
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call: the fields that its item shows, and what the model is told on this and every later turn."""
+    """What came of a call: the fields that its item shows, and what the model reads in this and every later turn."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     said: Any = ""
@@ -68,7 +68,7 @@ class HostedCall(StreamingCall, ABC):
         return self._output_index
 
     def fill(self, arguments: str) -> None:
-        """Take arguments that are known: they are told whole."""
+        """Take arguments that are known: one event has all of them."""
         self._arguments = [arguments]
         self._length = len(arguments)
 
@@ -187,7 +187,7 @@ OPENING: dict[str, dict[str, str]] = {
 
 
 class ApprovalRequest(HostedCall):
-    """A call that waits for the client's word; it is told when it is whole."""
+    """A call that waits for the client's word; it is emitted when it is complete."""
 
     item_type = "mcp_approval_request"
 
@@ -198,7 +198,7 @@ class ApprovalRequest(HostedCall):
         self._open_held(self._item("", {}))
 
     def drop(self) -> None:
-        """See `HostedCall.drop`. What was not told needs no end."""
+        """See `HostedCall.drop`. A call that was not emitted needs no end."""
         if self._output_index >= 0:
             self._close(self._item("", {}))
 

@@ -59,7 +59,7 @@ DONE = b"[DONE]"
 """How Chat Completions streams end."""
 
 END = b"\n\n"
-"""What ends an event whose empty line the backend left out, and adds nothing to others."""
+"""What ends an event whose empty line the backend omitted, and adds nothing to others."""
 
 
 _LINE_FEEDS = repeat(b"\n")
@@ -125,7 +125,7 @@ class EventDecoder:
         return events
 
     def finish(self) -> list[bytes]:
-        """Say that no more bytes come; return the data of an event whose empty line the backend left out."""
+        """Say that no more bytes come; return the data of an event whose empty line the backend omitted."""
         return self.feed(END)
 
     def _read(self, lines: list[bytes]) -> list[bytes]:
@@ -209,7 +209,7 @@ class AnswerStream(Protocol):
         """Take the event at `start`, with those that follow where they can be read together; return how many."""
 
     def take_text(self, data: bytes) -> Finish | None:
-        """Take a plain answer that nobody hears being told, where that is a text; return how it ended.
+        """Take a plain answer without events, where it is only a text; return how it ended.
 
         None: it is one to `read`.
         """

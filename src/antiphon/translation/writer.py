@@ -93,7 +93,7 @@ class ResponseWriter(Struct):
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
     """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
     _gate: int | None = None
-    """The item that is held open: what is told of later ones waits until it closes (specification section 16)."""
+    """The item that is held open: events of later ones wait until it closes (specification section 16)."""
     _behind: dict[int, list[events.Event]] = field(default_factory=dict)
     """What waits behind the gate, by output index."""
     _output: list[Item | None] = field(default_factory=list)
@@ -132,7 +132,7 @@ class ResponseWriter(Struct):
         return pending
 
     def rewind(self, number: int) -> None:
-        """Give the numbers from here on again: the events that had them were never told."""
+        """Give the numbers from here on again: the events that had them were never sent."""
         self.next_number = number
 
     def resume(self, kept: Sequence[Item], number: int, settled: int = 0) -> None:

@@ -99,7 +99,7 @@ class Dialect:
     patterns: bool = False
     """Whether a schema's `pattern` holds the model to it; elsewhere it is looked at afterwards only."""
     json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})
-    """Types of `response_format` taken; for others the model is told in words what to write.
+    """Types of `response_format` taken; for others an instruction tells the model what to write.
 
     `json_object_schema` stands for a `json_object` that has a `schema` beside its type.
     """

@@ -177,7 +177,7 @@ class ChatStream:
         return 1
 
     def take_text(self, data: bytes) -> Finish | None:
-        """Take a plain answer that nobody hears being told, where that is a text; return how it ended.
+        """Take a plain answer without events, where it is only a text; return how it ended.
 
         None: it is one to `read`.
         """

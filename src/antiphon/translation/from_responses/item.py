@@ -93,7 +93,7 @@ class PassedItem:
         """Take a piece of what streams."""
 
     def _settle(self) -> None:
-        """Tell what of `value` was not told yet."""
+        """Emit the part of `value` that was not emitted yet."""
 
     def _finish(self) -> None:
         """Nothing more comes: end what streams."""
@@ -129,7 +129,7 @@ class PassedItem:
     def _where(self) -> Value:
         return {"output_index": self.output_index, "item_id": self.id}
 
-    # The steps of a tool that the backend runs. How it ended is told at the end.
+    # The steps of a tool that the backend runs. How it ended is emitted at the end.
 
     def _step(self, word: str, event: Value) -> None:
         if word == "partial_image":

@@ -163,7 +163,7 @@ class ResponsesStream:
 
     def _end(self, item: PassedItem, value: dict[str, Any]) -> None:
         self._close_ended()
-        # OpenAI was recorded giving one call two ids: the first one was told.
+        # OpenAI was recorded giving one call two ids: the first one was emitted.
         item.end(value | {key: item.value[key] for key in _TIES if key in item.value})
         self._ended = item
 
@@ -219,7 +219,7 @@ class ResponsesStream:
             self._compare(value)
 
     def _compare(self, value: dict[str, Any]) -> None:
-        """Tell what of an item of the final response was not told yet."""
+        """Emit the part of an item of the final response that was not emitted yet."""
         item = self._by_key.get(text(value.get("id")))
         if item is None or item.is_settled or item.kind != value.get("type"):
             alike = (one for one in self._items if one.kind == value.get("type") and not one.is_settled)

@@ -179,7 +179,7 @@ class PassedShell(PassedItem):
 
 
 class PassedShellOutput(PassedItem):
-    """What commands said that the backend ran: told when it is whole."""
+    """What commands said that the backend ran: emitted when it is complete."""
 
     def _opened(self, item: Item) -> Item:
         return replace(item, status="in_progress", output=[])

@@ -73,7 +73,7 @@ def _decode_by_hand(data: bytes) -> Any:
 def read_item(value: Mapping[str, Any]) -> Item | None:
     """Return the item that the backend means, None where it is none that a client of ours could send back.
 
-    What the API does not know of it is left out.
+    Fields that the API does not have are omitted.
     """
     name = value.get("type")
     kind = KINDS.get(name) if isinstance(name, str) else None

@@ -99,7 +99,7 @@ def summary(text: str) -> Message:
 
 
 def _nameless(output: InputItem) -> Message:
-    """An output that names no call comes late: it is told like a message."""
+    """An output that names no call comes late: it becomes a message."""
     name = getattr(output, "name", None) or "a tool"
     said = output_of(output)  # type: ignore[arg-type]
     words = f"[Output of {name}]"

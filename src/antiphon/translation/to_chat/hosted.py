@@ -25,7 +25,7 @@ from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.to_chat.reasoning import Unseal
 
 LONGEST = 20_000
-"""Characters of a result that the model is told."""
+"""Characters of a result that the model reads."""
 
 
 class ServedCall(FunctionCall, kw_only=True, tag="function_call"):
@@ -189,4 +189,4 @@ _TOLD: dict[type, Callable[[Any], Told]] = {
 }
 
 RETOLD = frozenset({McpApprovalRequest, *_TOLD})
-"""The items of which the model is told as of calls."""
+"""The items that the model reads as calls."""

@@ -1,7 +1,7 @@
 """A Responses request becomes the body of a Chat Completions request.
 
 `PARAMETERS` says for each optional Chat parameter which field of the request it comes from and what happens where
-the backend does not take it: a hint is left out, what the client would miss is refused. Defaults are never sent.
+the backend does not take it: a hint is omitted, what the client would miss is rejected. Defaults are never sent.
 `store` and `metadata` are never sent either: they are about our response, not about the backend's.
 """
 
@@ -111,7 +111,7 @@ class Parameter(Struct, frozen=True):
     convert: Callable[[Any], Any] | None = None
     """Makes its value of the field's, where it is another; None where that says nothing."""
     needed: bool = False
-    """Whether the client would miss it: then it is refused where the backend does not take it, else left out."""
+    """Whether the client would miss it: then it is rejected where the backend does not take it, else omitted."""
     field: str = ""
     """The field itself, where errors name a part of it or another."""
 

@@ -43,7 +43,7 @@ HINTS = frozenset(
     | {"reasoning", "user", "safety_identifier", "truncation", "service_tier"}
     | {"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"}
 )
-"""Fields that are left out where the backend refuses them: the answer is the same without, or nearly."""
+"""Fields that are omitted where the backend rejects them: the answer is the same without, or nearly."""
 
 NEEDED = frozenset(
     {"include", "tools", "tool_choice", "text", "max_output_tokens", "instructions", "top_logprobs", "stream"}

@@ -74,7 +74,7 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
 def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str] | None:
     """Return the names that the model may call, as the backend knows them; None where it may call any.
 
-    A backend is told so too, but not every one keeps to it. Raises as `tool_choice`.
+    The backend receives the choice too, but some ignore it. Raises as `tool_choice`.
     """
     if choice == "none":
         return frozenset()

@@ -17,10 +17,10 @@ Definition = Mapping[str, Any]
 """One tool as its server describes it: `{name, description, input_schema, annotations}`."""
 
 MOST = 512
-"""Tools of one server that the model is told of at once; of more it could choose none."""
+"""Tools of one server that the model is offered at once; of more it could choose none."""
 
 LONGEST_DESCRIPTION = 4096
-"""Characters of a tool's description that the model is told."""
+"""Characters of a tool's description that the model reads."""
 
 
 def lists_in(items: Iterable[InputItem]) -> dict[str, McpListTools]:

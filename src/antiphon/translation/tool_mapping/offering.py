@@ -1,4 +1,4 @@
-"""What becomes of each tool: an offer to the model, deferred until it is searched for, or left out.
+"""What becomes of each tool: an offer to the model, deferred until it is searched for, or omitted.
 
 | Tool | Offered as | A call becomes |
 |---|---|---|
@@ -9,7 +9,7 @@
 | `mcp` | each of the server's tools, once they were listed | `mcp_call`, or `mcp_approval_request` |
 | `web_search` | three functions: to search, to open a page, to find something in it | `web_search_call` |
 
-What this server cannot run is left out; so is a tool that only programs may call.
+What this server cannot run is omitted; so is a tool that only programs may call.
 """
 
 import hashlib
