@@ -18,6 +18,10 @@ from antiphon.upstream.rate_limits import never_fits
 from antiphon.upstream.retry_after import LONGEST_WAIT, wait_of, waits
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
+NO_IMAGES = (
+    "This model sees no images. Send the request without them, or have the server's operator name a model that "
+    "describes images (setting `vision`)."
+)
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
 
 FORBIDDEN = "Its key may not be allowed to use this model."
@@ -27,6 +31,9 @@ OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGN
 
 ASKS_TOO_MUCH = re.compile(r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE)
 """How a 402 says that there is money, though not for so long an answer (OpenRouter)."""
+
+REJECTS_IMAGES = re.compile(r"image input is not supported", re.IGNORECASE)
+"""How llama.cpp rejects an image, with status 500 (llama.cpp#13566, #15377): its model has no projector."""
 
 
 def read_failure(
@@ -57,6 +64,8 @@ def read_failure(
         return _rate_limit(headers, message)
     if code == "context_length_exceeded":
         return too_long(rename("messages"))
+    if REJECTS_IMAGES.search(message):
+        return ClientError(NO_IMAGES, code="unsupported_value", param=rename("messages"))
     if status == 404 and model in message:
         return _model_not_found(model)
     if status in {400, 404, 409, 413, 415, 422}:

@@ -33,7 +33,7 @@ class Failure:
     is_broken: bool = False
     """The connection was made: the answer did not come in time, or broke off."""
     is_about_request: bool = False
-    """The backend limits its rate, and this request is too large for what it allows; a smaller one may not be."""
+    """Another request may succeed: this one is too large for the backend's rate limit, or cannot be answered at all."""
 
 
 def unanswered(error: AntiphonError) -> Failure:
@@ -44,7 +44,8 @@ def unanswered(error: AntiphonError) -> Failure:
 def rejected(status: int, headers: Mapping[str, str], error: AntiphonError) -> Failure:
     """Return the failure of a call that the backend answered with this status, or with this error in its stream."""
     is_rate = status in {413, 429} or error.code == "rate_limit_exceeded"
-    is_own = is_rate and is_about_request(error.message)
+    # llama.cpp rejects an image with 500: the error that is read from such an answer says whose fault it is.
+    is_own = is_about_request(error.message) if is_rate else status >= 500 and error.status == 400
     return Failure(status, error.code, wait_of(headers, error.message), is_about_request=is_own)
 
 

@@ -21,8 +21,6 @@ PATIENCE = 120.0
 LONGEST_LINE = 2**24
 """Bytes: tracebacks repeat what was sent."""
 
-READY = "Uvicorn running"
-
 CONTEXT = 2048
 """Tokens that the llama.cpp server takes."""
 
@@ -41,6 +39,8 @@ class Kind:
     file: str
     """What that script is told to write, in the folder of the test."""
     command: Sequence[str]
+    ready: str = "Uvicorn running"
+    """Printed once the server is listening."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -62,6 +62,18 @@ LLAMA = Kind(
         *("python", "-m", "llama_cpp.server", "--model", "noise.gguf", "--model_alias", "noise"),
         *("--n_ctx", str(CONTEXT), "--n_threads", "1", "--verbose", "false"),
     ),
+)
+LLAMA_SERVER = Kind(
+    name="llamacpp",
+    folder="llama-cpp",
+    model="noise",
+    maker="llama_model.py",
+    file="noise.gguf",
+    command=(
+        *("llama-server", "--model", "noise.gguf", "--alias", "noise", "--jinja"),
+        *("--ctx-size", str(CONTEXT), "--parallel", "1", "--threads", "1"),
+    ),
+    ready="llama_server: listening",
 )
 TRANSFORMERS = Kind(
     name="transformers",
@@ -110,9 +122,9 @@ class ModelServer:
             stderr=STDOUT,
             limit=LONGEST_LINE,
         )
-        times = self.printed(READY) + 1
+        times = self.printed(self.kind.ready) + 1
         self._reading = asyncio.create_task(self._read())
-        await self.prints(READY, times=times)
+        await self.prints(self.kind.ready, times=times)
         status, answer = await self.ask("Hello")
         assert status == 200, answer
 

@@ -242,7 +242,7 @@ WITH_SCHEMA = {"model": "m", "tools": [{"type": "function", "function": {"name":
     ("status", "body", "lesson"),
     [
         # kubernetes-mcp-server#758 and openclaw#113562, of llama.cpp
-        (400, openai("JSON schema conversion failed:\nPattern must start with '^' and end with '$'"), "schema:pattern"),
+        (400, openai("JSON schema conversion failed:\nPattern must start with '^' and end with '$'"), "schema:anchors"),
         # llama.cpp#25895
         (400, openai("Failed to initialize samplers: failed to parse grammar"), "schema:large"),
         # llama.cpp#17473, as its log has it

@@ -76,6 +76,11 @@ TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
     "overloaded": (503, b"busy", (503, "service_unavailable_error", "server_is_overloaded", None)),
     "overloaded, Anthropic": (529, b"", (503, "service_unavailable_error", "server_is_overloaded", None)),
     "a crash": (500, envelope("Traceback (most recent call last)"), (502, "server_error", "server_error", None)),
+    "images without a projector, llama.cpp": (
+        500,
+        {"error": {"code": 500, "message": "image input is not supported - hint: mmproj", "type": "server_error"}},
+        (400, "invalid_request_error", "unsupported_value", "input"),
+    ),
     "a bad gateway": (502, b"<html>", (502, "server_error", "server_error", None)),
     "a teapot": (418, b"", (502, "server_error", "server_error", None)),
 }

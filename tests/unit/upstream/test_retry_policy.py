@@ -37,6 +37,7 @@ QUOTA = Verdict(moves=True, pause=LONGEST_PAUSE, wait=QUOTA_WAIT, pauses_whole=T
         (Failure(429, wait=600, is_about_request=True), Verdict(moves=True)),
         (Failure(413, is_about_request=True), Verdict(moves=True)),
         (Failure(502, "rate_limit_exceeded", is_about_request=True), Verdict(moves=True)),
+        (Failure(500, "unsupported_value", is_about_request=True), Verdict(moves=True)),
         (Failure(429, "insufficient_quota", wait=1), QUOTA),
         (Failure(402, "insufficient_quota"), QUOTA),
         (Failure(402), Verdict(moves=True)),
@@ -76,9 +77,12 @@ TOO_LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Reque
         (502, BackendError(TOO_LARGE, code="rate_limit_exceeded"), True),
         (400, ClientError(TOO_LARGE), False),
         (429, ClientError("Slow down.", code="rate_limit_exceeded"), False),
+        (500, ClientError("This model sees no images.", code="unsupported_value"), True),
+        (500, ClientError("Too long.", code="context_length_exceeded"), True),
+        (500, BackendError("It crashed."), False),
     ],
 )
-def test_a_rejection_by_rate_may_be_about_the_request(
+def test_a_rejection_may_be_about_the_request(
     status: int, error: ClientError | BackendError, is_about_request: bool
 ) -> None:
     failure = rejected(status, {"retry-after": "600"}, error)

@@ -61,9 +61,12 @@ MODEL_SERVERS = (
         # `reasoning_effort` alone switches thinking off since #26045, and did nothing before; templates always read
         # `chat_template_kwargs`. Its README lists the parameters of sampling.
         # llama.cpp#17376, #22746: calls that its parser of the template does not know stay in the content.
+        # tests/system/model_servers/test_llama_server.py, version 0.5: a pattern with `\d` or without anchors is
+        # silently ignored, and was rejected before.
         "llamacpp",
         prefix_cache=True,
         checks_answers=True,
+        unfit=frozenset({"classes", "anchors"}),
         system_must_be_first=True,
         patterns=True,
         effort="chat_template_kwargs",

@@ -32,6 +32,10 @@ def _has_class(pattern: Any) -> bool:
     return isinstance(pattern, str) and _CLASS.search(pattern) is not None
 
 
+def _is_open(pattern: Any) -> bool:
+    return isinstance(pattern, str) and not (pattern.startswith("^") and pattern.endswith("$"))
+
+
 def _is_large(bound: Any) -> bool:
     return isinstance(bound, int | float) and bound > LARGE
 
@@ -55,15 +59,18 @@ _BOUNDS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "uniqueIt
 
 GROUPS = (
     # llama.cpp: "failed to parse grammar" for `\S` and `\d` (dreb#422, hermes-agent#67349), which end the process of
-    # llama-cpp-python 0.3.36 (tests/system/model_servers/test_llama_cpp.py).
+    # llama-cpp-python 0.3.36 (tests/system/model_servers/test_llama_cpp.py). llama.cpp 0.5 accepts any string instead
+    # (tests/system/model_servers/test_llama_server.py).
     Group("classes", frozenset({"pattern"}), only=_has_class),
     # llama.cpp unrolls at most 2,000 repetitions: "number of repetitions exceeds sane defaults" (llama.cpp#17473,
     # firecrawl#4512 with `maxLength: 10000`, unsloth#9923 with 2000); they end llama-cpp-python as well.
     Group("large", _BOUNDS, r"repetitions?\b|sane defaults", only=_is_large),
-    # llama.cpp: "Pattern must start with '^' and end with '$'" (llama.cpp#26930, kubernetes-mcp-server#758), and
+    # llama.cpp: "Pattern must start with '^' and end with '$'" (llama.cpp#26930, kubernetes-mcp-server#758).
+    # Version 0.5 accepts any string instead.
+    Group("anchors", frozenset({"pattern"}), r"pattern must start with", only=_is_open),
     # "failed to parse grammar" for a pattern inside a list (llama.cpp#25895).
     # Ollama: "invalid JSON schema in format" (ollama#8185, #12726).
-    Group("pattern", frozenset({"pattern"}), r"pattern must start with|\bregex\b|regular expression"),
+    Group("pattern", frozenset({"pattern"}), r"\bregex\b|regular expression"),
     # Smaller bounds multiply where they nest (amd-strix-halo-toolboxes#70). vLLM: `uniqueItems` (xgrammar).
     Group("bounds", _BOUNDS, r"repetitions?\b|sane defaults"),
     # llama.cpp knows a few formats; strict modes and vLLM's llguidance name the ones that they do not know.

@@ -54,8 +54,10 @@ class Personality:
     """How the model says something."""
     refuse: Callable[[Request], str] = field(default=lambda request: "")
     """The message of the error with which the server rejects a request; empty if it takes the request."""
+    status: int = 400
+    """The status of this error."""
     error: str = ""
-    """The beginning of this message: the user must read it if nothing corrects the request."""
+    """The beginning of the error that the user must read if nothing corrects the request."""
     heed: Callable[[Step, Request], Step] = field(default=lambda step, request: step)
     """What the model does instead of the next step."""
     cuts: bool = False
@@ -86,7 +88,7 @@ class Actor(ReplayBackend):
             request, tokens = cut(request, self.window), self.window
         refusal = self.personality.refuse(request)
         if refusal:
-            return Answer([json.dumps({"error": {"message": refusal}}).encode()], JSON, 400)
+            return Answer([json.dumps({"error": {"message": refusal}}).encode()], JSON, self.personality.status)
         chunks = self._chunks(request)
         return Answer([sse(*chunks, {"choices": [], "usage": usage(tokens)})])
 
@@ -210,12 +212,9 @@ def _looping(step: Step, request: Request) -> Step:
     return Step.READ if step is Step.EDIT and not is_nudged else step
 
 
-NO_IMAGES = "image input is not supported"
-
-
 def _no_images(request: Request) -> str:
     hint = "if this is unexpected, you may need to provide the mmproj"
-    return f"{NO_IMAGES} - hint: {hint}" if _images(request) else ""
+    return f"image input is not supported - hint: {hint}" if _images(request) else ""
 
 
 def _unseeing(step: Step, request: Request) -> Step:
@@ -300,9 +299,10 @@ PERSONALITIES = (
     ),
     Personality(
         "no vision",
-        "llama.cpp without a projector: rejects a request with an image",
+        "llama.cpp without a projector rejects images: llama.cpp#13566, #15377",
         refuse=_no_images,
-        error=NO_IMAGES,
+        status=500,
+        error="This model sees no images.",
         heed=_unseeing,
         model="vision = false\n",
         has_eyes=True,

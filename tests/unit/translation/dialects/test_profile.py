@@ -27,7 +27,7 @@ def test_a_profile_that_knows_nothing_leaves_the_dialect_as_it_is() -> None:
         ({"json_held": True}, "patterns", True),
         ({"rejected_keywords": ("pattern",)}, "patterns", False),
         ({"rejected_keywords": ("not",)}, "patterns", True),
-        ({"rejected_keywords": ("pattern", "not")}, "unfit", {"pattern", "logic"}),
+        ({"rejected_keywords": ("pattern", "not")}, "unfit", {"classes", "anchors", "pattern", "logic"}),
         ({"system_role": False}, "system_role", "user"),
         ({"system_role": False}, "alternating", True),
         ({"system_role": True}, "system_role", "system"),
