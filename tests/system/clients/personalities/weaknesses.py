@@ -35,7 +35,7 @@ UNASKED = "How can I help you?"
 """Said by a model that sees no task."""
 
 MOST_REQUESTS = 20
-"""Requests after which a model gives up: the task takes seven."""
+"""Requests after which a model gives up."""
 
 Request = dict[str, Any]
 Chunks = list[dict[str, Any]]
