@@ -56,16 +56,23 @@ AREAS: Mapping[str, Area] = {
         ),
     ),
     "limits": Area(
-        _code("access/limits", "access/metering", "access/api_keys", "storage/operations/api_keys")
-        + _code("storage/sql/api_keys.sql"),
+        _code(
+            *("access/limits", "access/metering", "access/spending", "access/api_keys"),
+            *("storage/operations/api_keys", "storage/operations/budgets", "upstream/prices"),
+        )
+        + _code("storage/sql/api_keys.sql", "storage/sql/budgets.sql"),
         (
             "tests/unit/access",
             "tests/integration/access",
             "tests/integration/storage",
             f"{SERVER}/test_limits.py",
             f"{SERVER}/test_keys.py",
+            f"{SERVER}/test_budgets.py",
             f"{SERVER}/test_fair_sharing.py",
+            "tests/integration/testing/store",
+            "tests/unit/upstream/test_prices.py",
             "tests/integration/cli/test_keys.py",
+            "tests/integration/cli/test_key_usage.py",
         ),
     ),
     "routing": Area(
