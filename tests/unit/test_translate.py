@@ -26,7 +26,7 @@ def test_it_gives_the_chat_request_and_takes_the_answers_bytes() -> None:
 
     assert translator.chat_request["messages"][0] == {"role": "system", "content": "Be brief."}
     assert translator.chat_request["stream"] is True
-    assert events[-1]["response"] == msgspec.to_builtins(translator.response)
+    assert translator.response.to_dict() == {**events[-1]["response"], "output_text": "Hello there"}
     assert translator.response.status == "completed"
 
 
