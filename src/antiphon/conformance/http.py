@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import os
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from socket import gaierror
 from types import SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -138,7 +141,7 @@ class Visit:
         except TimeoutError:
             answer.fault = "the time was up before the answer was whole"
         except aiohttp.ClientConnectorError as error:
-            answer.is_reached, answer.fault = False, f"no connection ({_named(error.os_error)})"
+            answer.is_reached, answer.fault = False, f"no connection ({_unreachable(error.os_error)})"
         except (aiohttp.ClientError, OSError, ValueError) as error:
             when = f"after {len(answer.body)} bytes of the body" if answer.status else "before any answer"
             answer.fault = f"the connection broke {when} ({_named(error)})"
@@ -239,6 +242,15 @@ async def _listen(socket: ClientWebSocketResponse, request: Request, answer: _An
 
 def _lowered(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
+
+
+def _unreachable(error: OSError) -> str:
+    """Return why there is no connection, in the words of the operating system."""
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {error.reason or error}"
+    if isinstance(error, gaierror):
+        return f"DNS: {error.strerror}"
+    return os.strerror(error.errno).lower() if error.errno else _named(error)
 
 
 def _named(error: Exception) -> str:

@@ -148,7 +148,7 @@ def _decode(name: str, data: bytes) -> Report:
     try:
         report = msgspec.json.decode(data, type=Report)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{name} is no report of 'antiphon verify --json': {error}") from error
+        raise ConfigError(f"{name} is not a report. `antiphon verify --json FILE` writes one.") from error
     if report.format > FORMAT:
         raise ConfigError(f"{name} has form {report.format}; this Antiphon {__version__} reads up to {FORMAT}.")
     return report

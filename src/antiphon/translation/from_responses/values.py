@@ -86,7 +86,9 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     try:
         return msgspec.convert(_OUTCOMES.get(str(name), dict)(whole), kind)
     except msgspec.ValidationError as error:
-        log.warning("A %s is left out of a backend's answer: %s.", name, error)
+        _, at, place = str(error).rpartition(" - at `$.")
+        where = f" at '{place.rstrip('`')}'" if at else ""
+        log.warning("A %s is left out of a backend's answer: it is not valid%s.", name, where)
         return None
 
 
