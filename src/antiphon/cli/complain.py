@@ -1,6 +1,7 @@
 """How a command says what went wrong."""
 
 import logging
+import os
 from collections.abc import Iterable
 
 from antiphon.errors import log, meant, without_secrets
@@ -25,6 +26,15 @@ def complain(message: str) -> None:
 
     line = f"antiphon: {text}"
     Console(stderr=True).print(line, style="red", markup=False, soft_wrap=True)
+
+
+def reason_of(error: OSError) -> str:
+    """Return why the operating system refused, without what libraries add to its words."""
+    if error.errno is None:
+        return str(error)
+    if error.errno < 0:  # an error of `getaddrinfo` has numbers of its own
+        return f"DNS lookup failed ({error.strerror})"
+    return os.strerror(error.errno).lower()
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ from rich.filesize import decimal
 from antiphon import ids
 from antiphon.application.backends import backends_of
 from antiphon.application.models import unknown_models
+from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
 from antiphon.cli.settings import address
 from antiphon.config import Settings
@@ -171,9 +172,8 @@ async def _port(settings: Settings, found: list[Finding]) -> None:
         if await asyncio.to_thread(runs, f"{address(settings)}/v1"):
             found.append(Finding("port", "ok", f"An Antiphon is running at {place}."))
             return
-        reason = (error.strerror or str(error)).partition(" (")[0].lower()
         advice = "Stop the program that listens there, or set another `port`."
-        found.append(Finding("port", "problem", f"{place} cannot be used: {reason}.", advice))
+        found.append(Finding("port", "problem", f"{place} cannot be used: {reason_of(error)}.", advice))
 
 
 def _sandbox() -> Finding:

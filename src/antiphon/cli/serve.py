@@ -18,6 +18,7 @@ import uvloop
 
 from antiphon.application import Application, build
 from antiphon.application.models import unknown_models
+from antiphon.cli.complain import reason_of
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
@@ -207,7 +208,7 @@ def _listener(host: str, port: int, advice: str) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise ConfigError(
-            f"Cannot listen on {host}:{port}: {_reason(error)}. {advice}, or stop the program that listens there."
+            f"Cannot listen on {host}:{port}: {reason_of(error)}. {advice}, or stop the program that listens there."
         ) from error
 
 
@@ -223,11 +224,6 @@ async def _serve_watchers(
     watch = WatchServer(app)
     await watch.start(listener)
     return watch
-
-
-def _reason(error: OSError) -> str:
-    """Return the reason of an error without what Python adds to it."""
-    return (error.strerror or str(error)).partition(" (")[0].lower()
 
 
 async def _announce(current: Current, listeners: Listeners, house: Application) -> None:

@@ -17,9 +17,10 @@ from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
 
+from antiphon.cli.complain import reason_of
 from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings, watch_address
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, ConfigError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
 from antiphon.upstream.backend_state import is_listed
 from antiphon.upstream.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
@@ -99,8 +100,19 @@ def _fetch(address: str, key: str) -> bytes:
     except urllib.error.HTTPError as error:
         advice = f" {ALLOW}" if error.code == HTTPStatus.FORBIDDEN else ""
         raise AntiphonError(f"{address} answers with {error.code}: its status is not shown here.{advice}") from error
-    except (OSError, ValueError) as error:
-        raise AntiphonError(f"No server answers at {address}. Name its address with --url.") from error
+    except ValueError as error:
+        raise ConfigError(f"'{address}' is not a URL. Write it as http://127.0.0.1:8321.") from error
+    except OSError as error:
+        advice = "Start one with `antiphon serve`, or name its URL with --url."
+        raise AntiphonError(f"No server answers at {address}: {_cause(error)}. {advice}") from error
+
+
+def _cause(error: OSError) -> str:
+    """Return why there is no answer."""
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(reason, TimeoutError):
+        return f"no answer within {PATIENCE:g} s"
+    return reason_of(reason) if isinstance(reason, OSError) else str(reason)
 
 
 def _read(address: str, key: str) -> Status:

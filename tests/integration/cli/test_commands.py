@@ -110,6 +110,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "a surplus argument": (["serve", "now"], 2, "now"),
     "no question": (["ask"], 2, "TEXT"),
     "no URL": (["models", "--backend", "localhost:11434"], 2, "is not a URL"),
+    "a status without a URL": (["status", "--url", "x"], 2, "is not a URL"),
     "a key in a URL": (["models", "--backend", "http://sk-secret@127.0.0.1:9/v1"], 2, "must not hold a key"),
     "a file that is not there": (["serve", "--config", "nowhere.toml"], 2, "nowhere.toml cannot be read"),
     "an unknown store": (["serve", "--port", "0", "--backend", GONE, "--store", "redis://x"], 2, "redis"),
@@ -162,3 +163,13 @@ async def test_a_wrong_variable_is_said_on_one_line(tmp_path: Path, variables: d
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert words in done.err
     assert "sk-secret" not in done.err
+
+
+@pytest.mark.parametrize("arguments", [["models"], ["models", "--backend", GONE], ["models", "--backend", "EMPTY"]])
+async def test_models_fails_where_no_model_can_be_reached(
+    tmp_path: Path, backend: ReplayBackend, arguments: list[str]
+) -> None:
+    backend.models = []
+    done = await antiphon(tmp_path, *(backend.url if one == "EMPTY" else one for one in arguments))
+
+    assert done.code == (0 if arguments == ["models"] else 1)  # without any backend, the demo answers

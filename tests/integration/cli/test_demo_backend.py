@@ -62,4 +62,4 @@ async def test_a_port_that_is_taken_is_told(tmp_path: Path, unused_tcp_port: int
     await server.close()
 
     assert done.code == 2
-    assert "Choose another with --port" in done.err
+    assert "address already in use. Choose another address with --host or --port" in done.err

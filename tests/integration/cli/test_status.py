@@ -113,7 +113,8 @@ async def test_a_server_that_is_not_there_is_one_line_on_standard_error(tmp_path
     done = await antiphon(tmp_path, "status", "--once", "--url", "http://127.0.0.1:9")
 
     assert (done.code, done.out) == (1, "")
-    assert done.err == "antiphon: No server answers at http://127.0.0.1:9. Name its address with --url.\n"
+    advice = "Start one with `antiphon serve`, or name its URL with --url."
+    assert done.err == f"antiphon: No server answers at http://127.0.0.1:9: connection refused. {advice}\n"
 
 
 async def test_what_is_no_antiphon_is_told_apart(tmp_path: Path, backend: ReplayBackend) -> None:
