@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from antiphon.application.models import check_models, check_references, options_of
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
 from antiphon.errors import ConfigError
+from antiphon.extras import require
 from antiphon.translation.dialects.table import tell_dialect
 from antiphon.translation.to_chat.request import RESERVED
 from antiphon.upstream.backend import Backend
@@ -79,7 +80,12 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
 
 
 def _share(settings: Settings, configured: BackendConfig, number: int) -> BackendOptions:
-    """Return what a backend is to do. One without a name is called by its place: clients learn no address."""
+    """Return what a backend is to do. One without a name is called by its place: clients learn no address.
+
+    Raises `ConfigError` for an option that needs a package that is not installed.
+    """
+    if configured.check_answers:
+        require("correct", f"The setting check_answers of the backend {configured.url}")
     names = ["*"] if configured.models == "*" else configured.models
     return BackendOptions(
         frozenset(names),

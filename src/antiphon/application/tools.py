@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.config import Settings, clean_key
 from antiphon.errors import ConfigError
+from antiphon.extras import require
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import LookUp, Reach, read_networks
 from antiphon.sharing.resources import SharedResources
@@ -28,6 +29,8 @@ def toolset_of(
 
     `look_up` finds the addresses of names, `measures` counts. Raises `ConfigError` where a key is missing.
     """
+    if settings.mcp_servers:
+        require("mcp", "The setting mcp_servers")
     environment = os.environ if environment is None else environment
     shared, measures = shared or SharedResources(), measures or Measures()
     look_up = look_up or Lookups(shared.add("dns_lookups", lookup_turns()))
@@ -55,6 +58,7 @@ def web_search_of(
     """
     if not settings.web_search:
         return None
+    require("web", "The setting web_search")
     from antiphon.outbound.fetch import Fetcher  # noqa: PLC0415 - as the next
     from antiphon.tools.web import engine, providers, tool  # noqa: PLC0415 - who has none need not load it
 

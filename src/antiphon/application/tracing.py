@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from antiphon.config import Settings
-from antiphon.errors import ConfigError
+from antiphon.extras import require
 from antiphon.telemetry.metrics import ModelNames
 
 if TYPE_CHECKING:
@@ -17,12 +17,9 @@ def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[
     url = collector_of(settings.trace_endpoint, environment)
     if not url:
         return None
-    try:
-        from antiphon.telemetry.otel.collector import traces_to  # noqa: PLC0415 - an extra, and slow to load
-    except ImportError as error:
-        raise ConfigError(
-            f"Traces are to go to {url}, for which a package is missing: pip install 'antiphon[otel]'."
-        ) from error
+    require("otel", f"Sending traces to {url}")
+    from antiphon.telemetry.otel.collector import traces_to  # noqa: PLC0415 - an extra, and slow to load
+
     return partial(traces_to, url, content=settings.trace_content)
 
 

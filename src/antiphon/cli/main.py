@@ -12,6 +12,8 @@ from typer.core import TyperGroup
 
 from antiphon.cli.complain import complain
 from antiphon.cli.usage import make_plain, usage_message
+from antiphon.extras import command as install_command
+from antiphon.extras import is_installed, require
 from antiphon.version import __version__
 
 FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -35,6 +37,9 @@ COMMANDS = {
 }
 """Where each command is, in the order of the help. It is loaded for who asks for it: few need what a server does."""
 
+NEEDED: Mapping[str, str] = {"verify": "verify", "demo-backend": "verify"}
+"""The extra that a command needs."""
+
 
 class Commands(TyperGroup):
     """All commands."""
@@ -47,8 +52,7 @@ class Commands(TyperGroup):
         """Return a command, None where there is no such one."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(".")
-        found = getattr(import_module(f"antiphon.cli.{module}"), name)
+        found = _loaded(cmd_name)
         if not isinstance(found, typer.Typer):
             alone = typer.Typer(**FORM)
             alone.command()(found)
@@ -57,6 +61,20 @@ class Commands(TyperGroup):
         command.name = cmd_name
         make_plain(command)
         return command
+
+
+def _loaded(name: str) -> Any:
+    """Return a command, or one that only says which extra the command needs if that is not installed."""
+    extra = NEEDED.get(name)
+    if extra is None or is_installed(extra):
+        module, _, function = COMMANDS[name].partition(".")
+        return getattr(import_module(f"antiphon.cli.{module}"), function)
+    absent = typer.Typer(**FORM)
+    free = {"allow_extra_args": True, "ignore_unknown_options": True}
+    absent.command(context_settings=free, help=f"Needs: {install_command(extra)}.")(
+        lambda: require(extra, f"The command `antiphon {name}`")
+    )
+    return absent
 
 
 app = typer.Typer(

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import uvloop
-
 from antiphon.application import Application, build
 from antiphon.application.models import unknown_models
 from antiphon.cli.complain import reason_of
@@ -26,6 +24,7 @@ from antiphon.cli.settings import reachable, read_settings
 from antiphon.cli.workers import ServerMemory, supervise
 from antiphon.config import Settings, listen_address, settings_file
 from antiphon.errors import ConfigError, log
+from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
 from antiphon.hosting import app_of, limits_of
 from antiphon.server.application import create_watch_app
@@ -132,7 +131,12 @@ def _run(
     current: Current, listeners: Listeners, memory: ServerMemory, number: int = 0, folder: Path | None = None
 ) -> None:
     """Be one of the processes that serve the port."""
-    uvloop.run(_serve(current, listeners, memory, number, folder))
+    if is_installed("speed"):
+        import uvloop  # noqa: PLC0415 - an extra
+
+        return uvloop.run(_serve(current, listeners, memory, number, folder))
+    log.info("uvloop is not installed, so each request takes more CPU: %s", command("speed"))
+    return asyncio.run(_serve(current, listeners, memory, number, folder))
 
 
 async def _serve(

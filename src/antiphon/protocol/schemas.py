@@ -4,11 +4,14 @@ jsonschema-rs judges in linear time but for regular expressions that need backtr
 recurses as deep as schema and value nest, so what may be deep is judged on a stack with room.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any
 
 import msgspec
 
+from antiphon.errors import log
+from antiphon.extras import command
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.stack import with_room
 
@@ -34,7 +37,8 @@ _UNDECIDED = "Error executing regex"
 def misfit(schema: dict[str, Any], text: str) -> str:
     """Return in words why a text is no JSON that fits the schema; empty where it fits.
 
-    The words quote the text. Any JSON fits an invalid schema, or one with external references.
+    The words quote the text. Any JSON fits an invalid schema, one with external references, and every
+    schema if the extra `correct` is not installed.
     """
     if len(text) > LONGEST:
         return ""
@@ -63,12 +67,23 @@ def _misfit(schema: bytes, value: Any) -> str:
 @lru_cache(maxsize=64)
 def _judge(schema: bytes) -> Any:
     """Return the validator of a schema, None where it cannot be used. It is loaded with the first schema to judge."""
-    import jsonschema_rs  # noqa: PLC0415 - 15 MB that most servers never need
-
-    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACKING)
+    judge = _library()
+    if judge is None:
+        return None
+    options = judge.FancyRegexOptions(backtrack_limit=BACKTRACKING)
     try:
-        return jsonschema_rs.validator_for(
+        return judge.validator_for(
             msgspec.json.decode(schema), validate_formats=False, pattern_options=options, offline=True
         )
-    except (ValueError, jsonschema_rs.ReferencingError):
+    except (ValueError, judge.ReferencingError):
+        return None
+
+
+@cache
+def _library() -> Any:
+    """Return the library that judges, None if it is not installed. It has 15 MB, which most servers never need."""
+    try:
+        return import_module(JUDGE)
+    except ImportError:
+        log.warning("Answers are not checked against their schemas. To check them: %s", command("correct"))
         return None

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
+from antiphon.extras import is_installed
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
 from antiphon.runs.engine import Engine
@@ -223,7 +224,8 @@ class ModelCaller:
 
     async def _load_judge(self, step: CallModel) -> None:
         """Load what judges answers by schemas, if this one is to fit one."""
-        if step.check is not None or any(offer.check == "schema" for offer in step.toolbox.offers.values()):
+        needs_judge = step.check is not None or any(offer.check == "schema" for offer in step.toolbox.offers.values())
+        if needs_judge and is_installed("correct"):
             await load(JUDGE)
 
     async def read_whole(self, stream: ModelStream) -> None:

@@ -1,6 +1,7 @@
 """The steps of a response that this server performs itself: its tools, and items and calls that no model finished."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -44,7 +45,8 @@ class ServerSteps:
         """Begin a step; what awaits nothing is done at once."""
         if isinstance(step, LoadModules):
             for name in step.names:
-                await load(name)
+                with suppress(ModuleNotFoundError):  # of an extra that is not installed: answers are not repaired then
+                    await load(name)
             return
         if not isinstance(step, ListTools | RunTools):
             self._perform(step)

@@ -4,6 +4,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from antiphon.errors import ConfigError
+from antiphon.extras import require
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
 from antiphon.storage.sql import migrations
@@ -41,6 +42,7 @@ async def open_store(
 
         return SqliteStore.open(url, reads=reads)
     if scheme in ("postgresql", "postgres"):
+        require("postgres", f"The store {url}")
         from antiphon.storage.postgres.store import PostgresStore  # noqa: PLC0415 - who has none need not load its driver
 
         return await PostgresStore.open(url, connections=connections, reads=reads, is_written=is_written)

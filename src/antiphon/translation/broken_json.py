@@ -44,8 +44,10 @@ def repaired(text: str) -> dict[str, Any] | None:
         return None
     if _ESCAPED_TOKEN.search(text) and (value := _object(_ESCAPE.sub(_unescaped, text))) is not None:
         return value
-    from json_repair import repair_json  # noqa: PLC0415 - few models ever need it
-
+    try:
+        from json_repair import repair_json  # noqa: PLC0415 - few models ever need it
+    except ImportError:  # it belongs to the extra `correct`
+        return None
     try:
         value = _object(repair_json(text, ensure_ascii=False, skip_json_loads=True))
     except (ValueError, RecursionError):

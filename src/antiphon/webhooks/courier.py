@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from antiphon.errors import ClientError, StoreError, log
+from antiphon.extras import missing
 from antiphon.ids import Clock
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import ANYWHERE, LookUp, Reach
@@ -42,6 +43,9 @@ LONGEST_WAIT = 6 * 3600.0
 
 GIVEN_UP_AFTER = 72 * 3600
 """Seconds."""
+
+FEATURE = "Webhooks"
+"""What the extra `webhooks` is for, in errors."""
 
 USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
 """Receivers that look for it take no other (specification section 12)."""
@@ -132,7 +136,9 @@ class Courier:
         return await client.post(endpoint.url, body, headers, endpoint.tenant)
 
     async def _load(self) -> "Client":
-        """Make the client, for the first delivery."""
+        """Make the client, for the first delivery. Raises `ClientError` if its packages are not installed."""
+        if error := missing("webhooks", FEATURE):
+            raise error
         module = await load("antiphon.outbound.client")
         client: Client = module.Client(self._reach, TIMEOUT)
         self._client = client

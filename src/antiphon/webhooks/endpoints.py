@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon.errors import ClientError
+from antiphon.extras import missing
 from antiphon.ids import Clock, NewId
 from antiphon.outbound.ssrf import Reach, check_url
 from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
 from antiphon.sharing.scheduler import NoRoomError
 from antiphon.storage.contract import Store, WebhookEndpoint
 from antiphon.webhooks.announcement import announcement
-from antiphon.webhooks.courier import Courier
+from antiphon.webhooks.courier import FEATURE, Courier
 from antiphon.webhooks.sign import hint, new_secret
 
 OVERLAP = 24 * 3600
@@ -39,8 +40,11 @@ class Endpoints:
     async def create(self, tenant: str, request: CreateWebhookEndpoint) -> dict[str, Any]:
         """Create an endpoint; its secret is shown now and never again.
 
-        Raises `ClientError` (400) for a bad URL, and where the tenant has as many endpoints as it may have.
+        Raises `ClientError` (400) for a bad URL, where the tenant has as many endpoints as it may have, and where this
+        server cannot deliver.
         """
+        if error := missing("webhooks", FEATURE):
+            raise error
         check_url(request.url, self.reach)
         now = int(self.now())
         endpoint = WebhookEndpoint(

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from antiphon.errors import ClientError
+from antiphon.extras import missing
 from antiphon.protocol.grammars import unsound
 from antiphon.protocol.tools import CustomTool, FunctionTool, Grammar, McpTool, NamespaceTool, Tool
 from antiphon.protocol.validation import refusals
@@ -58,7 +59,11 @@ _NAMED: dict[type, tuple[str, str]] = {
 
 
 def _check_custom(tool: CustomTool, path: str) -> None:
-    wrong = unsound(tool.format) if isinstance(tool.format, Grammar) else ""
+    if not isinstance(tool.format, Grammar):
+        return
+    if error := missing("grammar", "Grammars of custom tools", f"{path}.format"):
+        raise error
+    wrong = unsound(tool.format)
     if wrong:
         text = f"Invalid grammar for custom tool '{tool.name}': {wrong}"
         raise ClientError(text, code="invalid_grammar", param=f"{path}.format.definition")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from antiphon.errors import ClientError, log, reportable
+from antiphon.extras import missing
 from antiphon.outbound.lookups import Asker
 from antiphon.outbound.ssrf import Reach, is_address
 from antiphon.protocol.tools import McpTool, Tool
@@ -22,6 +23,9 @@ from antiphon.tools.mcp.target import Configured, Target, Targets
 
 if TYPE_CHECKING:
     from antiphon.tools.mcp.session import Session
+
+FEATURE = "MCP servers"
+"""What the extra `mcp` is for, in errors."""
 
 LIST_TIMEOUT = 10.0
 """Seconds that a list of tools may take, beside the start of a program."""
@@ -84,6 +88,8 @@ class McpServers:
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Raise `ClientError` (400) where a request's tool names no server, or one that cannot be asked."""
         if isinstance(tool, McpTool):
+            if error := missing("mcp", FEATURE, path):
+                raise error
             try:
                 self._targets.find(tool)
             except ClientError as error:
@@ -99,6 +105,8 @@ class McpServers:
             target = self._targets.find(tool)
         except ClientError as error:
             return Listing(error=error.message)
+        if (absent := missing("mcp", FEATURE)) is not None:
+            return Listing(error=absent.message)
         return await self._lists.get((target.key, tenant), partial(self._ask, target, tenant))
 
     async def run(self, use: Use) -> ToolResult:

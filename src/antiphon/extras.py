@@ -1,0 +1,61 @@
+"""The extras of the package: which modules each one installs, and what to say if they are missing."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+
+from antiphon.errors import ClientError, ConfigError, log
+
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "correct": ("json_repair", "jsonschema_rs"),
+    "grammar": ("llguidance",),
+    "mcp": ("mcp", "mcp_types", "httpx2"),  # version 1 of the SDK has no mcp_types
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "postgres": ("asyncpg",),
+    "speed": ("uvloop",),
+    "tokens": ("tiktoken",),
+    "verify": ("aiohttp",),
+    "web": ("aiohttp", "html_to_markdown"),
+    "webhooks": ("aiohttp",),
+}
+"""An extra of pyproject.toml -> the modules that it needs. They are loaded at their first use."""
+
+_logged: set[str] = set()
+"""The extras that requests needed, and the log says so."""
+
+
+@cache
+def is_installed(extra: str) -> bool:
+    """Whether the modules of an extra are installed. None of them is loaded."""
+    return all(_is_there(module) for module in EXTRAS[extra])
+
+
+def command(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f"pip install 'antiphon[{extra}]'"
+
+
+def require(extra: str, what: str) -> None:
+    """Raise `ConfigError` if an extra is not installed; `what` is the setting or command that needs it."""
+    if not is_installed(extra):
+        raise ConfigError(f"{what} needs packages that are not installed. Install them: {command(extra)}.")
+
+
+def missing(extra: str, what: str, param: str | None = None) -> ClientError | None:
+    """Return the error (400) of a request that needs an extra, None if the extra is installed.
+
+    `what` names the API's feature in the plural. The log has the command that installs the extra, once.
+    """
+    if is_installed(extra):
+        return None
+    if extra not in _logged:
+        _logged.add(extra)
+        log.warning("A request was rejected: %s need packages that are not installed: %s", what, command(extra))
+    return ClientError(f"{what} are not available on this server.", code="unsupported_value", param=param)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # a package above it is missing, or is blocked
+        return False
