@@ -4,6 +4,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+LOWEST := .venv-lowest
+RESOLVE := .venv-resolve
 ARGS ?=
 
 # Every skip is printed with its reason.
@@ -14,17 +16,25 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
+.PHONY: help serve test test-lowest test-resolve dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
-serve: $(VENV)/.installed ## start the server on http://127.0.0.1:8321
+serve: $(VENV)/.installed-all ## start the server on http://127.0.0.1:8321
 	@exec $(BIN)/antiphon serve $(ARGS)
 
 # The same examples every time; ANTIPHON_SEED=… chooses others, and the header of every run names its seed.
 test: $(VENV)/.installed-test ## run the unit and integration tests
 	$(PYTEST) $(ARGS)
+
+# constraints-lowest.txt has the lower end of every range in pyproject.toml, and a virtual environment of its own.
+test-lowest: $(LOWEST)/.installed ## run the same with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest -rs -n 2 --dist worksteal $(ARGS)
+
+# Asks the package registry, so the answer changes with its releases; .ci/run leaves it out.
+test-resolve: $(RESOLVE)/.installed ## prove that other packages keep their newest versions beside Antiphon
+	$(RESOLVE)/bin/python scripts/resolve.py $(ARGS)
 
 test-system: $(VENV)/.installed-test ## run the tests with processes, kills, clients and examples
 	$(PYTEST) --timeout 400 tests/system $(ARGS)
@@ -71,34 +81,48 @@ trace: $(VENV)/.installed-test ## count the Python calls of each path of a reque
 code-figures: $(VENV)/.installed-test ## figures of the code: files, functions, imports, cycles
 	$(BIN)/python -m bench.code $(ARGS)
 
+dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist
+	$(BIN)/python -m hatchling build --directory dist $(ARGS)
+
 docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
 	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # With the oldest Python that pyproject.toml allows: what that one can install, the newer ones can too.
-constraints: ## renew constraints.txt within what pyproject.toml allows
+constraints: ## renew constraints.txt and constraints-lowest.txt within what pyproject.toml allows
 	@rm -rf $(VENV)-constraints
 	PYTHON="$${PYTHON:-python3.11}" scripts/make-venv $(VENV)-constraints
 	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/python scripts/pip-install \
 	    hatchling editables '.[test,check,docs]'
 	{ sed '/^[^#]/d' constraints.txt; $(VENV)-constraints/bin/pip freeze --exclude antiphon; } > constraints.new
 	mv constraints.new constraints.txt
+	PIP_CONSTRAINT= $(VENV)-constraints/bin/pip install --quiet '.[resolve]'
+	{ sed '/^[^#]/d' constraints-lowest.txt; $(VENV)-constraints/bin/uv pip compile --quiet --no-header --no-annotate \
+	    --resolution lowest-direct --extra test --python-version 3.11 pyproject.toml; } > constraints.new
+	mv constraints.new constraints-lowest.txt
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(VENV)-constraints $(BENCH) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(LOWEST) $(RESOLVE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing Antiphon into $(VENV) ..."
-	@$(BIN)/python scripts/pip-install --editable .
-	@touch $@
-
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Antiphon and what '$*' needs into $(VENV) ..."
 	@$(BIN)/python scripts/pip-install --editable '.[$*]'
+	@touch $@
+
+# With the oldest Python where there is one: the lowest versions have no wheels for the newest.
+$(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
+	@PYTHON="$${PYTHON:-python3.11 python3.12 python3}" scripts/make-venv $(LOWEST)
+	@echo "Installing Antiphon with the lowest versions into $(LOWEST) ..."
+	@PIP_CONSTRAINT=constraints-lowest.txt $(LOWEST)/bin/python scripts/pip-install --editable '.[test]'
+	@touch $@
+
+$(RESOLVE)/.installed: pyproject.toml constraints.txt
+	@scripts/make-venv $(RESOLVE)
+	@$(RESOLVE)/bin/python scripts/pip-install "$$(sed -n 's/^resolve = \["\(.*\)"\]/\1/p' pyproject.toml)"
 	@touch $@
 
 $(BENCH)/bin/python: | $(BIN)/python

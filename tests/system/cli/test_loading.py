@@ -14,6 +14,7 @@ from antiphon.cli import serving
 from antiphon.cli.main import app
 from antiphon.cli.quick import FLAGS, serve_flags
 from antiphon.cli.serve import serve
+from tests.support.command import start
 
 INTERRUPTED = """
 import os, signal, sys
@@ -243,3 +244,15 @@ def test_a_name_of_the_package_is_loaded_when_it_is_asked_for(name: str) -> None
 
 def test_a_name_that_the_package_does_not_have_is_missing() -> None:
     assert not hasattr(antiphon, "Nothing")
+
+
+async def test_a_server_runs_without_uvloop_and_says_what_is_faster(tmp_path: Path) -> None:
+    flags = ("--port", "0", "--store", "sqlite://", "--backend", "http://127.0.0.1:9/v1")
+    code = "import sys; sys.modules['uvloop'] = None"
+    process = await start(tmp_path, "serve", *flags, prelude=code)
+    assert process.stdout
+    ready = await process.stdout.readline()
+    process.terminate()
+    _, log = await process.communicate()
+    assert b"is ready: base URL" in ready
+    assert b"pip install 'antiphon[speed]'" in log

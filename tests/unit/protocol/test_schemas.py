@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from antiphon.protocol.schemas import misfit
+from tests.support.extras import without
 
 CITY: dict[str, Any] = {
     "type": "object",
@@ -51,3 +52,11 @@ def test_schema_and_value_may_nest_deeply() -> None:
     for _ in range(5000):
         nested = {"properties": {"a": nested}}
     assert misfit(nested, "{}") == ""
+
+
+def test_without_the_extra_every_schema_fits_and_the_log_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    with without("correct"):
+        assert [misfit(CITY, text) for text in ("{}", '{"name": 1}')] == ["", ""]
+        assert misfit(CITY, "{") != ""
+        assert misfit({"type": "string"}, "1") == ""
+    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == ["pip install 'antiphon[correct]'"]

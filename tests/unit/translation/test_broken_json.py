@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from antiphon.translation.broken_json import LONGEST, continued, repaired
 from antiphon.translation.json_guard import JsonGuard
+from tests.support.extras import without
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,9 @@ def test_what_was_sent_otherwise_is_not_continued() -> None:
     assert continued('{"a": "x", ', {"a": "y"}) is None
     assert continued('{"a": "x"}', {"a": "x", "b": 1}) is None
     assert continued('{"a": "\\u00e9', {"a": "é"}) is None
+
+
+def test_without_the_library_what_is_broken_stays_broken() -> None:
+    with without("correct"):
+        assert repaired('{"a": 1') is None
+    assert repaired('{"a": 1') == {"a": 1}

@@ -1,15 +1,12 @@
 """Where traces go: to a collector that the settings or OpenTelemetry's variables name, and nowhere else."""
 
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 from openai import AsyncOpenAI
 
-from antiphon.application import build, collector_of
-from antiphon.config import Settings
-from antiphon.errors import ConfigError
+from antiphon.application import collector_of
 from antiphon.version import __version__
 from tests.support.cli import serving
 from tests.support.replay import ReplayBackend
@@ -75,12 +72,3 @@ async def test_a_collector_that_is_gone_costs_no_answer(tmp_path: Path, backend:
     assert (response.status, done.code) == ("completed", 0)
     assert "ERROR opentelemetry" in done.err
     assert "canary" not in done.err
-
-
-async def test_without_the_package_the_setting_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in [name for name in sys.modules if name.startswith("antiphon.telemetry.otel")]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    settings = Settings(store="sqlite://", trace_endpoint="http://127.0.0.1:9")
-    with pytest.raises(ConfigError, match=r"pip install 'antiphon\[otel\]'"):
-        await build(settings, {})

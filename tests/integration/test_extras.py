@@ -1,0 +1,79 @@
+"""What a server without extras says: to its operator at the start, to a client when a request needs one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import ClientError, Responses
+from antiphon.application import build
+from antiphon.cli.main import NEEDED
+from antiphon.config import BackendConfig, McpServerConfig, Settings
+from antiphon.errors import ConfigError
+from antiphon.extras import EXTRAS
+from antiphon.protocol.resources import CreateWebhookEndpoint
+from tests.support.cli import antiphon
+from tests.support.extras import without
+
+SETTINGS: dict[str, Settings] = {
+    "correct": Settings(backends=[BackendConfig(url="http://127.0.0.1:9/v1", check_answers=True)]),
+    "mcp": Settings(mcp_servers=[McpServerConfig(label="a", url="https://example.com/mcp")]),
+    "otel": Settings(trace_endpoint="http://127.0.0.1:9"),
+    "postgres": Settings(store="postgresql://a@127.0.0.1/b"),
+    "web": Settings(web_search="http://127.0.0.1:9"),
+}
+
+TOOLS: dict[str, dict[str, Any]] = {
+    "grammar": {
+        "type": "custom",
+        "name": "a",
+        "format": {"type": "grammar", "syntax": "regex", "definition": "a+"},
+    },
+    "mcp": {"type": "mcp", "server_label": "a", "server_url": "https://example.com/mcp"},
+}
+
+
+@pytest.mark.parametrize("extra", SETTINGS)
+async def test_a_setting_that_needs_an_extra_fails_at_the_start(extra: str) -> None:
+    with without(extra), pytest.raises(ConfigError, match=rf"pip install 'antiphon\[{extra}\]'"):
+        await build(SETTINGS[extra], {})
+
+
+@pytest.mark.parametrize("extra", TOOLS)
+async def test_a_request_that_needs_an_extra_is_rejected_and_the_log_has_the_command(
+    extra: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Responses() as responses:
+        with without(extra), pytest.raises(ClientError) as raised:
+            await responses.create(model="demo", input="Hello", tools=[TOOLS[extra]])
+    assert (raised.value.status, raised.value.code) == (400, "unsupported_value")
+    assert "not available on this server" in raised.value.message
+    assert "pip" not in raised.value.message
+    assert f"pip install 'antiphon[{extra}]'" in caplog.text
+
+
+async def test_a_request_without_such_a_tool_needs_no_extra() -> None:
+    with without(*EXTRAS):
+        async with Responses() as responses:
+            response = await responses.create(model="demo", input="Hello", tools=[{"type": "custom", "name": "a"}])
+    assert response.status == "completed"
+
+
+async def test_an_endpoint_of_webhooks_is_not_made_where_nothing_can_be_delivered() -> None:
+    server = await build(Settings(store="sqlite://", backends=[BackendConfig(url="http://127.0.0.1:9/v1")]), {})
+    wanted = CreateWebhookEndpoint(name="a", url="https://example.com/", event_types=["response.completed"])
+    try:
+        with without("webhooks"), pytest.raises(ClientError, match="Webhooks are not available on this server"):
+            await server.endpoints.create("", wanted)
+    finally:
+        await server.close()
+
+
+@pytest.mark.parametrize("command", NEEDED)
+async def test_a_command_that_needs_an_extra_says_so(command: str, tmp_path: Path) -> None:
+    with without(NEEDED[command]):
+        done = await antiphon(tmp_path, command, "--model", "a", "list")
+        listed = await antiphon(tmp_path, "--help")
+    assert (done.code, done.out) == (2, "")
+    assert f"pip install 'antiphon[{NEEDED[command]}]'" in done.err
+    assert f"pip install 'antiphon[{NEEDED[command]}]'" in listed.out

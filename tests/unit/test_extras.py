@@ -1,0 +1,64 @@
+"""The extras, as pyproject.toml lists them."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from antiphon.extras import EXTRAS, is_installed, missing, require
+from tests.support.extras import without
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+RANGES: dict[str, list[str]] = PROJECT["optional-dependencies"]
+DEVELOPMENT = {"check", "docs", "resolve", "test"}
+
+
+def test_every_extra_is_known_and_all_has_each() -> None:
+    assert {*RANGES} - DEVELOPMENT - {"all"} == {*EXTRAS}
+    assert RANGES["all"] == [f"antiphon[{','.join(sorted(EXTRAS))}]"]
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_tests_have_every_extra(extra: str) -> None:
+    assert is_installed(extra)
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_that_is_missing_is_named_with_the_command_that_installs_it(extra: str) -> None:
+    with without(extra), pytest.raises(Exception, match=rf"^X needs .* pip install 'antiphon\[{extra}\]'\.$"):
+        require(extra, "X")
+
+
+def test_version_1_of_the_mcp_sdk_is_not_enough() -> None:
+    with without("mcp"):
+        del sys.modules["mcp"]
+        assert not is_installed("mcp")
+        sys.modules["mcp"] = None  # type: ignore[assignment]
+
+
+def test_the_log_names_the_command_once(caplog: pytest.LogCaptureFixture) -> None:
+    with without("web"):
+        errors = [missing("web", "Pages", "tools[0]") for _ in range(2)]
+    assert [error and error.body() for error in errors] == 2 * [
+        {
+            "message": "Pages are not available on this server.",
+            "type": "invalid_request_error",
+            "param": "tools[0]",
+            "code": "unsupported_value",
+        }
+    ]
+    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == ["pip install 'antiphon[web]'"]
+
+
+def test_the_lowest_versions_are_those_of_the_ranges() -> None:
+    lowest = dict(
+        line.split("==") for line in (ROOT / "constraints-lowest.txt").read_text().splitlines() if "==" in line
+    )
+    for requirement in [*PROJECT["dependencies"], *(one for extra in EXTRAS for one in RANGES[extra])]:
+        found = re.match(r"([\w.-]+)>=([\d.]+),<", requirement)
+        assert found, requirement
+        pin = lowest[found[1].lower().replace(".", "-")]
+        assert re.fullmatch(rf"{re.escape(found[2])}(?:\.0)*", pin), requirement
