@@ -45,7 +45,7 @@ APART: Mapping[tuple[str, str], str] = {
 AT_ONCE = 8
 """Resolutions at once; they wait for the registry."""
 
-PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin")
+PLATFORMS = ("x86_64-manylinux_2_31", "aarch64-manylinux_2_31", "aarch64-apple-darwin")
 """Where Antiphon with all extras has to install from wheels alone."""
 
 
