@@ -21,7 +21,7 @@ POSTGRES = {
 
 
 def backup(file: FileArgument, store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Copy the SQLite store to a new file, also while servers use it."""
+    """Copy the SQLite store to a new file. Servers may use it meanwhile."""
     from antiphon.storage.sqlite.backup import back_up  # noqa: PLC0415 - not for PostgreSQL
 
     url = read_settings(config, store=store).store
@@ -35,7 +35,10 @@ def restore(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Put a backup in the place of the SQLite store. Stop every server that uses the store first."""
+    """Replace the SQLite store by a backup.
+
+    Stop every server that uses the store first.
+    """
     from antiphon.storage.sqlite import backup as copies  # noqa: PLC0415 - not for PostgreSQL
 
     url = read_settings(config, store=store).store

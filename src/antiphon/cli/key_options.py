@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from antiphon.cli.usage import BadValue
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import ApiKey, Budget, Limits
 from antiphon.upstream.prices import NANO, nano
@@ -35,13 +36,13 @@ def _limit(of: str) -> Any:
 
 
 def money(text: str) -> int:
-    """Return an amount such as `12.50` in nano-units. Raises `typer.BadParameter` for an invalid one."""
+    """Return an amount such as `12.50` in nano-units. Raises `BadValue` for an invalid one."""
     try:
         amount = nano(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{error}.") from None
+        raise BadValue(f"is invalid: {error}") from None
     if not 0 < amount <= MOST * NANO:
-        raise typer.BadParameter(f"{text} is not above 0 and at most {MOST:,}.")
+        raise BadValue(f"must be above 0 and at most {MOST:,}")
     return amount
 
 

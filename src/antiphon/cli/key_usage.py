@@ -77,16 +77,17 @@ def budgets(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 def set_budget(
     tenant: TenantArgument,
     per_day: Annotated[
-        int | None, typer.Option(metavar="AMOUNT", parser=money, help="What all its keys may spend in a day, in UTC.")
+        int | None, typer.Option(metavar="AMOUNT", parser=money, help="Budget per day, in UTC, for all its keys.")
     ] = None,
     per_month: Annotated[
-        int | None, typer.Option(metavar="AMOUNT", parser=money, help="What all its keys may spend in a month.")
+        int | None,
+        typer.Option(metavar="AMOUNT", parser=money, help="Budget per month, in UTC, for all its keys."),
     ] = None,
     none: Annotated[bool, typer.Option("--none", help="Remove the budget.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Set the budget of a tenant, which all its keys share; it replaces the one before."""
+    """Set the budget that all keys of a tenant share."""
     if not is_tenant_name(tenant):
         raise ConfigError(TENANT_RULE)
     budget = budget_of(per_day, per_month)

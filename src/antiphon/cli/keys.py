@@ -96,7 +96,7 @@ def update(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Change a key; what is not named stays. Servers apply the change within five seconds."""
+    """Change the settings of a key that flags name. Servers apply the change within five seconds."""
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
     money = (budget_per_day, budget_per_month)
     change = KeyChange(name, model or None, *counts, *money, expires_in, cache, admin, tuple(unset or ()))

@@ -1,8 +1,9 @@
-"""What a wrong command line is told, and what its help looks like: plain words instead of the parser's notation."""
+"""Errors of the command line, and its help, in plain words instead of the parser's notation."""
 
 import re
 from typing import Any
 
+import typer
 import typer.core
 
 from antiphon.cli.complain import did_you_mean
@@ -20,6 +21,10 @@ _PLAIN = (
 
 _RANGE = re.compile(r"(?:; )?(?:[\d.]+<=?)?x(?:[<>]=?[\d.]+)?(?=\])")
 """The notation of a range of numbers, behind a default or alone."""
+
+
+class BadValue(typer.BadParameter):
+    """A value that a parser of ours rejects: the message follows the name of the flag, without a full stop."""
 
 
 def usage_message(error: typer.TyperException) -> str:
@@ -40,7 +45,8 @@ def _told(error: Any, context: Any) -> tuple[str, str]:
         name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[-1]
         if not message:
             return f"The {parameter.param_type_name} {name or parameter.name} is missing.", ""
-        return f"{name or parameter.name} {_plainly(message)}.", ""
+        words = message if isinstance(error, BadValue) else _plainly(message)
+        return f"{name or parameter.name} {words}.", ""
     if needs := re.fullmatch(r"Option '(.*)' requires an argument\.", message):
         return f"The option {needs[1]} needs a value.", ""
     if message == "Missing command.":

@@ -65,7 +65,9 @@ def mistake(said: str, values: Mapping[str, Any], *, is_file: bool) -> Mistake:
         return Mistake(steps[0] if steps else unknown[1], f"{_whose(steps, values)}{text}")
     if missing := _MISSING.fullmatch(said):
         steps = _steps(missing[2] or "")
-        return Mistake(steps[0] if steps else "", f"{_whose(steps, values)}`{missing[1]}` is missing. Add it.")
+        shown = steps[2:] if steps and steps[0] in _TABLES else steps
+        place = _place((*shown, missing[1]))
+        return Mistake(steps[0] if steps else "", f"{_whose(steps, values)}`{place}` is missing. Add it.")
     other = _OTHER.fullmatch(said)
     if other is None:
         return Mistake("", "it is invalid. `docs/reference/settings.md` lists every setting.")

@@ -54,7 +54,7 @@ async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path
     [
         ((), "Nothing to change"),
         (("--unset", "expiry", "--expires-in", "3"), "contradict each other"),
-        (("--budget-per-day", "0"), "not above 0"),
+        (("--budget-per-day", "0"), "must be above 0"),
         (("--budget-per-day", "cheap"), "not a number"),
         (("--budget-per-day", "0.0000000001"), "nine digits"),
         (("--budget-per-day", "1000000001"), "at most 1,000,000,000"),

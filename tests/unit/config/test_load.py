@@ -443,9 +443,12 @@ def test_a_mistake_in_a_models_table_names_the_model_and_the_key() -> None:
 
 def test_a_mistake_in_prices_names_the_model_and_the_price() -> None:
     for prices, words in (
-        ("{ input = -1, output = 1 }", "model 1 ('m'): Expected `float` >= 0.0 at `prices.input`."),
-        ("{ input = 1 }", "missing required field `output` at `prices`"),
-        ("3", "Expected `object | null`, got `int` at `prices`."),
+        (
+            "{ input = -1, output = 1 }",
+            "model 1 ('m'): `prices.input` must be a number, at least 0 and at most 1000000.",
+        ),
+        ("{ input = 1 }", "model 1 ('m'): `prices.output` is missing. Add it."),
+        ("3", "model 1 ('m'): `prices` must be a table, not a number."),
     ):
         write(f"[[models]]\nname = 'm'\nprices = {prices}")
         assert words in refusal()
