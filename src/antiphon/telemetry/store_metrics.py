@@ -14,6 +14,7 @@ READS = {
     *("storage_use", "load_completion", "completion_page", "completion_messages"),
     *("find_key", "load_endpoint", "endpoints", "due", "deliveries", "backlog", "check", "clock_skew", "purge_size"),
     *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage", "profiles"),
+    "tenant_budgets",
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "heartbeat", "expire_worker"),
@@ -21,6 +22,7 @@ WRITES = {
     *("delete_item", "lock", "unlock", "reserve", "free_key", "put_endpoint", "delete_endpoint", "claim_delivery"),
     *("delivered", "postpone", "secret", "check_writable", "keep_answer", "trim_answers", "put_api_key"),
     *("take", "charge", "save_completion", "update_completion", "delete_completion", "put_profile", "delete_profile"),
+    *("put_tenant_budget", "retry_delivery", "retry_failed_deliveries"),
 }
 """The store's methods that are timed."""
 

@@ -73,8 +73,17 @@ ID_BEGINNINGS: dict[type[Item], str] = {
 _PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, InputFile: check_file}
 
 
+RULED = frozenset(
+    {"previous_response_id", "conversation", "tools", "tool_choice", "text", "stream_options", "reasoning"}
+)
+"""The parameters that have rules beyond their types, beside `input`, which has them unless it is a text."""
+
+
 def check_request(request: CreateResponse) -> None:
-    """Raise `ClientError` (400) for the first rule that the request breaks."""
+    """Raise `ClientError` (400) for the first rule that the request breaks.
+
+    A text as `input` without any of the parameters in `RULED` breaks none, so it need not be checked.
+    """
     if request.conversation is not None and request.previous_response_id is not None:
         raise ClientError(
             "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "

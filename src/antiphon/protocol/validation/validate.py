@@ -25,7 +25,7 @@ from antiphon.protocol.resources import (
     UpdateConversation,
 )
 from antiphon.protocol.validation import refusals
-from antiphon.protocol.validation.rules import check_items, check_request
+from antiphon.protocol.validation.rules import RULED, check_items, check_request
 
 T = TypeVar("T", bound=Struct)
 Items = TypeVar("Items", CreateConversation, AddItems)
@@ -124,7 +124,8 @@ def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResp
         if not local:
             raise
         request = _local_request(data, local)
-    check_request(request)
+    if type(request.input) is not str or not request.input or not RULED.isdisjoint(data):
+        check_request(request)
     return request
 
 
