@@ -18,6 +18,7 @@ from antiphon.cli.launching.process import Runner, write_files
 from antiphon.cli.launching.server import Server, choose, read_catalog, runs, started
 from antiphon.cli.settings import address, read_settings
 from antiphon.errors import AntiphonError, ConfigError
+from antiphon.extras import require
 
 
 def launch(
@@ -46,7 +47,7 @@ def launch(
     with (
         runner.handling_signals(),
         TemporaryDirectory(prefix="antiphon-launch-") as folder,
-        _server(base_url, port, backend, config) as server,
+        _server(found.extra, base_url, port, backend, config) as server,
     ):
         catalog = read_catalog(server.url, key)
         facts = Facts(server.url, choose(catalog, model), catalog, folder, key_env or "", key or NO_KEY)
@@ -83,8 +84,10 @@ def _key(variable: str | None) -> str:
 
 
 @contextmanager
-def _server(base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None) -> Iterator[Server]:
-    """Yield a server that answers: the named one, else the one of the settings, else a new one.
+def _server(
+    extra: str, base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None
+) -> Iterator[Server]:
+    """Yield a server that answers: the named one, else the one of the settings, else a new one with the extra.
 
     Raises `ConfigError` for flags that contradict each other, `AntiphonError` if there is no such server.
     """
@@ -101,6 +104,8 @@ def _server(base_url: str | None, port: int | None, backend: list[str] | None, c
     if port is None and not backend and runs(usual):
         yield Server(usual)
         return
+    if extra:
+        require(extra, "A server for this client")
     flags = ["--port", str(port or 0), *(f"--backend={one}" for one in backend or ())]
     with started([*flags, *(["--config", str(config)] if config else [])]) as server:
         yield server

@@ -13,7 +13,6 @@ import yaml
 
 from antiphon.cli.main import app
 from antiphon.config import PREFIX, Settings
-from tests.support.npm import UnavailableError
 from tests.support.pip import install, run
 from tests.system.deploy.proxies import DEPLOY, find, running
 from tests.system.faults.cluster import free_port
@@ -26,10 +25,7 @@ SERVERS = [SERVICES["antiphon-1"], SERVICES["antiphon-2"]]
 
 @pytest.fixture(scope="module")
 def tools() -> Path:
-    try:
-        return install(Path(__file__).parent / "tools.txt", "deploy")
-    except UnavailableError as error:
-        pytest.skip(str(error))
+    return install(Path(__file__).parent / "tools.txt", "deploy")
 
 
 def test_the_schema_of_compose_accepts_it(tools: Path) -> None:

@@ -14,7 +14,6 @@ import yaml
 
 from antiphon.cli.main import app
 from antiphon.config import Settings, load_settings
-from tests.support.npm import UnavailableError
 from tests.support.pip import install, run
 from tests.system.deploy.proxies import DEPLOY, find
 
@@ -58,10 +57,7 @@ def server() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def tools() -> Path:
-    try:
-        return install(Path(__file__).parent / "tools.txt", "deploy")
-    except UnavailableError as error:
-        pytest.skip(str(error))
+    return install(Path(__file__).parent / "tools.txt", "deploy")
 
 
 def test_the_schemas_of_kubernetes_accept_what_is_built(tools: Path, tmp_path: Path) -> None:

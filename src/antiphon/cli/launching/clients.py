@@ -59,6 +59,8 @@ class Client:
     command: str
     package: str
     profile: Callable[[Facts], Profile]
+    extra: str = ""
+    """The extra that a server needs for its requests."""
 
 
 def _codex(facts: Facts) -> Profile:
@@ -144,7 +146,7 @@ def _cline(facts: Facts) -> Profile:
 
 
 CLIENTS: Mapping[str, Client] = {
-    "codex": Client("codex", "@openai/codex", _codex),
+    "codex": Client("codex", "@openai/codex", _codex, extra="grammar"),  # its tool for patches has a grammar
     "opencode": Client("opencode", "opencode-ai", _opencode),
     "pi": Client("pi", "@mariozechner/pi-coding-agent", _pi),
     "cline": Client("cline", "cline", _cline),
