@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import ClientError, Responses
+from antiphon import AsyncAntiphon, ClientError
 from antiphon.application import build
 from antiphon.cli.main import NEEDED
 from antiphon.config import BackendConfig, McpServerConfig, Settings
@@ -43,9 +43,9 @@ async def test_a_setting_that_needs_an_extra_fails_at_the_start(extra: str) -> N
 async def test_a_request_that_needs_an_extra_is_rejected_and_the_log_has_the_command(
     extra: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with Responses() as responses:
+    async with AsyncAntiphon() as client:
         with without(extra), pytest.raises(ClientError) as raised:
-            await responses.create(model="demo", input="Hello", tools=[TOOLS[extra]])
+            await client.responses.create(model="demo", input="Hello", tools=[TOOLS[extra]])
     assert (raised.value.status, raised.value.code) == (400, "unsupported_value")
     assert "not available on this server" in raised.value.message
     assert "pip" not in raised.value.message
@@ -54,8 +54,10 @@ async def test_a_request_that_needs_an_extra_is_rejected_and_the_log_has_the_com
 
 async def test_a_request_without_such_a_tool_needs_no_extra() -> None:
     with without(*EXTRAS):
-        async with Responses() as responses:
-            response = await responses.create(model="demo", input="Hello", tools=[{"type": "custom", "name": "a"}])
+        async with AsyncAntiphon() as client:
+            response = await client.responses.create(
+                model="demo", input="Hello", tools=[{"type": "custom", "name": "a"}]
+            )
     assert response.status == "completed"
 
 
