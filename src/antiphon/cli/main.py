@@ -23,6 +23,7 @@ COMMANDS = {
     "models": "models.app",
     "status": "status.status",
     "doctor": "doctor.doctor",
+    "responses": "responses.responses",
     "ask": "ask.ask",
     "launch": "launch.launch",
     "migrate": "storage.migrate",

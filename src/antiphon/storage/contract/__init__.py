@@ -5,6 +5,7 @@ from typing import Protocol
 
 from antiphon.storage.contract.chat_completions import ChatCompletions
 from antiphon.storage.contract.conversations import Conversations, Keys
+from antiphon.storage.contract.facts import ResponseFacts
 from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
 from antiphon.storage.contract.profiles import Profiles
 from antiphon.storage.contract.responses import Responses
@@ -22,6 +23,9 @@ from antiphon.storage.records import (
     Delivery,
     DueDelivery,
     ExhaustedBudget,
+    Facts,
+    FactsPage,
+    FactsQuery,
     Frames,
     ItemPage,
     Job,
@@ -65,6 +69,9 @@ __all__ = [
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
+    "Facts",
+    "FactsPage",
+    "FactsQuery",
     "Frames",
     "ItemPage",
     "Job",
@@ -99,6 +106,7 @@ __all__ = [
 
 class Store(
     Responses,
+    ResponseFacts,
     Jobs,
     Conversations,
     ChatCompletions,
