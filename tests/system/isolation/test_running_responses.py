@@ -35,7 +35,9 @@ async def test_a_tenant_with_many_slow_responses_leaves_slots_for_another(
 ) -> None:
     backend.script = hang_for_a
     store = f"sqlite://{tmp_path}/antiphon.db"
-    async with rivals(tmp_path, store, backend.url, ANTIPHON_MAX_RESPONSES=str(SLOTS)) as both:
+    async with rivals(
+        tmp_path, store, backend.url, ANTIPHON_MAX_RESPONSES=str(SLOTS), ANTIPHON_METRICS_NETWORKS="127.0.0.1"
+    ) as both:
         attack = [asyncio.create_task(both.a.respond("A", stream=True)) for _ in range(SENT)]
         # A's last requests are refused: as many may wait as there are slots.
         refused = await ended(attack, SENT - SHARE - SLOTS)

@@ -66,7 +66,7 @@ def has_loaded(pid: int, library: bytes) -> bool:
 
 async def hang_up_from_the_first_moment(pid: int) -> None:
     """Send SIGHUP while the server loads its parts, opens its store and begins to listen."""
-    while not has_loaded(pid, b"uvloop"):
+    while not has_loaded(pid, b"httptools"):
         await asyncio.sleep(0.002)
     for _ in range(300):
         os.kill(pid, signal.SIGHUP)
