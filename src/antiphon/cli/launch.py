@@ -15,10 +15,24 @@ from antiphon.cli.complain import did_you_mean
 from antiphon.cli.flags import BackendFlag, ConfigFlag
 from antiphon.cli.launching.clients import CLIENTS, NO_KEY, Client, Facts
 from antiphon.cli.launching.process import Runner, write_files
-from antiphon.cli.launching.server import Server, choose, read_catalog, runs, started
+from antiphon.cli.launching.server import (
+    SCRIPTED,
+    Server,
+    choose,
+    is_scripted,
+    read_backends,
+    read_catalog,
+    runs,
+    started,
+)
 from antiphon.cli.settings import address, read_settings
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.extras import require
+
+HINT = (
+    f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. To use your own model, start its "
+    "server, then restart Antiphon, or name the URL of your model's server with --backend."
+)
 
 
 def launch(
@@ -50,10 +64,15 @@ def launch(
         _server(found.extra, base_url, port, backend, config) as server,
     ):
         catalog = read_catalog(server.url, key)
-        facts = Facts(server.url, choose(catalog, model), catalog, folder, key_env or "", key or NO_KEY)
+        known = {str(one["slug"]) for one in catalog} - {SCRIPTED}
+        backends = [] if known else read_backends(server.url, key)  # only then do they explain something
+        chosen = choose(catalog, model, backends)
+        facts = Facts(server.url, chosen, catalog, folder, key_env or "", key or NO_KEY)
         profile = found.profile(facts)
         write_files(Path(folder), profile.files)
         _announce(client, facts, server)
+        if is_scripted(chosen, backends):
+            sys.stderr.write(f"antiphon: {HINT}\n")
         code = runner.run([found.command, *profile.arguments, *(arguments or ())], profile.environment)
     raise typer.Exit(code)
 

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from antiphon.cli.launching.clients import CLIENTS
+from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.command import PATIENCE, Done, antiphon, pids_below, serving, start
 from tests.support.replay import ReplayBackend
+from tests.support.server import serve
 
 CLIENT = f"""#!{sys.executable}
 import json, os, signal, sys
@@ -153,6 +155,23 @@ async def test_an_error_says_what_to_do(home: Path, arguments: tuple[str, ...], 
     assert (done.code, done.out) == (code, "")
     assert done.err.startswith(f"antiphon: {message}")
     assert done.err.count("\n") == 1
+
+
+async def test_a_backend_that_does_not_answer_is_named(home: Path) -> None:
+    done = await launch(home, "codex", "--backend", "http://127.0.0.1:9/v1")
+    cause = (
+        "Backend '127.0.0.1:9' (http://127.0.0.1:9/v1) is unreachable: connection refused. Check that it is running."
+    )
+    assert (done.code, done.err) == (2, f"antiphon: The server lists no model. {cause}\n")
+
+
+async def test_the_scripted_model_says_what_it_is(home: Path) -> None:
+    async with serve(DemoBackend()) as served:
+        done = await launch(home, "codex", "--base-url", served.url)
+    first, second = done.err.splitlines()
+
+    assert first == f"antiphon: codex uses demo (context window: unknown) at {served.url}"
+    assert second.startswith("antiphon: demo is Antiphon's scripted model, because the server found no backend.")
 
 
 async def test_a_server_that_does_not_start_says_why(home: Path, backend: ReplayBackend) -> None:

@@ -29,6 +29,9 @@ STOPPING = 10.0
 SHOWN = 20
 """Number of models that an error lists."""
 
+SCRIPTED = "demo"
+"""Name of the scripted model, of its backend in a server, and of its dialect."""
+
 READY = re.compile(r"is ready: base URL (\S+?);")
 
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -114,21 +117,36 @@ def read_catalog(url: str, key: str = "") -> list[dict[str, Any]]:
         raise AntiphonError(text) from error
 
 
+def read_backends(url: str, key: str = "") -> list[dict[str, Any]]:
+    """Return the backends in the status of a server; none if it does not show its status to this request."""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    request = urllib.request.Request(f"{url.removesuffix('/v1')}/status", headers=headers)  # noqa: S310 - as above
+    try:
+        with _direct.open(request, timeout=PATIENCE) as reply:
+            backends: list[dict[str, Any]] = json.load(reply)["backends"]
+            return backends
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
 def _needs_key(url: str, key: str) -> str:
     if key:
         return f"The server at {url} rejects the API key. Ask the server's operator for a valid key."
     return f"The server at {url} requires an API key. Put one into a variable, and name that with --key-env."
 
 
-def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None) -> str:
+def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None, backends: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the model to begin with, by the name that the server lists: the one that is wanted, else the only one.
 
-    A server that lists none may serve any name. Raises `ConfigError` if there is no such model, or a choice.
+    A server that lists none may serve any name. Raises `ConfigError` if there is no such model, or a choice, with the
+    errors of the backends if no model is listed.
     """
     names = [str(entry["slug"]) for entry in catalog]
     if not names:
         if wanted is None:
-            raise ConfigError("The server lists no model. Start a backend, or name a model with --model.")
+            reasons = [str(one["error"]) for one in backends if one.get("error")]
+            advice = "Start a backend, or name a model with --model."
+            raise ConfigError(f"The server lists no model. {' '.join(reasons) or advice}")
         return wanted
     if wanted is None and len(names) > 1:
         raise ConfigError(f"The server has several models. Choose one with --model: {_listed(names)}.")
@@ -137,6 +155,11 @@ def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None) -> str:
         hint = did_you_mean(wanted or "", names)
         raise ConfigError(f"The server does not have the model '{wanted}'.{hint} It has: {_listed(names)}.")
     return found
+
+
+def is_scripted(model: str, backends: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether this is the scripted model of a server that found no backend."""
+    return any(one.get("name") == one.get("dialect") == model == SCRIPTED for one in backends)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.cli.launching.server import choose
+from antiphon.cli.launching.server import choose, is_scripted
 from antiphon.errors import ConfigError
 
 
@@ -40,6 +40,27 @@ def test_an_error_names_the_models_if_there_is_a_choice(
     with pytest.raises(ConfigError) as caught:
         choose(listed, wanted)
     assert caught.value.message == message
+
+
+def test_without_a_model_the_error_is_that_of_the_backends() -> None:
+    with pytest.raises(ConfigError) as caught:
+        choose([], None, [{"error": "Backend 'a' is unreachable."}, {"error": ""}])
+    assert caught.value.message == "The server lists no model. Backend 'a' is unreachable."
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "dialect", "expected"),
+    [
+        ("demo", "demo", "demo", True),
+        ("demo", "127.0.0.1:8322", "demo", False),
+        ("demo", "demo", "generic", False),
+        ("qwen3", "demo", "demo", False),
+    ],
+)
+def test_the_scripted_model_is_that_of_a_server_without_a_backend(
+    model: str, name: str, dialect: str, expected: bool
+) -> None:
+    assert is_scripted(model, [{"name": name, "dialect": dialect}]) is expected
 
 
 def test_of_many_models_an_error_names_some() -> None:
