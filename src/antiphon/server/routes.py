@@ -9,6 +9,9 @@ from antiphon.errors import ClientError
 from antiphon.server.reply import Endpoint, Resources
 from antiphon.server.request import HttpRequest
 
+PREFIX = "/v1"
+"""Begins every path of the API."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -34,7 +37,10 @@ class Routes:
         for pattern, route in self._patterns:
             if matched := pattern.fullmatch(request.path):
                 return route, matched.groupdict()
-        raise unknown_url(request)
+        raise unknown_url(request, lacks_prefix=self._has(f"{PREFIX}{request.path}"))
+
+    def _has(self, path: str) -> bool:
+        return path in self.fixed or any(pattern.fullmatch(path) for pattern, _ in self._patterns)
 
     def _add(self, path: str, methods: Mapping[str, Endpoint]) -> None:
         path_format = path.replace(":path}", "}")
@@ -52,9 +58,10 @@ def method_not_supported(http: HttpRequest, allowed: Any) -> ClientError:
     return ClientError(text, status=405, code="method_not_supported", headers={"allow": ", ".join(allowed)})
 
 
-def unknown_url(http: HttpRequest) -> ClientError:
-    """Return the error for a path that is not served."""
-    text = f"Unknown request URL: {http.method} {http.scope['path'][:200]}. Please check the URL for typos."
+def unknown_url(http: HttpRequest, *, lacks_prefix: bool = False) -> ClientError:
+    """Return the error for a path that is not served, also if only the prefix of the API is missing."""
+    advice = f"The base URL of the API ends in {PREFIX}." if lacks_prefix else "Please check the URL for typos."
+    text = f"Unknown request URL: {http.method} {http.scope['path'][:200]}. {advice}"
     return ClientError(text, status=404, code="unknown_url")
 
 

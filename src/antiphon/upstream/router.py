@@ -217,7 +217,7 @@ class Route:
             return found
         state.failed += 1
         if state.health.failed(failure, error, self._router.registry.clock(), self.target.model, self._tenant):
-            log.warning("Backend '%s' is left out while there is another: %s", state.name, error.gist)
+            log.warning("Backend '%s' is used only if no other backend can answer: %s", state.name, error.gist)
         elif found.pause:
             log.warning("Backend '%s' is paused for %.0f s: %s", state.name, found.pause, error.gist)
         return found

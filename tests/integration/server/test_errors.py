@@ -78,6 +78,9 @@ async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(served):
             }
         },
     )
+    async with served.http.post(served.url.removesuffix("/v1") + "/responses", json={}) as response:
+        message = "Unknown request URL: POST /responses. The base URL of the API ends in /v1."
+        assert (response.status, (await response.json())["error"]["message"]) == (404, message)
     async with served.http.put(f"{served.url}/responses") as response:
         assert response.status == 405
         assert "POST" in response.headers["allow"]

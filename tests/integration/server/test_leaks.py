@@ -162,7 +162,7 @@ async def test_a_backend_that_fails_again_and_again_is_left_out_without_its_word
     for _ in range(6):
         await say(leaky, model="m", input=CANARY, stream=True)
 
-    assert "is left out while there is another" in watched.log
+    assert "is used only if no other backend can answer" in watched.log
     assert await nothing_leaked(watched, leaky)
 
 

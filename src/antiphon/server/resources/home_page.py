@@ -73,7 +73,7 @@ def _models(models: Sequence[str] | None) -> str:
     if models is None:
         return "<p>This server requires an API key. <code>GET /v1/models</code> lists the models that yours allows.</p>"
     if not models:
-        return "<p>No backend lists a model.</p>"
+        return "<p>No backend lists a model. <code>antiphon status</code> shows why.</p>"
     names = "\n".join(f"<li><code>{escape(name)}</code></li>" for name in models[:MOST_MODELS])
     more = f"\n<p>And {len(models) - MOST_MODELS} more.</p>" if len(models) > MOST_MODELS else ""
     return f"<ul>\n{names}\n</ul>{more}"
