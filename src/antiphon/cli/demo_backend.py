@@ -74,6 +74,8 @@ async def _send(request: web.Request, reply: Reply) -> web.StreamResponse:
         async for part in reply.body:
             await response.write(part)
         await response.write_eof()
+    except ConnectionResetError:
+        pass  # the gateway disconnected, as a client of the gateway did
     finally:
         await reply.close()
     return response

@@ -50,13 +50,14 @@ class ScriptedBackend:
         *,
         name: str = "scripted",
         models: Sequence[str] = ("scripted",),
+        owner: str = "antiphon",
         cut: int = 0,
         delay: float = 0.0,
     ) -> None:
         self.name = name
         self.requests: list[dict[str, Any]] = []
         self._script = script if callable(script) else _in_turn(script)
-        self._models = [{"id": model, "object": "model", "created": 0, "owned_by": "antiphon"} for model in models]
+        self._models = [{"id": model, "object": "model", "created": 0, "owned_by": owner} for model in models]
         self._cut = cut
         self._delay = delay
 

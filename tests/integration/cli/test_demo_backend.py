@@ -1,14 +1,17 @@
 """`antiphon demo-backend`: two endpoints, and nothing of Antiphon in front of them."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from antiphon.cli.demo_backend import demo_app
 from antiphon.conformance.exchange import read_frames
+from antiphon.upstream.backend import Reply
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.cli import antiphon
 
@@ -53,6 +56,40 @@ async def test_a_bad_request_gets_an_error_and_not_a_stream(client: aiohttp.Clie
 async def test_it_serves_nothing_else(client: aiohttp.ClientSession, path: str) -> None:
     async with client.post(path, json=HELLO) as answer:
         assert answer.status == 404
+
+
+class Endless(DemoBackend):
+    """Writes until the exchange ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = asyncio.Event()
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        return Reply(200, {"content-type": "text/event-stream"}, self._parts())
+
+    async def _parts(self) -> AsyncGenerator[bytes, None]:
+        try:
+            while True:
+                yield b": more\n\n"
+                await asyncio.sleep(0)
+        finally:
+            self.ended.set()
+
+
+async def test_a_client_that_disconnects_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    backend = Endless()
+    runner = web.AppRunner(demo_app(backend))  # a test server cancels the handler instead
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1/chat/completions"
+    async with aiohttp.ClientSession() as session, session.post(url) as answer:
+        await answer.content.readany()
+    async with asyncio.timeout(10):
+        await backend.ended.wait()
+    await runner.cleanup()
+
+    assert caplog.messages == []
 
 
 async def test_a_port_that_is_taken_is_told(tmp_path: Path, unused_tcp_port: int) -> None:

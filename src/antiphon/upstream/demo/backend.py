@@ -18,8 +18,15 @@ class DemoBackend(ScriptedBackend):
     The same request always gets the same answer, except for the ids and `created`. A word is a token, and a chunk.
     """
 
-    def __init__(self, *, now: Clock = ids.now, new_id: NewId = ids.new_id, models: Sequence[str] = (NAME,)) -> None:
-        super().__init__((), name=NAME, models=models)
+    def __init__(
+        self,
+        *,
+        now: Clock = ids.now,
+        new_id: NewId = ids.new_id,
+        models: Sequence[str] = (NAME,),
+        owner: str = "antiphon",
+    ) -> None:
+        super().__init__((), name=NAME, models=models, owner=owner)
         self._now, self._new_id = now, new_id
 
     def answer(self, path: str, request: Fields) -> Answer:

@@ -58,12 +58,15 @@ WEAKNESSES: Mapping[str, Change] = {
 }
 """By the name of the model."""
 
+OWNER = "demo"
+"""Owner of the models. It is the sign of no dialect, so Antiphon corrects them like those of an unknown server."""
+
 
 class WeakDemoBackend(DemoBackend):
     """`demo`, and a model for each weakness."""
 
     def __init__(self, *, now: Clock = now, new_id: NewId = new_id) -> None:
-        super().__init__(now=now, new_id=new_id, models=(NAME, *WEAKNESSES))
+        super().__init__(now=now, new_id=new_id, models=(NAME, *WEAKNESSES), owner=OWNER)
 
     def answer(self, path: str, request: Fields) -> Answer:
         """See `DemoBackend.answer`."""
