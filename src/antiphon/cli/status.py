@@ -124,7 +124,8 @@ def _read(address: str, key: str) -> Status:
 
 def _shown(address: str, status: Status) -> Group:
     whole = (Column(name, no_wrap=True) for name in WHOLE)
-    table = Table(*whole, *(Column(name, overflow="fold") for name in FOLDED))
+    # Without padding the words of the headings stay whole on 80 columns, beside a name such as 127.0.0.1:11434.
+    table = Table(*whole, *(Column(name, overflow="fold") for name in FOLDED), padding=0)
     for backend in status.backends:
         table.add_row(*_row(backend))
     troubles = [_trouble(backend) for backend in status.backends if backend.error or backend.last_error]

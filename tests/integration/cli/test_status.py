@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 from rich.console import Console
 
-from antiphon.cli.status import _shown
+from antiphon.cli.status import FOLDED, WHOLE, _shown
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import open_store
 from antiphon.upstream.backend_state import PromptCounts
@@ -154,11 +154,19 @@ def test_the_clock_that_differs_most_is_shown() -> None:
     assert "This server's clock is 90 s behind the store's. Nothing is deleted." in captured.get()
 
 
-def printed(status: Status) -> str:
-    console = Console(width=200)
+def printed(status: Status, width: int = 200) -> str:
+    console = Console(width=width)
     with console.capture() as shown:
         console.print(_shown("http://a", status))
     return shown.get()
+
+
+def test_the_words_of_the_headings_are_whole_on_80_columns_beside_an_address() -> None:
+    made, _ = engine()
+    status = status_of(made.models, 0, {})
+    status.backends[0].name, status.backends[0].models = "127.0.0.1:11434", ["qwen3:8b", "llama3.3", "gemma3"]
+    headings = printed(status, 80).partition("┡")[0].replace("┃", " ").split()
+    assert set(" ".join([*WHOLE, *FOLDED]).split()) <= set(headings)
 
 
 def test_what_a_prefix_cache_can_reuse_and_where_it_broke_are_shown() -> None:
