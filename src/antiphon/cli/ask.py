@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -12,11 +12,12 @@ from antiphon.application import Application, build
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
-from antiphon.errors import AntiphonError, BackendError
+from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.gateway import Gateway
 from antiphon.protocol import events
 from antiphon.protocol.items.messages import FunctionCall
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.run import Run
 from antiphon.telemetry.observers import Call, Observer
 
 
@@ -39,7 +40,7 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
     try:
         await house.listing
         body = {"model": model or _first(house), "input": text, "previous_response_id": previous, "stream": True}
-        run = await Gateway(house.engine).create(decode_request(msgspec.json.encode(body)))
+        run = await _created(Gateway(house.engine), body)
         console = Console(soft_wrap=True, highlight=False, markup=False)
         async with aclosing(run.events()) as batches:
             async for batch in batches:
@@ -50,6 +51,17 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
         console.print(f"\n[{run.response.id}]", style="dim")
     finally:
         await house.close()
+
+
+async def _created(gateway: Gateway, body: dict[str, Any]) -> Run:
+    """Begin the response. Raises `ClientError`, of an unknown model with the command that lists the models."""
+    try:
+        return await gateway.create(decode_request(msgspec.json.encode(body)))
+    except ClientError as error:
+        if error.code != "model_not_found":
+            raise
+        text = f"{error.message} `antiphon models` lists the models."
+        raise ClientError(text, status=error.status, param=error.param, code=error.code) from error
 
 
 class Failures(Observer):

@@ -76,6 +76,14 @@ async def test_a_question_goes_on_from_an_answer(tmp_path: Path, backend: Replay
     assert [message["content"] for message in backend.requests[-1]["messages"]] == ["one", "You said: one ", "two"]
 
 
+async def test_ask_with_an_unknown_model_names_the_command_that_lists_them(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
+    done = await antiphon(tmp_path, "ask", "one", "--backend", backend.url, "--model", "other")
+    assert done.code == 1
+    assert done.err.strip().endswith("The requested model 'other' does not exist. `antiphon models` lists the models.")
+
+
 async def test_calls_and_refusals_are_told_too(tmp_path: Path, backend: ReplayBackend) -> None:
     call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     told = sse(delta(refusal="I will not."), delta(tool_calls=[call]), delta("tool_calls"))
