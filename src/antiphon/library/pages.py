@@ -11,44 +11,10 @@ Fetch = Callable[[str | None], Coroutine[Any, Any, ItemPage]]
 """Returns the page after the item of this id; without an id, the first page of the request."""
 
 
-class AsyncItemPages(AsyncIterator[OutputItem]):
-    """A list of items: `await` it for its first page, or iterate it with `async for` for the items of all pages."""
+class Page:
+    """A page of items: `data`, `first_id`, `last_id`, `has_more`."""
 
-    def __init__(self, fetch: Fetch) -> None:
-        self.fetch = fetch
-        """Returns a page."""
-        self._items = self._all()
-
-    def __await__(self) -> Generator[Any, None, ItemPage]:
-        return self.fetch(None).__await__()
-
-    async def __anext__(self) -> OutputItem:
-        return await anext(self._items)
-
-    async def _all(self) -> AsyncIterator[OutputItem]:
-        page = await self.fetch(None)
-        while True:
-            for item in page.data:
-                yield item
-            if not page.has_more:
-                return
-            page = await self.fetch(page.last_id)
-
-
-class ItemPages:
-    """A page of items: `data`, `first_id`, `last_id`, `has_more`. Iterating it goes on with the pages after it."""
-
-    def __init__(self, fetch: Fetch, owner: LoopOwner) -> None:
-        self._fetch, self._owner = fetch, owner
-        self._page = owner.run(fetch(None))
-
-    def __iter__(self) -> Iterator[OutputItem]:
-        page = self._page
-        while True:
-            yield from page.data
-            if not page.has_more:
-                return
-            page = self._owner.run(self._fetch(page.last_id))
+    _page: ItemPage
 
     @property
     def data(self) -> list[OutputItem]:
@@ -77,3 +43,53 @@ class ItemPages:
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the page as JSON, on one line unless `indent` is the number of spaces for each level."""
         return self._page.to_json(indent=indent)
+
+
+class AsyncItemPage(Page):
+    """A page of items. Iterating it with `async for` continues with the pages after it."""
+
+    def __init__(self, page: ItemPage, fetch: Fetch) -> None:
+        self._page, self._fetch = page, fetch
+
+    async def __aiter__(self) -> AsyncIterator[OutputItem]:
+        page = self._page
+        while True:
+            for item in page.data:
+                yield item
+            if not page.has_more:
+                return
+            page = await self._fetch(page.last_id)
+
+
+class AsyncItemPages:
+    """A list of items: `await` it for its first page, or iterate it with `async for` for the items of all pages."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self.fetch = fetch
+        """Returns a page."""
+
+    def __await__(self) -> Generator[Any, None, AsyncItemPage]:
+        return self._first().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[OutputItem]:
+        async for item in await self._first():
+            yield item
+
+    async def _first(self) -> AsyncItemPage:
+        return AsyncItemPage(await self.fetch(None), self.fetch)
+
+
+class ItemPages(Page):
+    """A page of items. Iterating it continues with the pages after it."""
+
+    def __init__(self, fetch: Fetch, owner: LoopOwner) -> None:
+        self._fetch, self._owner = fetch, owner
+        self._page = owner.run(fetch(None))
+
+    def __iter__(self) -> Iterator[OutputItem]:
+        page = self._page
+        while True:
+            yield from page.data
+            if not page.has_more:
+                return
+            page = self._owner.run(self._fetch(page.last_id))

@@ -189,10 +189,12 @@ async def test_it_chains_retrieves_lists_and_deletes() -> None:
         second = await client.responses.create(model="m", input="b", previous_response_id=first.id)
         page = await client.responses.input_items.list(second.id, order="asc", limit=2)
         items = [item async for item in client.responses.input_items.list(second.id, order="asc", limit=2)]
+        from_page = [item async for item in page]
 
         assert (await client.responses.retrieve(second.id)).output_text == "two"
         assert (len(page.data), page.has_more) == (2, True)
         assert [item.to_dict()["role"] for item in items] == ["user", "assistant", "user"]
+        assert from_page == items
         assert (await client.responses.delete(first.id)).to_dict() == {
             "id": first.id,
             "object": "response",

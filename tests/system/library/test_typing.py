@@ -67,7 +67,10 @@ async def main() -> None:
         async with await client.responses.create(model="m", input="Hi", stream=True) as stream:
             async for event in stream:
                 print(event.type)
-        page: types.ItemPage = await client.responses.input_items.list(made.id)
+        page = await client.responses.input_items.list(made.id)
+        of_page: list[types.OutputItem] = page.data
+        async for item in page:
+            print(item.type, len(of_page))
         async for item in client.responses.input_items.list(made.id):
             print(item.type)
     OpenAI(http_client=antiphon.http_client(settings))
