@@ -131,6 +131,7 @@ def _resolved(
     settings: Settings | None, backend: str | Backend | None, key: str, store: str | None, rejects: Sequence[str]
 ) -> tuple[Settings, dict[str, str], list[Backend]]:
     """Return settings, environment and backends of a program's arguments. Raises `ConfigError`."""
+    _check_types(settings, backend)
     if key and not isinstance(backend, str):
         raise ConfigError("`key` was passed without the URL of a `backend`. Pass both, or set `key_env` in settings.")
     if settings is None:
@@ -147,6 +148,15 @@ def _resolved(
     settings = checked(settings)
     _check_effects(settings, rejects)
     return settings, environment, [] if backend is None or isinstance(backend, str) else [backend]
+
+
+def _check_types(settings: object, backend: object) -> None:
+    """Reject what only a type checker would find, before it fails far from the program's line."""
+    if not isinstance(settings, Settings | None):
+        hint = "Pass a base URL as `backend=`." if isinstance(settings, str) else "Pass `Settings(...)`."
+        raise ConfigError(f"The first argument is the settings, but it is a {type(settings).__name__}. {hint}")
+    if isinstance(backend, BackendConfig):
+        raise ConfigError("`backend` is a `BackendConfig`. Pass it in `Settings(backends=[...])`.")
 
 
 def _check_effects(settings: Settings, rejects: Sequence[str]) -> None:
