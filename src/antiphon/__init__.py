@@ -10,6 +10,7 @@
 | translate one request and its answer, without I/O | `Translator` |
 | translate chunks to events, by pieces | `decode_chunk`, `EventDecoder`, `ChatStream`, `ResponseWriter`, `encode` |
 | translate requests to Chat Completions, by pieces | `decode_request`, `normalise_input`, `tell_dialect`, `to_chat` |
+| test your program with answers that you write | `ScriptedBackend` |
 | check any server's event stream | `antiphon.testing.check_event_stream` |
 
 Each name is loaded at its first use: `import antiphon` alone loads nothing else.
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from antiphon.translation.to_chat.request import normalise_input, to_chat
     from antiphon.translation.wire import EventDecoder, conclude, encode
     from antiphon.translation.writer import ResponseWriter
+    from antiphon.upstream.scripted import ScriptedBackend
     from antiphon.version import __version__
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "ModelConfig",
     "Response",
     "ResponseWriter",
+    "ScriptedBackend",
     "Settings",
     "StoreError",
     "Translator",
@@ -96,6 +99,7 @@ _HOMES = {
     "antiphon.translation.to_chat.request": ("normalise_input", "to_chat"),
     "antiphon.translation.wire": ("EventDecoder", "conclude", "encode"),
     "antiphon.translation.writer": ("ResponseWriter",),
+    "antiphon.upstream.scripted": ("ScriptedBackend",),
     "antiphon.version": ("__version__",),
 }
 """The module of each name, which is loaded when the name is first used, so that a command loads what it needs."""

@@ -40,6 +40,15 @@ class ScriptedBackend:
     A completion answers a streamed request as chunks, and chunks answer a plain one as a completion, so one script
     serves both; bytes stay what they are. `requests` are the bodies it was sent, as JSON objects. With `cut`, the bytes
     of an answer come that many at a time. `delay` is seconds between the parts.
+
+    >>> from antiphon import Antiphon, ScriptedBackend
+    >>> answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "At 14:05."}}]}
+    >>> backend = ScriptedBackend([answer], models=["qwen3"])
+    >>> with Antiphon(backend=backend) as client:
+    ...     print(client.responses.create(model="qwen3", input="When is the tide high?").output_text)
+    At 14:05.
+    >>> backend.requests[0]["messages"]
+    [{'role': 'user', 'content': 'When is the tide high?'}]
     """
 
     url = ""
