@@ -139,6 +139,8 @@ from antiphon.protocol.results import (
     DeletedResponse,
     InputTokenCount,
     ItemPage,
+    Model,
+    ModelList,
 )
 
 __all__ = [
@@ -207,6 +209,8 @@ __all__ = [
     "McpCall",
     "McpListTools",
     "Message",
+    "Model",
+    "ModelList",
     "OutputItem",
     "OutputItemAdded",
     "OutputItemDone",

@@ -42,7 +42,7 @@ class AsgiApplication:
             await self._open()
 
     async def close(self) -> None:
-        """Release everything; background work under way is left for the next process that opens the store.
+        """Release everything. The next process that opens the store continues background work.
 
         The application can be opened again, also in another event loop, as tests of a program do.
         """

@@ -29,6 +29,8 @@ from antiphon.protocol.results import (
     DeletedResponse,
     InputTokenCount,
     ItemPage,
+    Model,
+    ModelList,
 )
 from antiphon.protocol.validation.validate import (
     decode_add_items,
@@ -41,12 +43,13 @@ from antiphon.upstream.backend import Backend
 
 
 class AsyncAntiphon:
-    """The Responses API inside your program, with the methods of the official SDK.
+    """The Responses API inside your program: `responses`, `conversations` and `models`, as in the official SDK.
 
     Without arguments it is the scripted model `demo`. `backend` is a base URL with its `key`, or any `Backend`; `store`
     is where state is kept, by default in memory; `settings` are those of a server. A client belongs to the event loop
     of its first use. Methods raise `ClientError` for a request that the API answers with 4xx, `BackendError` if the
-    model's server fails, `StoreError` if the store does, and `ConfigError` for settings that cannot be used.
+    model's server fails, `StoreError` if the store does, `ConfigError` for settings that cannot be used, and
+    `RuntimeError` if the client is closed or belongs to another event loop.
 
     >>> import asyncio
     >>> from antiphon import AsyncAntiphon
@@ -69,9 +72,10 @@ class AsyncAntiphon:
         self._calls = calls = Calls(Service(settings, backend, key, store))
         self.responses = AsyncResponses(calls)
         self.conversations = AsyncConversations(calls)
+        self.models = AsyncModels(calls)
 
     async def close(self) -> None:
-        """Release connections and the store; background work under way is left for who opens the store next."""
+        """Release connections and the store. The next process that opens the store continues background work."""
         await self._calls.close()
 
     async def __aenter__(self) -> Self:
@@ -266,6 +270,22 @@ class AsyncConversationItems:
         """Delete an item; return its conversation."""
         gateway = await self._calls.gateway()
         return read_object(await gateway.conversations.delete_item(TENANT, conversation_id, item_id), Conversation)
+
+
+class AsyncModels:
+    """The models that requests can name."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def list(self) -> ModelList:
+        """Return the models of all backends, which are asked for them now."""
+        models = await (await self._calls.gateway()).models(_no_key)
+        return ModelList(data=msgspec.convert(models, list[Model]))
+
+
+async def _no_key() -> None:
+    """Calls inside a program need no API key, so they see every model."""
 
 
 def _from(after: str | None) -> dict[str, str]:

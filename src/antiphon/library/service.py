@@ -95,7 +95,7 @@ class Service:
         return house
 
     async def close(self) -> None:
-        """Release everything; background work under way is left for the next process that opens the store."""
+        """Release everything. The next process that opens the store continues background work."""
         self.check_loop()
         self._is_closed = True
         making, self._making, self._house = self._making, None, None

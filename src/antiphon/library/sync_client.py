@@ -25,6 +25,7 @@ from antiphon.protocol.results import (
     DeletedResponse,
     InputTokenCount,
     ItemPage,
+    ModelList,
 )
 from antiphon.upstream.backend import Backend
 
@@ -38,7 +39,11 @@ class Caller(LoopOwner):
 
 
 class Antiphon:
-    """The Responses API inside your program, with the methods of the official SDK; `AsyncAntiphon` without `await`.
+    """The Responses API inside your program: `responses`, `conversations` and `models`, as in the official SDK.
+
+    It is `AsyncAntiphon` without `await`, with the same errors. Without arguments it is the scripted model `demo`.
+    `backend` is a base URL with its `key`, or any `Backend`; `store` is where state is kept, by default in memory;
+    `settings` are those of a server.
 
     Any thread can use it, also one with a running event loop, which waits meanwhile. It works in one thread of its own,
     which begins with the first call and ends with `close`, the end of `with`, or the end of the program. After a fork,
@@ -62,9 +67,10 @@ class Antiphon:
         self._caller = Caller(AsyncAntiphon(settings, backend=backend, key=key, store=store))
         self.responses = Responses(self._caller)
         self.conversations = Conversations(self._caller)
+        self.models = Models(self._caller)
 
     def close(self) -> None:
-        """Release connections, the store and the thread; background work under way is left for who opens the store."""
+        """Release connections, the store and the thread. The next process that opens the store continues its work."""
         self._caller.close()
 
     def __enter__(self) -> Self:
@@ -221,3 +227,14 @@ class ConversationItems:
     def delete(self, item_id: str, *, conversation_id: str) -> Conversation:
         """Delete an item; return its conversation."""
         return self._caller.run(self._items.delete(item_id, conversation_id=conversation_id))
+
+
+class Models:
+    """The models that requests can name."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller, self._models = caller, caller.client.models
+
+    def list(self) -> ModelList:
+        """Return the models of all backends, which are asked for them now."""
+        return self._caller.run(self._models.list())

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct
 
 
-class ApiObject(Struct, kw_only=True):
-    """An object of the API."""
+class ApiObject(Struct, kw_only=True, repr_omit_defaults=True):
+    """An object of the API. Its `repr` shows the fields that differ from their defaults."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object as plain data, as the API sends it; absent fields are left out."""

@@ -1,5 +1,6 @@
 """What the API returns beside responses: conversations, pages of items, counts, confirmations."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import field
@@ -49,6 +50,25 @@ class DeletedConversation(ApiObject, kw_only=True):
     id: str
     object: Literal["conversation.deleted"] = "conversation.deleted"
     deleted: bool = True
+
+
+class Model(ApiObject, kw_only=True):
+    """A model that a request can name. `created` is in whole seconds since the epoch, 0 if the backend does not say."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = ""
+
+
+class ModelList(ApiObject, kw_only=True):
+    """The models of all backends, each once; iterating it gives those of `data`."""
+
+    object: Literal["list"] = "list"
+    data: list[Model] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Model]:
+        return iter(self.data)
 
 
 class ItemPage(ApiObject, kw_only=True):

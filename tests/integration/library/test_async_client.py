@@ -66,6 +66,10 @@ async def test_a_response_belongs_to_its_caller() -> None:
     assert [item.type for item in listed.data] == ["message"] * 3
 
 
+async def test_it_lists_the_models(demo: AsyncAntiphon) -> None:
+    assert [model.id for model in await demo.models.list()] == ["demo"]
+
+
 # Streams.
 
 

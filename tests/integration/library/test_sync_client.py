@@ -36,6 +36,13 @@ def test_it_creates_chains_and_retrieves(demo: Antiphon) -> None:
     assert demo.responses.retrieve(second.id).to_dict() == second.to_dict()
 
 
+def test_it_lists_the_models_of_its_backend() -> None:
+    with Antiphon(backend=ScriptedBackend([], models=["small", "large"])) as client:
+        models = client.models.list()
+    assert [model.id for model in models] == ["small", "large"]
+    assert models.to_dict()["data"][0] == {"id": "small", "object": "model", "created": 0, "owned_by": "antiphon"}
+
+
 def test_it_streams_events(demo: Antiphon) -> None:
     with demo.responses.stream(model="demo", input="Hi") as stream:
         events = list(stream)

@@ -57,6 +57,7 @@ with Antiphon(settings) as client:
     print(client.responses.compact(model="m", input="Hi").output)
     print([item.type for item in client.responses.input_items.list("resp_1", order="asc", limit=5)])
     print(client.responses.input_tokens.count(model="m", input="Hi").input_tokens + 1)
+    print([model.id.upper() for model in client.models.list()])
     conversation = client.conversations.create(items=[{"role": "user", "content": "Hi"}])
     client.conversations.items.create(conversation.id, items=[types.Message(role="user", content="Hi")])
 
@@ -71,6 +72,7 @@ async def main() -> None:
         of_page: list[types.OutputItem] = page.data
         async for item in page:
             print(item.type, len(of_page))
+        print([model.id.upper() for model in await client.models.list()])
         async for item in client.responses.input_items.list(made.id):
             print(item.type)
     OpenAI(http_client=antiphon.http_client(settings))

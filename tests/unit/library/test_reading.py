@@ -54,6 +54,11 @@ def test_objects_go_back_to_plain_data() -> None:
     assert item.to_json(indent=2).startswith('{\n  "type": "message"')
 
 
+def test_an_object_is_shown_without_the_fields_that_have_their_defaults() -> None:
+    shown = repr(read_item({**MESSAGE, "content": MESSAGE["content"][:1]}))
+    assert shown == ("Message(id='msg_1', status='completed', role='assistant', content=[OutputText(text='Hello')])")
+
+
 def test_pages_and_compactions_have_typed_items() -> None:
     page = read_object({"object": "list", "data": [MESSAGE, NEW], "has_more": False}, types.ItemPage)
     compacted = read_object({"id": "resp_1", "created_at": 1, "output": [MESSAGE]}, types.CompactedResponse)
