@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -94,7 +95,7 @@ WITH_AN_MCP_SERVER = {
 }
 
 
-PLACED_OTHERWISE = ["web_search", "mount", "sums_server", "langchain_in_process"]
+PLACED_OTHERWISE = ["web_search", "mount", "sums_server", "langchain_in_process", "test_with_script"]
 """Examples with a test of their own."""
 
 
@@ -244,6 +245,13 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
             await serving
     assert (first.output_text, second.output_text) == ("You said: Hi", "You said: Again")
     assert page == "The application's own page."
+
+
+def test_the_example_of_a_test_passes_in_pytest(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(source_of("test_with_script"))
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_it.py")
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
 async def test_the_example_of_langchain_runs_where_it_is_installed() -> None:

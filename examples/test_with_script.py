@@ -1,0 +1,19 @@
+"""A pytest of a program that calls a model: the model's answers are written down, so the test needs no server."""
+
+from antiphon import Antiphon, ScriptedBackend
+
+
+def tide(client: Antiphon, place: str) -> str:
+    """Stand for the program to test."""
+    return client.responses.create(model="qwen3", input=f"When is the tide high in {place}?").output_text
+
+
+def answer(text: str) -> dict[str, object]:
+    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+
+
+def test_it_asks_for_the_place() -> None:
+    backend = ScriptedBackend([answer("At 14:05.")], models=["qwen3"])
+    with Antiphon(backend=backend) as client:
+        assert tide(client, "Dover") == "At 14:05."
+    assert backend.requests[0]["messages"][-1]["content"] == "When is the tide high in Dover?"
