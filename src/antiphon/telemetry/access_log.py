@@ -19,8 +19,8 @@ log = logging.getLogger("antiphon.access")
 class AccessLog(Observer):
     """Notes what the lines of the log say of a response.
 
-    What one HTTP request asks for is told in the line of that request; what came over a WebSocket or was made in the
-    background gets one of its own.
+    The line of an HTTP request describes the response that it created. A response that a WebSocket or a program's own
+    call created, or that was made in the background, gets a line of its own.
     """
 
     def queued(self, response_id: str) -> None:
@@ -49,7 +49,8 @@ class AccessLog(Observer):
         if not known.is_exchange:
             took = (time.monotonic() - record.began) * 1000
             kind = "background" if record.is_background else "message"
-            log.info("%s %.0f ms", kind, took, extra=fields(kind=kind, ms=round(took, 1)))
+            what = "background response" if record.is_background else "response"
+            log.info("%s %s %.0f ms", what, record.outcome, took, extra=fields(kind=kind, ms=round(took, 1)))
 
 
 def _model(target: Target) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +42,14 @@ def test_it_lists_the_models_of_its_backend() -> None:
         models = client.models.list()
     assert [model.id for model in models] == ["small", "large"]
     assert models.to_dict()["data"][0] == {"id": "small", "object": "model", "created": 0, "owned_by": "antiphon"}
+
+
+def test_each_response_has_a_line_in_the_access_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "antiphon.access")
+    with Antiphon() as client:
+        client.responses.create(model="demo", input="Hi")
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "antiphon.access"]
+    assert re.fullmatch(r"response completed \d+ ms", line)
 
 
 def test_it_streams_events(demo: Antiphon) -> None:
