@@ -3,7 +3,7 @@
 from antiphon import Antiphon, types
 
 # Without a backend it is the scripted model demo; `backend="http://127.0.0.1:11434/v1"` names your own, and
-# `store="sqlite:///answers.db"` a file that keeps the responses.
+# `store="sqlite:///~/answers.db"` a file in your home folder that keeps the responses.
 with Antiphon() as client:
     first = client.responses.create(model="demo", input="My name is Ada.")
     print(first.output_text)

@@ -58,14 +58,14 @@ class AntiphonError(Exception):
 
     @classmethod
     def overloaded(cls, message: str, headers: dict[str, str] | None = None, detail: str | None = None) -> Self:
-        """Return the error for what this server, or a backend, has no capacity for now: 503, worth a retry."""
+        """Return the error for a lack of capacity, here or at a backend: 503, with `retry-after`."""
         kind, code = "service_unavailable_error", "server_is_overloaded"
         waits = headers or {"retry-after": "1"}
         return cls(message, status=503, type=kind, code=code, headers=waits, detail=detail)
 
     @property
     def gist(self) -> str:
-        """What a log may say: `str(error)` where it is all our own words, less where it quotes anybody."""
+        """What a log may show: `str(error)`, without what it quotes from a client or a backend."""
         return str(self) if self._gist is None else self._gist
 
     def body(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class AntiphonError(Exception):
 
 
 class ClientError(AntiphonError):
-    """The client's request cannot be served as it is. Its message may quote the request, or what a backend said.
+    """The request is wrong, or a limit rejects it. The message may quote the request, or the error of a backend.
 
     >>> from antiphon import Antiphon, ClientError
     >>> with Antiphon() as client:
@@ -95,7 +95,7 @@ class ClientError(AntiphonError):
 
 
 class BackendError(AntiphonError):
-    """The model's server failed, refused, or answered something that is not Chat Completions.
+    """The model's server failed, is unreachable, or its answer is not a Chat Completions answer.
 
     >>> from antiphon import Antiphon, BackendError
     >>> with Antiphon(backend="http://127.0.0.1:9/v1") as client:
@@ -112,11 +112,11 @@ class BackendError(AntiphonError):
     def __init__(self, message: str, *, code: str = "server_error", is_broken: bool = False, **fields: Any) -> None:
         super().__init__(message, code=code, **fields)
         self.is_broken = is_broken
-        """It was there, and its answer did not begin or did not end."""
+        """The backend was reached, but its answer did not begin or did not end."""
 
 
 class StoreError(AntiphonError):
-    """The store could not keep or find something for a reason of its own.
+    """The store failed to write or read.
 
     >>> from antiphon import Antiphon, StoreError
     >>> with Antiphon() as client:
@@ -135,7 +135,7 @@ class StoreError(AntiphonError):
 
 
 class ConfigError(AntiphonError):
-    """A setting is wrong; the message names it and says what would be right.
+    """A setting is wrong; the message names it and says how to correct it.
 
     The message often quotes a URL, so parts of URLs that may be secret are removed from it.
 

@@ -31,11 +31,11 @@ class Translator:
 
     Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they come,
     then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
-    and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring` seals
-    what a client keeps for us (`encrypted_content`); without one it can be opened by this process alone.
+    and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring`
+    encrypts the state that a client stores (`encrypted_content`); without one only this process can decrypt it.
 
-    Raises `ClientError` for a request that the API would refuse, and for one that goes on from a stored response,
-    since nothing is stored here; nothing that a backend sends raises.
+    Raises `ClientError` for a request that the API rejects, and for one with `previous_response_id`, because nothing is
+    stored here. Nothing that a backend sends raises an error.
 
     >>> from antiphon import Translator
     >>> translator = Translator({"model": "m", "input": "Hi"}, is_json=True)

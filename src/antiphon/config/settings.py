@@ -100,7 +100,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
 
     >>> from antiphon import BackendConfig, Settings
     >>> fast, large = BackendConfig(url="http://gpu-a:8000/v1"), BackendConfig(url="http://gpu-b:8000/v1")
-    >>> settings = Settings(backends=[fast, large], fallback={"large": ["fast"]}, store="sqlite:///answers.db")
+    >>> settings = Settings(backends=[fast, large], fallback={"large": ["fast"]}, store="sqlite:///~/answers.db")
     """
 
     host: str = "127.0.0.1"

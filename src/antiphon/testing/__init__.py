@@ -1,7 +1,7 @@
-"""Contracts as programs, for anybody's parts.
+"""Checks for your own servers, clients and stores.
 
-`check_event_stream` judges a stream of Responses events, `assert_event_stream` raises if it is not sound, `fold`
-rebuilds the response from it, and `RULES` is what they go by. `check_store` proves a store's promises.
+`check_event_stream` returns what is wrong in a stream of Responses events, `assert_event_stream` raises if anything is,
+`fold` rebuilds the response from it, and `RULES` are the rules. `check_store` tests a store of your own.
 """
 
 from antiphon.testing.events.check import assert_event_stream, check_event_stream

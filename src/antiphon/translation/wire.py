@@ -29,7 +29,7 @@ _heads: dict[type[Event], bytes] = {}
 def encode(events: Sequence[Event]) -> bytes:
     """Return the events as bytes: for each `event: <type>`, `data: <json>` and an empty line.
 
-    JSON has no line feed in it, so those that follow one another with the same type are encoded in one go.
+    JSON has no line feed in it, so consecutive events of the same type are encoded in one go.
 
     >>> from antiphon import encode, types
     >>> encode([types.Keepalive(sequence_number=3)])
@@ -68,8 +68,8 @@ _LINE_FEEDS = repeat(b"\n")
 class EventDecoder:
     """Turns bytes into the data of server-sent events.
 
-    Any line ending, comments, data over several lines, a byte order mark and any cut of the bytes are understood. An
-    event without data is none. `feed` and `finish` raise `BackendError` where an event exceeds `MAX_EVENT` bytes.
+    It accepts any line ending, comments, data over several lines, a byte order mark, and bytes that are cut anywhere.
+    Events without data are ignored. `feed` and `finish` raise `BackendError` if an event exceeds `MAX_EVENT` bytes.
     The work is linear in the bytes, however they are cut.
 
     >>> from antiphon import EventDecoder
@@ -281,7 +281,7 @@ class AnswerReader:
 
 
 def conclude(writer: ResponseWriter, ending: Finish) -> None:
-    """Set how a response ended from how its last answer did; `ResponseWriter.end` then tells it.
+    """Set the status of a response from the end of its last answer; `ResponseWriter.end` then writes the last event.
 
     >>> from antiphon import ChatStream, Response, ResponseWriter, conclude
     >>> from antiphon.ids import new_id, now

@@ -43,7 +43,7 @@ SCHEMA_LESSON = "schema:"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one family of backends takes. The defaults are the cautious middle: what most servers accept.
+    """What a family of backends accepts. The defaults are what most servers accept.
 
     >>> from antiphon import tell_dialect
     >>> dialect = tell_dialect("https://api.deepseek.com/v1", owned_by=set(), server="", configured=None)

@@ -46,10 +46,10 @@ DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _ROWS}
 
 
 def tell_dialect(url: str, owned_by: set[str], server: str, configured: str | None) -> Dialect:
-    """Tell a backend's family: from the configuration, its host, its `server` header, its models' owner, or its port.
+    """Return a backend's family: from the configuration, its host, its `server` header, its models' owner, or its port.
 
     `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its
-    list of models; `server` is the header as it came. Raises `ConfigError` where `configured` names no family.
+    list of models; `server` is the header as it came. Raises `ConfigError` if `configured` is not a family.
 
     >>> from antiphon import tell_dialect
     >>> tell_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name

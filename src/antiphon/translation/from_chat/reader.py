@@ -38,14 +38,13 @@ class ChatStream:
 
     Feed it every chunk, or the one object of a plain answer, then `finish` it.
 
-    `offers` are the tools offered, by the names that the backend knows, `allowed` the names that may be called, None
-    where any may, and `call_ids` those taken in the conversation;
-    `only_one` cuts the answer after its first call; `hosted_left` calls of this server's own tools are heard;
-    `text_calls` says which calls the model may write as text that the backend does not find;
-    `sources` are what the model may cite, each title by its URL;
-    `preopened` says that the model's template opens `<think>`;
-    `needs_reason` is False for a backend that never says why it finished; `cap` are the tokens that it may use, if any;
-    `check` has the schema that the text is to fit; `loop_text` characters that only repeat themselves end it, if any.
+    `offers` are the tools that the model was offered, by the names that the backend knows. `allowed` are the names that
+    may be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
+    answer after its first call. `hosted_left` is how many calls of tools that Antiphon runs are accepted. `text_calls`
+    says which calls the model may write as text that the backend does not recognise. `sources` maps the URLs that the
+    model may cite to their titles. `preopened` says that the model's template opens `<think>`. `needs_reason` is False
+    for a backend that never sends a finish reason. `cap` is the number of tokens that the answer may use, None for no
+    limit. `check` has the schema that the text must match. `loop_text` repeated characters end the answer, 0 never.
 
     >>> from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk
     >>> from antiphon.ids import new_id, now

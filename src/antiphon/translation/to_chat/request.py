@@ -126,14 +126,14 @@ def to_chat(
     unseal: Unseal = nothing,
     history: int = 0,
 ) -> Body:
-    """Return the body of the Chat request that asks for what `request` asks, about the conversation `items`.
+    """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
-    `items` is the whole conversation, of which the first `history` came before this request's input. `dropped` holds
-    what this backend's errors taught before (`learn.refused_parameter`). `toolbox` is what `toolbox_of` makes of the
-    same, where the caller has it; `unseal` opens the state that a client keeps for us. The body streams where the
-    request does.
+    `items` is the whole conversation; its first `history` items precede this request's input. `dropped` are parameters
+    that this backend has rejected before (`learn.refused_parameter`). `toolbox` is the result of `toolbox_of` for the
+    same request, if the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`). The body
+    has `stream` if the request has it.
 
-    Raises `ClientError` naming the request's field where the backend cannot do what is asked.
+    Raises `ClientError`, which names the field of the request, if the backend cannot do it.
 
     >>> from antiphon import decode_request, normalise_input, tell_dialect, to_chat
     >>> from antiphon.ids import new_id
