@@ -5,8 +5,9 @@ The turn hears how a call ended, the writer what the model said, the observers a
 
 import asyncio
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.extras import is_installed
+from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
 from antiphon.runs.engine import Engine
@@ -42,6 +44,14 @@ from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
 from antiphon.upstream.retry_policy import rejected
 
 JSON_TYPES = {"application/json", "text/json"}
+
+
+class Unreported(NamedTuple):
+    """A call whose tokens the backend did not report: in its answer, or since the client left before that."""
+
+    body: Mapping[str, Any]
+    said: Callable[[], list[Item]] = list
+    """Returns the items of its answer."""
 
 
 class ModelStream:
@@ -153,8 +163,7 @@ class ModelCaller:
         """The attempt that is under way."""
         self._upstream: UpstreamReply[Call] | None = None
         self._stream: ModelStream | None = None
-        self.uncounted: list[Mapping[str, Any]] = []
-        """The bodies of calls whose tokens the backend did not report: in its answer, or since the client left."""
+        self._unreported: list[Unreported] = []
 
     @property
     def has_calls(self) -> bool:
@@ -248,7 +257,7 @@ class ModelCaller:
             if upstream is not None:
                 await upstream.close()
             elif call is not None and call.error is None:
-                self.uncounted.append(call.body)
+                self._unreported.append(Unreported(call.body))
 
     def spent(self) -> Spent:
         """Return the tokens that it took: as they were reported, else as many as the texts look like."""
@@ -256,11 +265,13 @@ class ModelCaller:
         usage = added(self._turn.own_usage, seen) or seen
         cached, target = usage.input_tokens_details.cached_tokens, self._route.target
         model = name_of(target)
-        unreported = self.uncounted
-        if not unreported:
+        if not self._unreported:
             return Spent(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
-        output = 0 if self._turn.own_usage else tokens_of({"messages": to_builtins(self._writer.output)}, priming=0)
-        guessed = Usage(input_tokens=sum(map(asked_tokens, unreported)), output_tokens=output)
+        said = [item for one in self._unreported for item in one.said()]
+        guessed = Usage(
+            input_tokens=sum(asked_tokens(one.body) for one in self._unreported),
+            output_tokens=tokens_of({"messages": to_builtins(said)}, priming=0),
+        )
         return Spent(
             usage.input_tokens + guessed.input_tokens,
             usage.output_tokens + guessed.output_tokens,
@@ -351,7 +362,8 @@ class ModelCaller:
     def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish() if stream.ending is None else stream.ending
         if ending.usage is None:
-            self.uncounted.append(stream.upstream.record.body)
+            said = partial(stream.writer.between, stream.before, stream.writer.newest)
+            self._unreported.append(Unreported(stream.upstream.record.body, said))
         elif stream.upstream.target.prices is not None:
             self._cost += cost_of(stream.upstream.target, ending.usage)
         return ending

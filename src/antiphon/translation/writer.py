@@ -205,6 +205,10 @@ class ResponseWriter(Struct):
         """The items closed so far, in the order of their opening."""
         return list(filter(None, self._output))
 
+    def between(self, before: int, newest: int) -> list[Item]:
+        """Return the items closed so far that were opened behind `before`, up to `newest`, as `newest` counts them."""
+        return list(filter(None, self._output[before + 1 : newest + 1]))
+
     @property
     def made(self) -> list[Item]:
         """The items closed so far that this attempt has made."""

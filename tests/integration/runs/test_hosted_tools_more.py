@@ -11,7 +11,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing
 from tests.integration.runs.test_hosted_tools import ROLLS, calls, items, with_tools
-from tests.support.engine import ask, called, engine, said, stream
+from tests.support.engine import ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL, Servers
 
@@ -266,3 +266,17 @@ async def test_an_approved_call_of_a_tool_that_is_gone_or_not_allowed_any_more_i
     assert second["output"][1]["status"] == "failed"
     assert not servers.used
     assert "does not run the tool any more" in backend.requests[1]["messages"][-1]["content"]
+
+
+async def test_an_answer_whose_tokens_are_not_reported_is_measured_beside_calls_whose_tokens_are() -> None:
+    usage = {"usage": {"prompt_tokens": 500, "completion_tokens": 20, "total_tokens": 520}}
+    reported = [*ROLLS[:-1], ROLLS[-1] | usage]
+    made, _ = engine(reported, said(*["word "] * 400), plain("never"))
+    with_tools(made)
+    run = await begin(made, tools=[MCP])
+    response = await run.result()
+
+    assert response.usage is not None
+    assert response.usage.output_tokens == 20
+    assert 420 <= run.spent().output_tokens < 600
+    assert run.spent().input_tokens > 500
