@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.limits import allows, is_weighed, weight_of, weight_of_response
+from antiphon.access.limits import allows, has_budget, is_weighed, weight_of, weight_of_chat, weight_of_response
 from antiphon.access.metering import Attend, Tally, UsageLease
 from antiphon.access.spending import Weight
 from antiphon.access.usage import usage_object
@@ -89,10 +89,12 @@ __all__ = [
     "encode",
     "encode_large",
     "going_away",
+    "has_budget",
     "is_weighed",
     "output_text",
     "usage_object",
     "weight_of",
+    "weight_of_chat",
     "weight_of_response",
 ]
 

@@ -6,6 +6,7 @@ The numbers are the store's `BucketState`; the headers are those of specificatio
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from antiphon.access.spending import Weight
 from antiphon.errors import ClientError
@@ -112,6 +113,16 @@ def _end_of(body: bytes, cut: re.Match[bytes]) -> int:
 def weight_of_response(request: CreateResponse, body: bytes) -> Weight:
     """Return the tokens that a response is expected to take."""
     return weight_of(body, request.max_output_tokens)
+
+
+def weight_of_chat(request: Mapping[str, Any], body: bytes) -> Weight:
+    """Return the tokens that a chat completion is expected to take: `n` answers, each of the higher of its bounds.
+
+    Backends differ in which of the two bounds they follow.
+    """
+    bounds = (request.get("max_completion_tokens"), request.get("max_tokens"))
+    output = max((bound for bound in bounds if bound is not None and bound > 0), default=OUTPUT)
+    return weight_of(body, output * (request.get("n") or 1))
 
 
 def size_of(text: str) -> int:

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Store, TenantBudget
 from antiphon.storage.open import open_store
 from antiphon.upstream.backend_state import BackendOptions, ModelOptions
@@ -115,6 +117,43 @@ async def test_two_hundred_at_once_spend_no_more_than_the_budget(backend: Replay
     assert (refused["type"], refused["code"]) == ("insufficient_quota", "insufficient_quota")
     assert "may spend 0.038 USD a day" in refused["message"]
     assert row["requests"] == done == len(backend.requests)
+
+
+async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(backend: ReplayBackend, store_url: str) -> None:
+    """The budget has room for 1,000 output tokens."""
+    store = await open_store(store_url)
+    key = await issue(store, budget=Budget(per_day=1100 * PRICES.output // 1_000_000))
+    never = asyncio.Event()
+    async with serving(backend, store, key) as served, asyncio.timeout(10):
+        for more in ({"n": 10}, {"max_completion_tokens": 1, "max_tokens": 1000}):
+            backend.script = lambda _: Answer([], JSON, wait=never)
+            waits = asyncio.create_task(served.post("/chat/completions", json={**CHAT, **more}))
+            while not backend.requests:
+                await asyncio.sleep(0)
+            assert (await served.post("/chat/completions", json={**CHAT, "max_tokens": 200}))[0] == 429
+            waits.cancel()
+            await asyncio.wait([waits])
+            while served.engine.meter._at_once:
+                await asyncio.sleep(0)
+            await served.engine.meter.settle()
+            backend.requests.clear()
+
+
+@pytest.mark.parametrize("parameter", ["models", "provider", "fallbacks"])
+async def test_a_key_with_a_budget_may_not_have_its_backend_call_another_model(
+    parameter: str, backend: ReplayBackend
+) -> None:
+    store = await open_store("sqlite://")
+    key, free = await issue(store, budget=Budget(per_day=NANO)), await issue(store, "other")
+    async with serving(backend, store, key) as served:
+        refused = await served.post("/chat/completions", json={**CHAT, parameter: ["dear"]})
+        passed = await served.post("/chat/completions", json={**CHAT, parameter: ["dear"]}, headers=bearing(free))
+        assert len(backend.requests) == 1
+
+    error: Any = refused[1]["error"]
+    assert (refused[0], error["code"], error["param"]) == (400, "unsupported_parameter", parameter)
+    assert "has a budget" in error["message"]
+    assert passed[0] == 200
 
 
 async def test_two_replicas_share_the_budget_of_a_tenant(store_url: str) -> None:

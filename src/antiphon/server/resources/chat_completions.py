@@ -8,7 +8,18 @@ from functools import partial
 from typing import Any
 
 from antiphon.errors import ClientError
-from antiphon.gateway import CompletionRecorder, Gateway, JsonObject, Passing, Tally, UsageLease, weight_of
+from antiphon.gateway import (
+    CompletionRecorder,
+    Gateway,
+    JsonObject,
+    Passing,
+    Tally,
+    UsageLease,
+    Weight,
+    has_budget,
+    weight_of,
+    weight_of_chat,
+)
 from antiphon.protocol.validation.queries import decode_completion_messages_query, decode_completions_query
 from antiphon.protocol.validation.validate import (
     LARGE,
@@ -46,8 +57,8 @@ REDIRECTING = frozenset(
 
 def resources(gateway: Gateway) -> Resources:
     """Return what is served under which path."""
-    chat = _endpoint(gateway, CHAT, decode_chat_request, _bound)
-    embeddings = _endpoint(gateway, "/embeddings", decode_embeddings_request, lambda request: 0)
+    chat = _endpoint(gateway, CHAT, decode_chat_request, weight_of_chat)
+    embeddings = _endpoint(gateway, "/embeddings", decode_embeddings_request, lambda request, body: weight_of(body, 0))
     stored, one = _Stored(gateway), "/v1/chat/completions/{completion_id}"
     return {
         "/v1/chat/completions": {"POST": chat, "GET": stored.list},
@@ -61,14 +72,14 @@ def _endpoint(
     gateway: Gateway,
     path: str,
     decode: Callable[[bytes], dict[str, Any]],
-    bound: Callable[[dict[str, Any]], int | None],
+    weigh: Callable[[dict[str, Any], bytes], Weight],
 ) -> Endpoint:
     async def pass_on(http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(gateway, http, body, decode)
         await _check_redirects(http, request)
         lease = await acquire(
-            gateway, http, request["model"], partial(weight_of, body, bound(request)), is_large=len(body) > LARGE
+            gateway, http, request["model"], partial(weigh, request, body), is_large=len(body) > LARGE
         )
         sent, recorder = request, None
         if request.get("store") and path == CHAT:
@@ -81,22 +92,19 @@ def _endpoint(
 
 
 async def _check_redirects(http: HttpRequest, request: dict[str, Any]) -> None:
-    """Raise `ClientError` (400) for a parameter that could lead a key to a model which it does not allow."""
+    """Raise `ClientError` (400) for a parameter by which a key could reach a model that it does not allow, or pays
+    for at the price of another."""
     found = sorted(REDIRECTING & request.keys())
     key = await http.key() if found else None
-    if key is not None and key.limits.models:
-        raise ClientError(
-            f"Unsupported parameter: '{found[0]}' is not available to this API key, which is restricted to certain "
-            "models. Remove the parameter, or use a key without that restriction.",
-            code="unsupported_parameter",
-            param=found[0],
-        )
-
-
-def _bound(request: dict[str, Any]) -> int | None:
-    """Return the tokens that the request allows its answer, if it says so in a way that can be believed."""
-    bounds = (request.get("max_completion_tokens"), request.get("max_tokens"))
-    return next((bound for bound in bounds if isinstance(bound, int) and bound > 0), None)
+    if key is None or not (key.limits.models or has_budget(key)):
+        return
+    reason = "is restricted to certain models" if key.limits.models else "has a budget, or its tenant has"
+    raise ClientError(
+        f"Unsupported parameter: '{found[0]}' is not available to this API key, which {reason}. Remove the parameter, "
+        "or use a key without that restriction.",
+        code="unsupported_parameter",
+        param=found[0],
+    )
 
 
 class _Stored:
