@@ -99,6 +99,8 @@ def set_budget(
         await opened.put_tenant_budget(TenantBudget(tenant, budget or Budget()))
         allowed = " and ".join(spent_at_most(budget, currency))
         say(f"The tenant {tenant} may spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
+        if budget and not any(key.tenant == tenant for key in await opened.api_keys()):
+            say("It has no API keys yet. Check the name: `antiphon keys list` shows the tenants of all keys.")
 
     with_store(store, config, act)
 

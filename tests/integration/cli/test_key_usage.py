@@ -94,11 +94,20 @@ async def test_the_budget_of_a_tenant_is_set_listed_and_removed(tmp_path: Path, 
     left = await antiphon(tmp_path, "keys", "budgets", *where)
 
     assert (done.code, removed.code, nothing.code) == (0, 0, 2)
+    assert "no API keys" not in done.out + done.err + removed.out + removed.err
     assert "100.25 USD/month" in listed.out
     assert "5.00 USD/day" in listed.out
     assert kept is not None
     assert kept.tenant_budget == Budget(5_000_000_000, 100_250_000_000)
     assert "No tenant has a budget" in left.out
+
+
+async def test_a_budget_of_a_tenant_without_keys_is_set_with_a_note(tmp_path: Path, store_url: str) -> None:
+    done = await antiphon(tmp_path, "keys", "set-budget", "acmee", "--per-day", "5", "--store", store_url)
+
+    assert done.code == 0
+    assert "The tenant acmee may spend 5.00 USD/day." in done.out
+    assert "It has no API keys yet." in done.out
 
 
 async def test_usage_is_shown_by_what_is_asked(tmp_path: Path, store_url: str) -> None:
