@@ -1,4 +1,4 @@
-"""Tables of `antiphon keys`: nothing is cut off, and a pipe gets whole lines."""
+"""Tables of `antiphon keys` and `antiphon webhooks`: nothing is cut off, and a pipe gets whole lines."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -20,9 +20,15 @@ NARROWEST = 10
 
 def keys_table(keys: Sequence[ApiKey], currency: str) -> Table:
     """Return a row for each key."""
-    copied = (Column(name, no_wrap=True) for name in ("id", "key"))
-    others = (Column(name, overflow="fold") for name in ("tenant", "name", "created", "state", "limits"))
-    return _filled(Table(*copied, *others, box=None), (_row(key, time.time(), currency) for key in keys))
+    others = ("tenant", "name", "created", "state", "limits")
+    return copied_table(("id", "key"), others, (_row(key, time.time(), currency) for key in keys))
+
+
+def copied_table(copied: Sequence[str], others: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table of texts; those of the `copied` columns are never folded, so that they can be copied."""
+    whole = (Column(name, no_wrap=True) for name in copied)
+    folded = (Column(name, overflow="fold") for name in others)
+    return _filled(Table(*whole, *folded, box=None), rows)
 
 
 def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Table:

@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
+from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import Delivery, Store
@@ -26,14 +25,11 @@ def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 
     async def act(opened: Store) -> None:
         found = await opened.deliveries()
-        console = Console()
         if not found:
-            console.print("Every webhook was delivered.")
+            say("Every webhook was delivered.")
             return
-        table = Table("delivery", "endpoint", "event", "created", "attempts", "next", "trouble", box=None)
-        for one in found:
-            table.add_row(*_row(one))
-        console.print(table)
+        others = ("endpoint", "event", "created", "attempts", "next", "trouble")
+        print_whole(copied_table(("delivery",), others, map(_row, found)))
 
     with_store(store, config, act)
 

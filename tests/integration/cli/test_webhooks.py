@@ -56,6 +56,17 @@ async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
     assert [one.id for one in left] == [second]
 
 
+async def test_a_listed_delivery_has_its_whole_id(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    (delivery,) = await given_up(store, "http://127.0.0.1:9/", 1)
+    await store.close()
+
+    listed = await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url, COLUMNS="80")
+
+    assert f" {delivery} " in listed.out
+    assert "it answered with status 500" in listed.out
+
+
 async def test_all_that_were_given_up_are_attempted_again(tmp_path: Path, store_url: str, receiver: Receiver) -> None:
     store = await open_store(store_url)
     found = await given_up(store, receiver.url, 3)
