@@ -352,10 +352,12 @@ class ModelCaller:
         if not images or plan.request.model == vision.model:
             return step
         is_stored = plan.request.store is not False
-        texts, usage = await vision.describe(images, plan.context.tenant, is_stored=is_stored)
-        self._seen = added(self._seen, usage)
-        if usage is not None:
+
+        def see(usage: Usage) -> None:
+            self._seen = added(self._seen, usage)
             self._cost += highest_cost(self._models.known.get(vision.model, ()), usage)
+
+        texts = await vision.describe(images, plan.context.tenant, see, is_stored=is_stored)
         log.info("Images that reach '%s' as descriptions by '%s': %d.", target.name, vision.model, len(texts))
         return replace(step, body=described(step.body, step.api, target.dialect, texts.__getitem__))
 

@@ -8,7 +8,6 @@ request stores nothing, so that later turns read the same words.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from functools import reduce
 
 from antiphon.cache.cache import Cache
 from antiphon.errors import AntiphonError, BackendError, StoreError, log
@@ -16,7 +15,7 @@ from antiphon.protocol.items.content import ContentPart, InputImage, InputText
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response, Usage
-from antiphon.runs.turn import added, output_text
+from antiphon.runs.turn import output_text
 from antiphon.sharing.recent import Recent
 from antiphon.telemetry.kinds import Counter
 from antiphon.translation.to_chat.vision import PROMPT, Image
@@ -37,6 +36,8 @@ class _Making:
 
     task: asyncio.Task[tuple[str, Usage | None]]
     waiting: int = 0
+    is_counted: bool = False
+    """Its tokens count for one of these requests."""
 
 
 class Vision:
@@ -49,17 +50,21 @@ class Vision:
         self._making: dict[bytes, _Making] = {}
 
     async def describe(
-        self, images: Collection[Image], tenant: str, *, is_stored: bool
-    ) -> tuple[dict[Image, str], Usage | None]:
-        """Return the description of each image, and the tokens that the new ones took.
+        self, images: Collection[Image], tenant: str, see: Callable[[Usage], None], *, is_stored: bool
+    ) -> dict[Image, str]:
+        """Return the description of each image.
 
-        `is_stored` keeps them in the store. Raises `BackendError` (502) that names the setting where one fails.
+        `see` is called with the tokens of each new one, also where another one fails. `is_stored` keeps them in
+        the store. Raises `BackendError` (502) that names the setting where one fails.
         """
         slots = asyncio.Semaphore(AT_ONCE)
 
-        async def one(image: Image) -> tuple[str, Usage | None]:
+        async def one(image: Image) -> str:
             async with slots:
-                return await self._description(image, tenant, is_stored=is_stored)
+                text, usage = await self._description(image, tenant, is_stored=is_stored)
+            if usage is not None:
+                see(usage)
+            return text
 
         wanted = list(dict.fromkeys(images))
         tasks = [asyncio.create_task(one(image)) for image in wanted]
@@ -68,8 +73,7 @@ class Vision:
         finally:
             for task in tasks:  # where one has failed, the others are for nothing
                 task.cancel()
-        texts = {image: text for image, (text, _) in zip(wanted, made, strict=True)}
-        return texts, reduce(added, (usage for _, usage in made), None)
+        return dict(zip(wanted, made, strict=True))
 
     async def _description(self, image: Image, tenant: str, *, is_stored: bool) -> tuple[str, Usage | None]:
         key = await self._cache.digest(tenant, "vision", self.model, image.url, image.question)
@@ -77,7 +81,6 @@ class Vision:
             self._count.add("known")
             return known, None
         making = self._making.get(key)
-        is_own = making is None
         if making is None:
             making = self._making[key] = _Making(asyncio.create_task(self._make(image, tenant, key)))
         making.waiting += 1
@@ -88,9 +91,10 @@ class Vision:
             if not making.waiting:  # no request waits for it any more
                 del self._making[key]
                 making.task.cancel()
+        is_counted, making.is_counted = making.is_counted, True
         if is_stored:
             await self._store(tenant, key, text)
-        return text, usage if is_own else None
+        return text, None if is_counted else usage
 
     async def _find(self, tenant: str, key: bytes) -> str:
         """Return a description that is known, else an empty text."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import AntiphonError, BackendError
+from antiphon.runs import vision
 from antiphon.runs.engine import Engine
 from antiphon.runs.respond import respond
 from antiphon.runs.vision import Vision
@@ -191,6 +192,34 @@ async def test_tokens_of_descriptions_count_for_the_limits_and_are_not_in_the_us
     assert response.usage is not None
     assert response.usage.total_tokens == 7
     assert run.spent()[:2] == (705, 32)
+
+
+async def test_tokens_of_a_description_count_though_another_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vision, "AT_ONCE", 1)
+
+    def look(request: dict[str, Any]) -> Any:
+        return (500, {}) if DOG in str(request) else plain("a cat") | {"usage": USAGE}
+
+    sight = Sight(eye=look)
+    run = await begin(sight.made, input=[user("What is this?", CAT, DOG)])
+    with pytest.raises(BackendError):
+        await run.result()
+
+    assert run.spent()[:2] == (700, 30)
+
+
+async def test_tokens_of_a_description_count_for_the_request_that_is_left() -> None:
+    sight = Sight(plain() | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
+    sight.eye.may_answer.clear()
+    runs = [await begin(sight.made, input=[user("What is this?", CAT)]) for _ in range(2)]
+    first, second = (asyncio.create_task(run.result()) for run in runs)
+    await sight.eye.is_asked.wait()
+    first.cancel()
+    await asyncio.wait([first])
+    sight.eye.may_answer.set()
+    await second
+
+    assert [run.spent()[:2] for run in runs] == [(0, 0), (705, 32)]
 
 
 async def test_the_log_says_who_describes_and_nothing_of_the_image(caplog: pytest.LogCaptureFixture) -> None:
