@@ -197,8 +197,10 @@ def _pairs(values: Sequence[str] | None) -> dict[str, str]:
 
 async def _judge(plan: Plan) -> Report:
     console = Console(stderr=True)
+    if not console.is_terminal:  # rich 13 prints an empty line there, even for a progress that is disabled
+        return await judge(plan)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(f"Judging {plan.base_url}", total=len(plan.cases))
         return await judge(plan, lambda: progress.advance(task))
 
