@@ -15,10 +15,9 @@ from antiphon.server.uvicorn.host import Host
 
 
 @asynccontextmanager
-async def served(backend: str, store: str, *, facts: bool = True) -> AsyncIterator[int]:
-    """Serve the backend at this URL with a store at that one; gives the port. `facts` is the setting."""
+async def served(backend: str, store: str) -> AsyncIterator[int]:
+    """Serve the backend at this URL with a store at that one; gives the port."""
     settings = read_settings(None, [backend], host="127.0.0.1", port=0, store=store, workers=None)
-    settings.facts = facts
     begin_log(settings)
     house = await build(settings, {})
     limits = limits_of(settings)

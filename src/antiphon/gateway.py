@@ -27,13 +27,11 @@ from antiphon.protocol.resources import (
     CompletionsQuery,
     CreateConversation,
     InputItemsQuery,
-    ResponsesQuery,
 )
 from antiphon.runs.compact import compact
 from antiphon.runs.completion_recorder import CompletionRecorder
 from antiphon.runs.context import CHAINABLE
 from antiphon.runs.engine import Engine, going_away
-from antiphon.runs.facts import origin_of
 from antiphon.runs.idempotency import Log, admit, check_key
 from antiphon.runs.input_tokens import Count, count_input_tokens
 from antiphon.runs.passthrough import Passing, Sink
@@ -48,7 +46,7 @@ from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField, UsageRow
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.probe import StoreProbe
-from antiphon.stored import chat_completions, conversations, response_list, responses
+from antiphon.stored import chat_completions, conversations, responses
 from antiphon.telemetry.kinds import Family, Gauge, Known, families
 from antiphon.telemetry.metrics import known
 from antiphon.telemetry.process import process_metrics
@@ -222,8 +220,6 @@ class Gateway:
         if ticket is None or not ticket.response_id:
             ticket = engine.ticket(ticket)
         run = Run(await prepare(engine, request, ticket, recalled, generates=generates), engine)
-        if engine.facts is not None:
-            run.origin = origin_of(engine.facts, request, ticket)
         if not generates:
             run.warm_up()
         return run
@@ -235,10 +231,6 @@ class Gateway:
     def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
         """Return a stored response."""
         return responses.retrieve(self._engine.store, tenant, response_id, include, self._engine)
-
-    def list_responses(self, tenant: str, query: ResponsesQuery) -> Made:
-        """Return a page of a tenant's responses."""
-        return response_list.list_responses(self._engine.store, tenant, query, self.now())
 
     def cancel(self, tenant: str, response_id: str) -> Made:
         """Cancel a background response; return it as it stands."""

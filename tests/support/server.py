@@ -17,7 +17,6 @@ from antiphon.access.metering import MAX_RESPONSES
 from antiphon.application import Application
 from antiphon.jobs.worker import Worker
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts import FactsWriter
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.host import Host
@@ -29,7 +28,6 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.otel.collector import Traces
 from antiphon.telemetry.store_metrics import timed
-from antiphon.telemetry.timeline import Timeline
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
@@ -89,7 +87,6 @@ async def serve(
     limits: Limits | None = None,
     memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
-    facts: bool = True,
 ) -> AsyncIterator[Served]:
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
@@ -101,9 +98,6 @@ async def serve(
         opened = engine.store = timed(opened, measures)
         engine.measures = measures
         engine.observers.add(ResponseMetrics(measures, ModelNames(models), time.monotonic))
-    if facts:
-        engine.facts = FactsWriter(opened, engine.retention)
-        engine.observers.add(Timeline())
     traces = trace(ModelNames(models)) if trace else None
     if traces is not None:
         engine.observers.add(traces.observer)

@@ -9,7 +9,6 @@ from antiphon.cache.semantic import Similarity
 from antiphon.config import Settings
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts import FactsWriter
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.respond import respond
 from antiphon.runs.vision import Vision
@@ -54,8 +53,6 @@ def engine_of(
         reads=reads,
         currency=settings.currency,
     )
-    if settings.facts:
-        engine.facts = FactsWriter(store, engine.retention)
     if settings.vision:
         engine.vision = Vision(settings.vision, partial(respond, engine), engine.cache, measures.images)
     return engine

@@ -33,7 +33,6 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.loop_watchdog import LoopWatchdog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.store_metrics import timed
-from antiphon.telemetry.timeline import Timeline
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.poll import Poll
 from antiphon.upstream.registry import ModelRegistry
@@ -121,8 +120,6 @@ class Application:
             await backend.close()
         await self.engine.toolset.close()
         await self.engine.meter.close()
-        if self.engine.facts is not None:
-            await self.engine.facts.close()
         self.engine.offload.close()
         if self.watchdog is not None:
             self.watchdog.close()
@@ -197,8 +194,6 @@ def _observe(
     """Have the engine's responses logged, counted and traced, as the settings say."""
     engine.observers.add(AccessLog())
     names = ModelNames(engine.models)
-    if engine.facts is not None:
-        engine.observers.add(Timeline())
     if settings.metrics:
         engine.observers.add(ResponseMetrics(engine.measures, names, time.monotonic))
     if settings.metrics and settings.metrics_tenants:

@@ -23,7 +23,6 @@ COMMANDS = {
     "models": "models.app",
     "status": "status.status",
     "doctor": "doctor.doctor",
-    "responses": "responses.responses",
     "ask": "ask.ask",
     "launch": "launch.launch",
     "migrate": "storage.migrate",

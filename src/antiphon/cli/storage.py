@@ -17,7 +17,6 @@ CALLED = {
     "api_keys": "API keys",
     "conversation_items": "conversation items",
     "chat_completions": "chat completions",
-    "facts": "response summaries",
 }
 """What people call the rows of a table, where its own name would not tell."""
 

@@ -135,8 +135,6 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Days after which a stored response is forgotten."""
     purge_fraction: Annotated[float, Meta(gt=0, le=1)] = 0.2
     """Fraction of the stored responses that one purge may delete; a larger purge waits for `antiphon purge --yes`."""
-    facts: bool = True
-    """Whether facts about each response are kept, for lists and timelines."""
     strict_tools: bool = False
     """Whether tools that this server cannot run are refused, instead of left out of what the model sees."""
     strict_seals: bool = False

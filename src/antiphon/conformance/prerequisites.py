@@ -69,8 +69,6 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "responses:input-items:ids": (RESPONSE,),
     "responses:input-tokens": (("responses:input-tokens:count",),),
     "responses:input-tokens:count": (),
-    "responses:list": (("responses:list:listed",),),
-    "responses:list:listed": (RESPONSE,),
     "responses:mcp": (LISTED,),
     **dict.fromkeys(LISTED, (RESPONSE,)),
     **dict.fromkeys((f"responses:mcp:{name}" for name in ("no-address", "no-label", "same-label")), (RESPONSE,)),

@@ -20,7 +20,6 @@ from antiphon.runs.checkpoints import from_bytes
 from antiphon.runs.context import Context, conversation_locked, conversation_not_found
 from antiphon.runs.decoding import load_item, load_items
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts import Origin, facts_of, origin_of
 from antiphon.runs.history_memory import HistoryMemory
 from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
@@ -28,7 +27,6 @@ from antiphon.runs.prepare import checked_tools, gather, open_response, prepare_
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.storage.contract import Job, LockResult, Reply
-from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.stored.responses import not_found, show_response
 from antiphon.translation.to_chat.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
@@ -86,13 +84,10 @@ async def _put(
     writer.queue()
     reply = _reply(response, ticket, bool(request.stream))
     retention = _retention_of(engine, request, ticket.tenant)
-    facts = None
-    if engine.facts is not None:
-        facts = facts_of(origin_of(engine.facts, request, ticket), response, context.input, engine.now())
     if context.is_large:
-        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, [], facts)
+        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, [])
     else:
-        stored = retention.of(response, context, [], facts)
+        stored = retention.of(response, context, [])
     frames = frames_of(writer.take()) if stored.is_streamed else []
     kept, most = without_credentials(request, body), engine.queue_per_tenant
     outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most)
@@ -144,11 +139,9 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
     writer.end()
     response = writer.response
     body = encode_json(replace_struct(response, output=[]))
-    origin = _origin_of(engine, job, response.model)
-    facts = None if origin is None else facts_of(origin, response, (), engine.now())
     is_ended = await engine.store.finish(
         job,
-        ended(replace(stored, status=response.status, body=body, output=output, facts=facts), engine.now()),
+        ended(replace(stored, status=response.status, body=body, output=output), engine.now()),
         frames_of(writer.take()) if stored.is_streamed else [],
         append=False,
         announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
@@ -232,19 +225,8 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
     )
     recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
     plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume, intake.account)
-    recorder.run = run = Run(plan, engine)
-    run.origin = _origin_of(engine, job, request.model)
+    recorder.run = Run(plan, engine)
     return recorder
-
-
-def _origin_of(engine: Engine, job: Job, model: str) -> Origin | None:
-    """Return where a background response comes from; None where no facts are kept."""
-    if engine.facts is None:
-        return None
-    stored = job.response
-    flags = BACKGROUND | (STORED if stored.is_stored else 0) | (STREAM if stored.is_streamed else 0)
-    size, retention = len(job.request), engine.facts.retention
-    return Origin(model, stored.tenant, job.taken.key_id, flags, size, retention, job.attempt)
 
 
 def lost_meanwhile() -> ClientError:

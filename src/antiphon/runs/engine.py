@@ -15,7 +15,6 @@ from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
-from antiphon.runs.facts import FactsWriter
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.quota import StorageQuota, StorageReservation
@@ -89,8 +88,6 @@ class Engine:
     """How much is kept of answers, to be given again."""
     chains: ChainCache = field(default_factory=ChainCache)
     """The chains that were followed lately."""
-    facts: FactsWriter | None = None
-    """Keeps facts about responses; None where none are kept."""
     prompts: PromptMemory | None = field(default_factory=PromptMemory)
     """The newest prompts of sessions; None where prompts are not compared."""
     vision: Vision | None = None

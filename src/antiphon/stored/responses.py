@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import ClientError
-from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
+from antiphon.protocol.resources import InputItemsQuery
 from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
 from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
 
@@ -94,7 +94,7 @@ def _page_of(items: Sequence[StoredItem], query: InputItemsQuery, has_more: bool
     }
 
 
-def invalid_bound(name: str, query: InputItemsQuery | ResponsesQuery, what: str) -> ClientError:
+def invalid_bound(name: str, query: InputItemsQuery, what: str) -> ClientError:
     """Return the error for an `after` or `before` that names no item of the list."""
     item_id = str(getattr(query, name))[:100]
     return ClientError(f"Invalid '{name}': no {what} with id '{item_id}'.", code="invalid_value", param=name)

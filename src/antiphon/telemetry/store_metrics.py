@@ -15,7 +15,6 @@ READS = {
     *("find_key", "load_endpoint", "endpoints", "due", "deliveries", "backlog", "check", "clock_skew", "purge_size"),
     *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage", "profiles"),
     "tenant_budgets",
-    *("list_facts", "spans"),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "heartbeat", "expire_worker"),
@@ -24,7 +23,6 @@ WRITES = {
     *("delivered", "postpone", "secret", "check_writable", "keep_answer", "trim_answers", "put_api_key"),
     *("take", "charge", "save_completion", "update_completion", "delete_completion", "put_profile", "delete_profile"),
     *("put_tenant_budget", "retry_delivery", "retry_failed_deliveries"),
-    "put_facts",
 }
 """The store's methods that are timed."""
 

@@ -217,12 +217,6 @@ async def test_no_list_begins_behind_a_foreign_completion(house: House, backend:
     await same(house, "GET", f"/v1/chat/completions?after={foreign}", foreign)
 
 
-async def test_no_list_begins_behind_a_foreign_response(house: House, backend: ReplayBackend) -> None:
-    foreign = (await house.made("/v1/responses", HI))["id"]
-    await same(house, "GET", f"/v1/responses?after={foreign}", foreign)
-    await same(house, "GET", f"/v1/responses?before={foreign}", foreign)
-
-
 async def all_is_there(house: House, owned: Owned) -> None:
     """What the stranger tried has changed nothing."""
     for one in owned.responses.values():
@@ -329,10 +323,6 @@ async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend)
             json.loads((await house.ask("GET", path, who))[2])["data"] for who in (house.owner, house.stranger)
         ]
         assert (len(mine), theirs) == (1, [])
-    mine, theirs = [
-        json.loads((await house.ask("GET", "/v1/responses", who))[2])["data"] for who in (house.owner, house.stranger)
-    ]
-    assert (len(mine), theirs) == (5, [])
 
 
 async def test_two_keys_of_one_tenant_see_the_same(house: House) -> None:

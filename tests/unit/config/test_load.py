@@ -54,7 +54,6 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "PORT": "0",
         "STORE": "sqlite://",
         "RETENTION_DAYS": "3",
-        "FACTS": "false",
         "STRICT_TOOLS": "true",
         "STRICT_SEALS": "true",
         "SEAL_KEYS": "one, two",

@@ -55,7 +55,7 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples |= {"web_search": "brave", "web_search_url": "https://a/search"}
     samples |= {"metrics_networks": "10.0.0.0/8", "metrics_listen": "127.0.0.1:9321"}
     samples |= {"models": '[{"name": "m"}]', "probe": "auto"}
-    samples |= {"purge_fraction": "1", "mcp_list_failure": "continue", "facts": "false"}
+    samples |= {"purge_fraction": "1", "mcp_list_failure": "continue"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
         assert json.dumps(msgspec.to_builtins(getattr(settings, name))) != default

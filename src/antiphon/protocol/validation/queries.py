@@ -13,7 +13,6 @@ from antiphon.protocol.resources import (
     CompletionsQuery,
     EndpointsQuery,
     InputItemsQuery,
-    ResponsesQuery,
     RetrieveQuery,
     StreamQuery,
     UsageQuery,
@@ -32,11 +31,6 @@ def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQ
     clients put their own (such as `api-version`) on every URL.
     """
     return fit(_page(params, "after", "before", "order") | _include(params), InputItemsQuery)
-
-
-def decode_responses_query(params: Mapping[str, Sequence[str]]) -> ResponsesQuery:
-    """Return the query of `GET /responses`. Raises `ClientError` (400)."""
-    return fit(_page(params, "after", "before", "order", "q"), ResponsesQuery)
 
 
 def decode_completions_query(params: Mapping[str, Sequence[str]]) -> CompletionsQuery:

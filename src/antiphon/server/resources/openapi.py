@@ -15,7 +15,6 @@ from antiphon.protocol.resources import (
     CreateWebhookEndpoint,
     EndpointsQuery,
     InputItemsQuery,
-    ResponsesQuery,
     RetrieveQuery,
     RotateSecret,
     SendTest,
@@ -49,7 +48,7 @@ def resources(gateway: Gateway) -> Resources:
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of every endpoint."""
-    queries = [ResponsesQuery, RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
+    queries = [RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
     types = [*BODIES, Response, *queries, EndpointsQuery, UsageQuery]
     _, components = msgspec.json.schema_components(types, ref_template=REF)
     return {
@@ -131,10 +130,7 @@ def _responses(components: dict[str, Any]) -> dict[str, Any]:
     query = [*_query(components, "RetrieveQuery"), _STREAM, *_query(components, "StreamQuery")]
     items = [one, *_listing(components)]
     return {
-        "/v1/responses": {
-            "get": _operation("List responses", None, _query(components, "ResponsesQuery")),
-            "post": _operation("Create a response", "Response", [key], _ref("CreateResponse")),
-        },
+        "/v1/responses": {"post": _operation("Create a response", "Response", [key], _ref("CreateResponse"))},
         "/v1/responses/compact": {"post": _operation("Compact a context", None, None, _ref("CompactRequest"))},
         "/v1/responses/input_tokens": {"post": _operation("Count input tokens", None, None, _ref("CountInputTokens"))},
         "/v1/responses/{response_id}": {

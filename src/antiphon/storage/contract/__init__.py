@@ -5,7 +5,6 @@ from typing import Protocol
 
 from antiphon.storage.contract.chat_completions import ChatCompletions
 from antiphon.storage.contract.conversations import Conversations, Keys
-from antiphon.storage.contract.facts import ResponseFacts
 from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
 from antiphon.storage.contract.profiles import Profiles
 from antiphon.storage.contract.responses import Responses
@@ -23,9 +22,6 @@ from antiphon.storage.records import (
     Delivery,
     DueDelivery,
     ExhaustedBudget,
-    Facts,
-    FactsPage,
-    FactsQuery,
     Frames,
     ItemPage,
     Job,
@@ -69,9 +65,6 @@ __all__ = [
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
-    "Facts",
-    "FactsPage",
-    "FactsQuery",
     "Frames",
     "ItemPage",
     "Job",
@@ -106,7 +99,6 @@ __all__ = [
 
 class Store(
     Responses,
-    ResponseFacts,
     Jobs,
     Conversations,
     ChatCompletions,

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 
-from antiphon.storage.operations import facts
 from antiphon.storage.operations.responses import (
     ANY_SIZE,
     answer,
@@ -81,7 +80,6 @@ def enqueue(
     whose = (taken.key_id, taken.tokens, size, taken.cost)
     yield from ask("put_job", seq, response.tenant, _next(frames), request, *whose)
     yield from _log(seq, frames)
-    yield from facts.put(response.facts)
     return LockResult.DONE
 
 
@@ -174,7 +172,6 @@ def finish(
     yield from _log(seq, frames)
     position = yield from held_position(response)
     yield from leave_conversation(response, position or 0, append and position is not None)
-    yield from facts.put(response.facts)
     if announcement is not None:
         yield from announce(response.tenant, announcement)
     return True

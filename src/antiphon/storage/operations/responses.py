@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from antiphon.storage.operations import facts
 from antiphon.storage.operations.step import (
     FEW_BYTES,
     FEW_ITEMS,
@@ -30,7 +29,6 @@ def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operati
     if response.is_stored:
         yield from ask("forget", response.id)
         yield from insert(response)
-    yield from facts.put(response.facts)
     return True
 
 
@@ -106,10 +104,7 @@ def _sort(sides: Sides, rows: Rows) -> None:
 
 def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
     """Take a response out; True where it was there."""
-    if not (yield from ask("delete", response_id, tenant, now)):
-        return False
-    yield from facts.forget_words(tenant, response_id)
-    return True
+    return bool((yield from ask("delete", response_id, tenant, now)))
 
 
 def history(
@@ -182,7 +177,7 @@ def count_old(query: str, before: int) -> Operation[int]:
 
 
 TABLES = (
-    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions", "facts"),
+    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions"),
     *("keys", "deliveries", "answers", "api_keys"),
 )
 

@@ -37,13 +37,6 @@ class QueryInSlices(Struct, frozen=True):
     take: Callable[[Rows], None]
 
 
-class Composed(Struct, frozen=True):
-    """One statement in full, put together from fixed parts, with its parameters; its rows are sent back."""
-
-    text: str
-    values: tuple[Any, ...]
-
-
 class ReadSize(Struct, frozen=True):
     """How many rows, and bytes of them, the statements that follow will read.
 
@@ -75,7 +68,7 @@ class LargeReadError(Exception):
     """An act announced more than is read here: perform it elsewhere, from its start. It is no error of the store's."""
 
 
-Step = Query | QueryMany | QueryInSlices | Composed | ReadSize
+Step = Query | QueryMany | QueryInSlices | ReadSize
 Operation = Generator[Step, Rows, R]
 
 

@@ -9,7 +9,6 @@ import asyncpg
 
 from antiphon.storage.operations.step import (
     SLICE,
-    Composed,
     LargeReadError,
     Operation,
     Query,
@@ -62,18 +61,16 @@ async def _perform(connection: Any, act: Operation[R], is_patient: bool) -> R:
 
 
 async def _ask(connection: Any, step: Step, is_patient: bool) -> Rows:
-    rows: Rows = ()
     if isinstance(step, Query):
-        rows = await connection.fetch(QUERIES[step.query], *step.values)
-    elif isinstance(step, Composed):
-        rows = await connection.fetch(step.text, *step.values)
-    elif isinstance(step, QueryMany):
+        rows: Rows = await connection.fetch(QUERIES[step.query], *step.values)
+        return rows
+    if isinstance(step, QueryMany):
         await connection.executemany(QUERIES[step.query], step.rows)
     elif isinstance(step, QueryInSlices):
         await _take(await connection.fetch(QUERIES[step.query], *step.values), step.take)
     elif step.is_large and not is_patient:
         raise LargeReadError
-    return rows
+    return ()
 
 
 async def _take(rows: Rows, take: Callable[[Rows], None]) -> None:

@@ -1,7 +1,6 @@
 """What a store keeps, as plain values. Times are whole seconds since the epoch; `tenant` names the owner."""
 
 from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
-from antiphon.storage.records.facts import Facts, FactsPage, FactsQuery
 from antiphon.storage.records.jobs import (
     NOTHING_RESERVED,
     Backlog,
@@ -55,9 +54,6 @@ __all__ = [
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
-    "Facts",
-    "FactsPage",
-    "FactsQuery",
     "Frames",
     "ItemPage",
     "Job",

@@ -16,7 +16,7 @@ _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 AREAS = (
     *("responses", "jobs", "conversations", "chat_completions", "keys", "webhooks", "secrets", "answers", "api_keys"),
     "budgets",
-    *("clock", "sizes", "profiles", "facts"),
+    *("clock", "sizes", "profiles"),
 )
 
 

@@ -4,8 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from msgspec import structs
-
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler
@@ -76,9 +74,7 @@ class Performer(ABC):
         """Return a response that expires by the store's clock, as it would by this process's."""
         if not self._shift or response.expires_at is None:
             return response
-        shift, facts = int(self._shift), response.facts
-        dated = None if facts is None else structs.replace(facts, expires_at=facts.expires_at + shift)
-        return replace(response, expires_at=response.expires_at + shift, facts=dated)
+        return replace(response, expires_at=response.expires_at + int(self._shift))
 
     def _tell_all(self, response_ids: Sequence[str] | None) -> None:
         for response_id in (*response_ids, JOBS) if response_ids else ():

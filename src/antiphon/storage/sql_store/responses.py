@@ -22,14 +22,7 @@ KEPT_FAILURES = 30 * 86_400
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
 
-_AGES = {
-    "responses": 0,
-    "keys": idempotency.KEPT,
-    "deliveries": KEPT_FAILURES,
-    "answers": 0,
-    "chat_completions": 0,
-    "facts": 0,
-}
+_AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0, "chat_completions": 0}
 
 
 class SqlResponses(Performer):

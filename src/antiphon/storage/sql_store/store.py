@@ -6,14 +6,13 @@ from secrets import token_bytes
 from antiphon.storage.operations import responses, secrets
 from antiphon.storage.sql_store.chat_completions import SqlChatCompletions
 from antiphon.storage.sql_store.conversations import SqlConversations
-from antiphon.storage.sql_store.facts import SqlFacts
 from antiphon.storage.sql_store.jobs import SqlJobs
 from antiphon.storage.sql_store.profiles import SqlProfiles
 from antiphon.storage.sql_store.responses import SqlResponses
 from antiphon.storage.sql_store.tenants import SqlTenants
 
 
-class SqlStore(SqlResponses, SqlFacts, SqlJobs, SqlConversations, SqlChatCompletions, SqlTenants, SqlProfiles):
+class SqlStore(SqlResponses, SqlJobs, SqlConversations, SqlChatCompletions, SqlTenants, SqlProfiles):
     """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
 
     async def check(self) -> None:

@@ -12,11 +12,9 @@ from functools import cache
 from itertools import chain, count
 from typing import Any, TypeVar
 
-from antiphon.storage.operations.facts import facts_of, facts_row
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.step import (
     SLICE,
-    Composed,
     LargeReadError,
     Operation,
     Query,
@@ -26,7 +24,7 @@ from antiphon.storage.operations.step import (
     ReadSize,
     Rows,
 )
-from antiphon.storage.records import Facts, StoredResponse
+from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sql_store import MakeAct
 
@@ -70,23 +68,13 @@ def save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) ->
     _insert(connection, _with_seq(), [(seq, *response_row(response)) for seq, response in placed])
     items = list(chain.from_iterable(item_rows(seq, response) for seq, response in placed))
     _insert(connection, statement("put_item"), items)
-    if noted := facts_of(responses):
-        _put_facts(connection, noted)
     return [None] * len(responses)
-
-
-def _put_facts(connection: sqlite3.Connection, facts: Sequence[Facts]) -> None:
-    _insert(connection, statement("put_facts"), [facts_row(one) for one in facts])
 
 
 @cache
 def statement(query: str) -> str:
     """Return a query in SQLite's words: parameters are `?1`, and no row is locked, since there is one writer."""
-    return in_sqlite(QUERIES[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", ""))
-
-
-def in_sqlite(text: str) -> str:
-    """Return a statement with SQLite's form of parameters."""
+    text = QUERIES[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", "")
     return re.sub(r"\$(\d+)", r"?\1", text)
 
 
@@ -97,8 +85,6 @@ def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool
         while True:
             if isinstance(step, Query):
                 rows = connection.execute(statement(step.query), step.values).fetchall()
-            elif isinstance(step, Composed):
-                rows = connection.execute(in_sqlite(step.text), step.values).fetchall()
             else:
                 _perform_other(connection, step, is_patient)
                 rows = ()
@@ -145,6 +131,6 @@ def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[Any
 
 @cache
 def _of_many_rows(query: str, rows: int, columns: int) -> str:
-    into, _, values = query.rpartition("VALUES")
+    into = query.rpartition("VALUES")[0]
     row = f"({', '.join('?' * columns)})"
-    return f"{into}VALUES {', '.join([row] * rows)}{values.partition(')')[2]}"
+    return f"{into}VALUES {', '.join([row] * rows)}"

@@ -26,13 +26,12 @@ from antiphon.storage.contract import (
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql import QUERIES
 from antiphon.testing import check_store
-from antiphon.testing.store.facts import new_facts
 from tests.support.postgres import Postgres, owned_by_a_role
 
 WALLED = {
     *("responses", "jobs", "conversations", "conversation_items", "idempotency_keys"),
     *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days", "tenant_sizes"),
-    *("chat_completions", "tenant_budgets", "budget_levels", "facts"),
+    *("chat_completions", "tenant_budgets", "budget_levels"),
 }
 WITHOUT = {
     "items": "found by their response's number",
@@ -62,7 +61,6 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     now = int(time.time())
     item = StoredItem(new_id("msg"), b"{}")
     queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True)
-    await store.put_facts([new_facts(tenant=tenant, spans=b"[]")])
     await store.enqueue(queued, b"", [])
     await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [item])
     await store.reserve(tenant, "key", b"", new_id("resp"), "worker")

@@ -5,7 +5,7 @@ The broken ones are the SQLite store with one method that does something else.
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,6 @@ from antiphon.storage.contract import (
     ChainExtent,
     CompletionPage,
     CompletionQuery,
-    Facts,
-    FactsPage,
-    FactsQuery,
     ItemPage,
     Job,
     KeyReservation,
@@ -77,52 +74,6 @@ class KeepsTheFirstProfile(SqliteStore):
     async def put_profile(self, profile: StoredProfile) -> None:
         if not any((one.place, one.model) == (profile.place, profile.model) for one in await self.profiles()):
             await super().put_profile(profile)
-
-
-class DropsFacts(SqliteStore):
-    async def save(self, response: StoredResponse, **how: Any) -> bool:
-        return await super().save(replace(response, facts=None), **how)
-
-
-class KeepsOneOfManyFacts(SqliteStore):
-    async def put_facts(self, facts: Sequence[Facts]) -> None:
-        await super().put_facts(facts[:1])
-
-
-class ShowsSpansToAll(SqliteStore):
-    async def spans(self, tenant: str, response_id: str) -> bytes | None:
-        whose: dict[str, str] = self.__dict__.setdefault("whose", {})
-        return await super().spans(whose.get(response_id, tenant), response_id)
-
-    async def save(self, response: StoredResponse, **how: Any) -> bool:
-        self.__dict__.setdefault("whose", {})[response.id] = response.tenant
-        return await super().save(response, **how)
-
-
-class QueuesWithoutFacts(SqliteStore):
-    async def enqueue(self, response: StoredResponse, *args: Any, **how: Any) -> LockResult:
-        return await super().enqueue(replace(response, facts=None), *args, **how)
-
-
-class KeepsSpansOfTheDeleted(SqliteStore):
-    async def spans(self, tenant: str, response_id: str) -> bytes | None:
-        known: dict[str, bytes | None] = self.__dict__.setdefault("known", {})
-        return await super().spans(tenant, response_id) or known.get(response_id)
-
-    async def save(self, response: StoredResponse, **how: Any) -> bool:
-        if response.facts is not None:
-            self.__dict__.setdefault("known", {})[response.id] = response.facts.spans
-        return await super().save(response, **how)
-
-
-class ListsFactsOldestFirst(SqliteStore):
-    async def list_facts(self, tenant: str, query: FactsQuery) -> FactsPage:
-        return await super().list_facts(tenant, structs.replace(query, descending=False))
-
-
-class PurgesNoFacts(SqliteStore):
-    async def purge(self, **how: Any) -> Mapping[str, int]:
-        return {**await super().purge(**how), "facts": 0}
 
 
 class RaisesForTheUnknown(SqliteStore):
@@ -598,13 +549,6 @@ BROKEN = [
     (WritesOnlyOnce, "`check_writable` writes something, as often as it is asked."),
     (ForgetsSeals, "What was saved comes back whole, its items in order."),
     (KeepsTheFirstProfile, "A profile is listed as it was kept,"),
-    (DropsFacts, "Facts are kept with the response"),
-    (KeepsOneOfManyFacts, "Facts are kept without a response,"),
-    (ShowsSpansToAll, "Facts and spans are unknown to other tenants,"),
-    (QueuesWithoutFacts, "Facts of a background response begin when it is queued,"),
-    (KeepsSpansOfTheDeleted, "Deleting a response deletes its words, tags and spans;"),
-    (ListsFactsOldestFirst, "Facts are listed by the time at which their responses began,"),
-    (PurgesNoFacts, "Facts that have expired are unknown,"),
     (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and no error."),
     (KeepsOldItems, "Saving the same id again replaces all of it:"),
     (DeletesTwice, "A deleted response is unknown with its items, once;"),
